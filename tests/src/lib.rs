@@ -9,10 +9,12 @@ pub mod corpus;
 pub mod features;
 pub mod fixture;
 pub mod matrices;
+pub mod matrix_operations;
 pub mod opencl;
 pub mod random;
 pub mod reference;
 pub mod schema;
+pub mod tensor_layouts;
 pub mod tools;
 
 pub use splitbar_harness as harness;

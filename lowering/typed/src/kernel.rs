@@ -1,6 +1,7 @@
 //! What is planned and lowered.
 
 use crate::copies::Copies;
+use crate::exchange::exchange_bytes;
 use crate::scratch::shared_bytes;
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::analysis::program::Program;
@@ -28,6 +29,9 @@ pub struct Kernel<'m> {
     pub shared_bytes: u32,
     /// Of that, the variables.
     pub variables: WorkgroupMemory,
+    /// Of that, what subgroups exchange elements of cooperative matrices through, if it is at most
+    /// [`MAX_EXCHANGE_BYTES`](crate::exchange::MAX_EXCHANGE_BYTES).
+    pub exchange_bytes: u64,
     /// The functions that it reaches, and which variables they touch.
     pub reached: Reached,
 }
@@ -63,14 +67,23 @@ impl<'m> Kernel<'m> {
         diagnostics.extend(found.clone());
         let reached = Reached::of(declarations, constants, entry)?;
         let variables = WorkgroupMemory::touched(declarations, constants, &reached.own);
+        let exchange_bytes = exchange_bytes(declarations, constants, entry, &reached);
         Ok(Kernel {
             entry,
             target,
             workgroup_size,
             pairing,
             copies: Copies::of(program, entry, workgroup_size, promote),
-            shared_bytes: shared_bytes(declarations, constants, target, &reached, &variables),
+            shared_bytes: shared_bytes(
+                declarations,
+                constants,
+                target,
+                &reached,
+                &variables,
+                exchange_bytes,
+            ),
             variables,
+            exchange_bytes,
             reached,
         })
     }

@@ -27,12 +27,14 @@
 
 pub mod abi;
 mod copies;
+pub mod exchange;
 pub mod image;
 mod kernel;
 pub mod matrix;
 pub mod pointers;
 pub mod scratch;
 pub mod tensor;
+pub mod tensor_layout;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod testing;

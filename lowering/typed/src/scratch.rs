@@ -1,6 +1,7 @@
 //! Workgroup memory of the OpGroup* instructions of workgroup scope (SPIR-V 1.6, section 3.52.21),
 //! which of them need none, and what an entry point takes in all.
 
+use crate::exchange::{EXCHANGE_ALIGN, MAX_EXCHANGE_BYTES};
 use spirv::{GroupOperation, Op};
 use splitbar_passes::analysis::layout::round_up;
 use splitbar_passes::analysis::uses::Reached;
@@ -17,13 +18,14 @@ pub const SCRATCH_ALIGN: u32 = 16;
 
 /// Bytes of workgroup memory that an entry point, whose variables take `variables`, takes on
 /// `target` before barriers reserve any: the variables, and behind them what OpGroup* instructions
-/// need.
+/// and the `exchanged` elements of cooperative matrices need.
 pub(crate) fn shared_bytes(
     declarations: &Declarations<'_>,
     constants: &Constants,
     target: &Target,
     reached: &Reached,
     variables: &WorkgroupMemory,
+    exchanged: u64,
 ) -> u32 {
     let needs = |inst: &Inst<'_>| {
         let inst = *inst;
@@ -42,6 +44,12 @@ pub(crate) fn shared_bytes(
     let bytes = match scratch {
         true => round_up(variables.bytes, SCRATCH_ALIGN).saturating_add(SCRATCH_BYTES.into()),
         false => variables.bytes,
+    };
+    let bytes = match exchanged {
+        exchanged @ 1..=MAX_EXCHANGE_BYTES => {
+            round_up(bytes, EXCHANGE_ALIGN).saturating_add(exchanged)
+        }
+        _ => bytes,
     };
     // More than that is more than any target has, and refused.
     u32::try_from(bytes).unwrap_or(u32::MAX)
@@ -174,7 +182,7 @@ OpFunctionEnd"
             ["gfx1201", "sm_90"].map(|target| {
                 let target = Target::by_name(target).unwrap();
                 let variables = WorkgroupMemory::touched(declarations, constants, &reached.own);
-                shared_bytes(declarations, constants, target, &reached, &variables)
+                shared_bytes(declarations, constants, target, &reached, &variables, 0)
             })
         })
     }

@@ -7,6 +7,7 @@ use crate::image::{self, Image};
 use crate::matrix::Matrix;
 use crate::pointers::address_space;
 use crate::tensor::{self, Tensor};
+use crate::tensor_layout::TensorObject;
 use spirv::{Op, StorageClass};
 use splitbar_passes::analysis::layout::{self, Extent, MemberPlace};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -97,6 +98,8 @@ pub enum Kind {
     },
     /// A cooperative matrix.
     Cooperative(Matrix),
+    /// A tensor layout or a tensor view.
+    TensorObject(TensorObject),
     /// An image: as a value the address of its descriptor.
     Image(Image),
     /// An image with a sampler.
@@ -449,6 +452,16 @@ impl Table<'_, '_> {
                         let tensor = Tensor::of(inst, &self.types, self.constants)?;
                         let bytes = tensor::DESCRIPTOR_BYTES.max(self.descriptors);
                         self.address(Kind::Tensor(tensor), bytes, 8)
+                    }
+                    Op::TypeTensorLayoutNV | Op::TypeTensorViewNV => {
+                        let tensor = TensorObject::of(inst, self.constants)?;
+                        let Shape { scalar, lanes } = tensor.shape();
+                        TypeInfo {
+                            kind: Kind::TensorObject(tensor),
+                            align: scalar.bytes(),
+                            size: u64::from(lanes * scalar.bytes()),
+                            ..self.plain(scalar, lanes)
+                        }
                     }
                     _ => return None,
                 }

@@ -8,7 +8,7 @@
 //! buffer reference is an address from outside). Nothing is lost by a union: a qualifier only
 //! forbids.
 
-use crate::module::{Declarations, Id, Inst, Type, callee};
+use crate::module::{Declarations, Id, Inst, TensorAccess, Type, callee};
 use spirv::{Decoration, Op};
 use std::collections::BTreeMap;
 
@@ -157,6 +157,13 @@ impl MemoryQualifiers {
                     flow.edge(argument, *parameter);
                 }
             }
+        }
+        // A decode function gets addresses behind the pointer.
+        if let Some(access) = TensorAccess::of(inst)
+            && let Some(function) = access.decode.and_then(|id| declarations.function(id))
+            && let Some((parameter, _)) = function.params.first()
+        {
+            flow.edge(access.pointer, *parameter);
         }
         let (Some(result), Some(ty)) = (inst.result(), inst.result_type()) else {
             return;

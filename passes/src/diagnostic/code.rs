@@ -204,6 +204,13 @@ codes! {
     TensorType = 1401, Invalid, "a tensor type has an element type, a rank or a shape that it cannot have";
     TensorAccess = 1402, Invalid, "an operand of a tensor instruction does not fit the tensor";
     TensorOperand = 1403, Invalid, "a tensor instruction has a tensor operand that it cannot have";
+    // 15xx: tensor layouts and views, and operations on all elements of cooperative matrices.
+    TensorLayoutType = 1501, Invalid, "a tensor layout or a tensor view has an operand that its type cannot have";
+    TensorLayoutOperand = 1502, Invalid, "an instruction that makes a tensor layout or a tensor view has the wrong operands";
+    TensorTransfer = 1503, Invalid, "a load or a store through a tensor layout has an operand of the wrong type";
+    TensorDecode = 1504, Invalid, "a decode function does not fit the load that names it";
+    TensorLayoutCapability = 1505, Invalid, "tensor addressing is used without its capability";
+    MatrixOperation = 1506, Invalid, "an operation on all elements of a cooperative matrix has operands that do not fit";
 
     // 20xx: run-time rules of split barriers, and lints.
     NonUniformSplitBarrier = 2000, Invalid, "an arrive or a wait of scope Workgroup is not in uniform control flow, or may not be";

@@ -56,6 +56,8 @@ fn has_bits(op: Op) -> bool {
             | Op::CooperativeMatrixStoreKHR
             | Op::TensorReadARM
             | Op::TensorWriteARM
+            | Op::CooperativeMatrixLoadTensorNV
+            | Op::CooperativeMatrixStoreTensorNV
     ) || format!("{op:?}").starts_with("Image")
 }
 

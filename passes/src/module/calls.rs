@@ -1,6 +1,6 @@
 //! Which functions an entry point reaches.
 
-use super::{Declarations, Function, Id, Inst};
+use super::{Declarations, Function, Id, Inst, TensorAccess};
 use crate::diagnostic::{Code, Diagnostic, WordOffset};
 use std::collections::BTreeMap;
 
@@ -92,11 +92,13 @@ pub fn callee(inst: Inst<'_>) -> Option<Id> {
 
 /// The function that `inst` calls for each element of a cooperative matrix
 /// (SPV_NV_cooperative_matrix2), as often and in the order that the implementation likes.
+/// OpCooperativeMatrixLoadTensorNV calls its decode function so.
 pub fn called_for_elements(inst: Inst<'_>) -> Option<Id> {
     use spirv::Op;
     let operand = match inst.op()? {
         Op::CooperativeMatrixPerElementOpNV => 1,
         Op::CooperativeMatrixReduceNV => 2,
+        Op::CooperativeMatrixLoadTensorNV => return TensorAccess::of(inst)?.decode,
         _ => return None,
     };
     inst.id(operand).ok()

@@ -396,6 +396,7 @@ fn is_noted(op: Option<spirv::Op>) -> bool {
                 | Op::FunctionCall
                 | Op::CooperativeMatrixPerElementOpNV
                 | Op::CooperativeMatrixReduceNV
+                | Op::CooperativeMatrixLoadTensorNV
         )
     )
 }

@@ -25,6 +25,7 @@ pub(crate) fn spirv_val_agrees_where_it_knows_the_rule() -> Result<(), Missing> 
             "OpCapability SplitBarrier",
             "OpControlBarrierArrive",
             "OpCapability TensorsARM",
+            "SPV_NV_cooperative_matrix2",
         ];
         if unknown.iter().any(|name| text.contains(name)) {
             continue;

@@ -21,6 +21,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "cooperative_matmul",
         "the driver has no cooperative matrices before Mesa 24",
     ),
+    ("cooperative_tensors", "the driver has no tensor layouts"),
     // With the same loads and stores less MakePointerVisible and NonPrivatePointer, it runs the
     // branch.
     (

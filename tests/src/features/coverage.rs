@@ -52,6 +52,23 @@ pub const EXEMPT: &[Exempt] = &[
         ],
     },
     Exempt {
+        why: "tensor layouts and views: tests/tests/suite/tensor_layouts.rs, fixtures/kernels/cooperative_tensors",
+        ops: &[
+            "OpCooperativeMatrixLoadTensorNV",
+            "OpCooperativeMatrixStoreTensorNV",
+            "OpCreateTensorLayoutNV",
+            "OpCreateTensorViewNV",
+            "OpTensorLayoutSetBlockSizeNV",
+            "OpTensorLayoutSetClampValueNV",
+            "OpTensorLayoutSetDimensionNV",
+            "OpTensorLayoutSetStrideNV",
+            "OpTensorLayoutSliceNV",
+            "OpTensorViewSetClipNV",
+            "OpTensorViewSetDimensionNV",
+            "OpTensorViewSetStrideNV",
+        ],
+    },
+    Exempt {
         why: "cooperative matrices: fixtures/kernels/cooperative_matmul against its reference, and lowering/llvm/src/emit/family_tests/matrices.rs",
         ops: &[
             "OpCooperativeMatrixConvertNV",

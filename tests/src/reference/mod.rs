@@ -76,6 +76,7 @@ pub fn case(kernel: &str) -> Option<Case> {
         "arrive_barrier_wait" => exchanges::arrive_barrier_wait(),
         "buffer_exchange" => exchanges::buffer_exchange(),
         "cooperative_matmul" => products::cooperative_matmul()?,
+        "cooperative_tensors" => products::cooperative_tensors()?,
         "dangling_arrive" => exchanges::dangling_arrive(),
         "histogram" => tiles::histogram(),
         "message_passing" => trees::message_passing(),

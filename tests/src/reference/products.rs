@@ -13,6 +13,7 @@ pub const KERNELS: &[&str] = &[
     "async_pipeline",
     "async_uneven",
     "cooperative_matmul",
+    "cooperative_tensors",
 ];
 
 /// A launch of `c = a b` with `a` of m rows and k columns, `b` of k rows and n columns, all
@@ -33,7 +34,7 @@ pub struct Product {
 
 impl Product {
     /// A product of this size by the kernel of this name; `None` for other kernels, and where tiles
-    /// do not divide the size.
+    /// do not divide the size and the kernel does not clamp them.
     pub fn of(kernel: &str, size: [u32; 3]) -> Option<Product> {
         // Rows and columns of c that a workgroup makes, how deep it goes in one iteration, and its
         // size.
@@ -45,9 +46,11 @@ impl Product {
             }
             "async_uneven" => ([16, 32, 16], [16, 16, 1], false),
             "cooperative_matmul" => ([16, 64, 16], [128, 1, 1], true),
+            "cooperative_tensors" => ([32, 32, 16], [128, 1, 1], true),
             _ => return None,
         };
-        if size.iter().zip(tile).any(|(size, tile)| size % tile != 0) {
+        let clamps = kernel == "cooperative_tensors";
+        if !clamps && size.iter().zip(tile).any(|(size, tile)| size % tile != 0) {
             return None;
         }
         let [m, n, k] = size;
@@ -65,7 +68,7 @@ impl Product {
             buffer.after = None;
         }
         let case = Case {
-            groups: [n / tile[1], m / tile[0], 1],
+            groups: [n.div_ceil(tile[1]), m.div_ceil(tile[0]), 1],
             workgroup_size,
             push_constants: size.to_vec(),
             buffers,
@@ -118,6 +121,10 @@ pub(super) fn async_uneven() -> Option<Case> {
 
 pub(super) fn cooperative_matmul() -> Option<Case> {
     whole("cooperative_matmul", [32, 128, 48])
+}
+
+pub(super) fn cooperative_tensors() -> Option<Case> {
+    whole("cooperative_tensors", [40, 56, 36])
 }
 
 /// The product with its result.

@@ -28,11 +28,6 @@ pub(super) const EXCEPTIONS: &[Exception] = &[
         ],
     },
     Exception {
-        name: "tensors (NVIDIA)",
-        why: "how a tensor lies in memory is the driver's own",
-        marks: &["TensorNV", "TensorLayout", "TensorView"],
-    },
-    Exception {
         name: "ray queries",
         why: "an acceleration structure is the driver's own",
         marks: &["RayQuery", "AccelerationStructure"],
@@ -83,11 +78,8 @@ mod tests {
             exception("OpImageSampleExplicitLod is not lowered"),
             Some("images with samplers")
         );
-        assert_eq!(
-            exception("OpTypeTensorLayoutNV is not lowered"),
-            Some("tensors (NVIDIA)")
-        );
         assert_eq!(exception("OpTypeTensorARM is not lowered"), None);
+        assert_eq!(exception("OpTypeTensorLayoutNV is not lowered"), None);
         assert_eq!(exception("OpTypeCooperativeMatrixKHR is not lowered"), None);
         assert_eq!(
             exception("gfx942 does not have an instruction for OpImageFetch"),

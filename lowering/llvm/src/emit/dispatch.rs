@@ -91,7 +91,10 @@ pub(crate) fn family(op: Op) -> Option<Family> {
 
         Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR | Op::CooperativeMatrixMulAddKHR | Op::CooperativeMatrixLengthKHR
         | Op::CooperativeMatrixConvertNV | Op::CooperativeMatrixTransposeNV | Op::CooperativeMatrixPerElementOpNV
-        | Op::CooperativeMatrixReduceNV => Family::Matrix,
+        | Op::CooperativeMatrixReduceNV | Op::CooperativeMatrixLoadTensorNV | Op::CooperativeMatrixStoreTensorNV
+        | Op::CreateTensorLayoutNV | Op::TensorLayoutSetDimensionNV | Op::TensorLayoutSetStrideNV | Op::TensorLayoutSliceNV
+        | Op::TensorLayoutSetClampValueNV | Op::TensorLayoutSetBlockSizeNV | Op::CreateTensorViewNV | Op::TensorViewSetDimensionNV
+        | Op::TensorViewSetStrideNV | Op::TensorViewSetClipNV => Family::Matrix,
 
         Op::Image | Op::ImageFetch | Op::ImageRead | Op::ImageWrite | Op::ImageTexelPointer
         | Op::ImageQuerySize | Op::ImageQuerySizeLod | Op::ImageQueryLevels | Op::ImageQuerySamples

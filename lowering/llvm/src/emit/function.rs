@@ -88,6 +88,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(crate) plan: &'e EntryPlan,
     /// Whether the module is of the OpenCL kind (capability Kernel).
     pub(crate) kernel: bool,
+    /// Bytes of workgroup memory through which subgroups exchange elements of matrices.
+    pub(super) exchange_bytes: u64,
     /// How arrays of descriptors of buffers lie in memory.
     pub(super) arrays: DescriptorArrays,
     pub(super) types: &'e Types<'c>,

@@ -19,6 +19,7 @@ use spirv::{GroupOperation, Op};
 use splitbar_passes::module::Inst;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, MeetsAt, Step};
+use splitbar_typed::exchange::{EXCHANGE_ALIGN, MAX_EXCHANGE_BYTES};
 use splitbar_typed::scratch::{SCRATCH_ALIGN, SCRATCH_BYTES, Vote, is_group, vote};
 
 /// Lowers an instruction of workgroup scope.
@@ -111,7 +112,7 @@ pub(super) fn open_at(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, object: M
 }
 
 /// A full barrier of the workgroup that orders workgroup memory.
-fn barrier(e: &mut FunctionEmitter<'_, '_, '_>) -> Result<()> {
+pub(super) fn barrier(e: &mut FunctionEmitter<'_, '_, '_>) -> Result<()> {
     let fence = |order| {
         Step::Fence(Fence {
             order,
@@ -140,6 +141,31 @@ fn scratch<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Value<'c> {
         global.set_alignment(SCRATCH_ALIGN);
         global
     })
+}
+
+/// The shared memory through which subgroups exchange elements of matrices for `inst`, which is a
+/// barrier then; one global for each kernel.
+pub(super) fn exchange_memory<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+) -> Result<Value<'c>> {
+    if may_be_open(e, inst) {
+        return Err(e.unsupported(inst, "subgroups exchange elements at a barrier, and it may be executed between an arrive and a wait of the target's own split barrier; choose the strategy fused, or named where the target has it"));
+    }
+    let bytes = e.exchange_bytes;
+    if !(1..=MAX_EXCHANGE_BYTES).contains(&bytes) {
+        return Err(e.unsupported(inst, format!("subgroups would exchange elements through {bytes} bytes of workgroup memory; at most {MAX_EXCHANGE_BYTES} are taken for that")));
+    }
+    let mut known = e.barriers.exchange.borrow_mut();
+    let global = known.entry(e.plan.function).or_insert_with(|| {
+        let ty = e.b.int_type(8).array(bytes);
+        let global = ffi::add_global(e.b.module(), ty, 3, "splitbar_matrix_exchange");
+        global.set_initializer(ty.poison());
+        global.set_linkage(Linkage::LLVMInternalLinkage);
+        global.set_alignment(EXCHANGE_ALIGN);
+        global
+    });
+    Ok(*global)
 }
 
 /// The slot of wave `index`.

@@ -210,6 +210,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let parts: u64 = match &info.kind {
             Kind::Plain(shape) => return self.load_plain(pointer, *shape, access),
             Kind::Cooperative(matrix) => return self.load_plain(pointer, matrix.shape(), access),
+            Kind::TensorObject(tensor) => return self.load_plain(pointer, tensor.shape(), access),
             // What is known of an image is where its descriptor is. A variable of a function holds
             // that; other places are descriptors.
             Kind::Image(_) | Kind::SampledImage(_) if !pointer.is_in_function() => {
@@ -272,6 +273,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Kind::Plain(shape) => return self.store_plain(pointer, *shape, value, access),
             Kind::Cooperative(matrix) => {
                 return self.store_plain(pointer, matrix.shape(), value, access);
+            }
+            Kind::TensorObject(tensor) => {
+                return self.store_plain(pointer, tensor.shape(), value, access);
             }
             Kind::Image(_) | Kind::SampledImage(_) if !pointer.is_in_function() => {
                 return Err(self.b.mismatch(format!("a store of type {ty}")));

@@ -50,6 +50,8 @@ pub(crate) struct Emission<'e, 'c, 'm> {
     /// Program-scope data: one copy for all kernels, which pass values to one another in it.
     pub(super) program: BTreeMap<Id, Slot<'c>>,
     kernel: bool,
+    /// [`Kernel::exchange_bytes`] of the kernel at hand.
+    exchange_bytes: u64,
     pub(crate) form: &'e AbiForm,
     symbols: Vec<String>,
 }
@@ -107,6 +109,7 @@ pub(crate) fn with<'c, 'm, R>(
         globals: BTreeMap::new(),
         program: BTreeMap::new(),
         kernel: declarations.has_capability(spirv::Capability::Kernel),
+        exchange_bytes: 0,
         form,
         symbols: Vec::new(),
     };
@@ -126,6 +129,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
     ) -> Option<KernelAbi> {
         let declarations = self.lowering.module.declarations();
         let Reached { order, uses, own } = &kernel.reached;
+        self.exchange_bytes = kernel.exchange_bytes;
         self.b.stack_bytes.set(0);
         let symbol = symbol(&plan.entry, &self.symbols);
         self.symbols.push(symbol.clone());
@@ -230,6 +234,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             function,
             plan,
             kernel: self.kernel,
+            exchange_bytes: self.exchange_bytes,
             arrays: self.form.arrays(),
             types: self.types,
             qualifiers: self.qualifiers,

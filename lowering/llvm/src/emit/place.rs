@@ -27,7 +27,7 @@ const MAX_STACK_BYTES: u64 = 1 << 20;
 /// # Errors
 /// `StackTooLarge` when it is too large by itself, or when it is the first that does not fit beside
 /// the others.
-fn take_stack(b: &Build<'_>, bytes: u64) -> Result<()> {
+pub(super) fn take_stack(b: &Build<'_>, bytes: u64) -> Result<()> {
     let before = b.stack_bytes.get();
     let sum = before.saturating_add(bytes);
     let message = if bytes > MAX_STACK_BYTES {
@@ -264,6 +264,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                         .ok_or_else(|| self.b.mismatch(format!("{ty} has no components")))?;
                 }
                 Kind::Plain(_)
+                | Kind::TensorObject(_)
                 | Kind::Pointer { .. }
                 | Kind::Image(_)
                 | Kind::SampledImage(_)

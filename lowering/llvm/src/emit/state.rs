@@ -45,6 +45,8 @@ pub(crate) struct Shared<'c> {
     pub(super) mbarrier: RefCell<Option<Value<'c>>>,
     /// Workgroup memory of the OpGroup* instructions.
     pub(super) scratch: RefCell<Option<Value<'c>>>,
+    /// Workgroup memory for elements of matrices, by entry point.
+    pub(super) exchange: RefCell<BTreeMap<Id, Value<'c>>>,
     /// Zeros in global memory, for copies.
     pub(super) zeros: RefCell<Option<Value<'c>>>,
 }

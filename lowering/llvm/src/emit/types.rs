@@ -68,6 +68,7 @@ impl<'c> Types<'c> {
             Kind::Image(_) | Kind::SampledImage(_) | Kind::Tensor(_) => {
                 pointer(StorageClass::UniformConstant)
             }
+            Kind::TensorObject(tensor) => Some(plain(tensor.shape())),
             Kind::Pointer { class, .. } => pointer(*class),
             Kind::NamedBarrier => pointer(StorageClass::Workgroup),
             Kind::Void | Kind::RuntimeArray { .. } | Kind::Function | Kind::Other(_) => None,

@@ -37,7 +37,7 @@ pub struct Matrix {
 }
 
 /// Fewest rows of a block, unless the matrix has fewer: what the instructions of all targets take.
-const BLOCK_ROWS: u32 = 16;
+pub(crate) const BLOCK_ROWS: u32 = 16;
 
 /// The number of blocks of a matrix of so many rows.
 fn blocks(rows: u32, subgroups: u32) -> u32 {

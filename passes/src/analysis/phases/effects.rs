@@ -7,7 +7,8 @@ use crate::analysis::qualifiers::MemoryQualifiers;
 use crate::analysis::uniformity::memory::{self, is_arithmetic, is_atomic};
 use crate::analysis::uses::is_shared_block;
 use crate::module::{
-    Constants, Declarations, ExtInstSet, Function, Id, Inst, Scope, Semantics, called, callee,
+    Constants, Declarations, ExtInstSet, Function, Id, Inst, Scope, Semantics, TensorAccess,
+    called, callee,
 };
 use rspirv::grammar::OperandKind;
 use spirv::{Capability, Decoration, ImageOperands, MemoryAccess, Op, StorageClass};
@@ -164,6 +165,9 @@ impl<'e, 'm> Effects<'e, 'm> {
         if SiteKind::of(inst).is_some() {
             return Effect::STOP;
         }
+        if let Some(access) = TensorAccess::of(inst) {
+            return self.tensor(inst, access);
+        }
         if let Some(function) = called(inst) {
             // An instruction that calls for each element of a matrix has no order of calls.
             let known = callee(inst).and_then(|_| self.functions.get(&function));
@@ -238,6 +242,22 @@ impl<'e, 'm> Effects<'e, 'm> {
         Effect {
             stops: !effect.touches().is_empty() && (self.is_volatile(inst) || qualifiers.volatile),
             ..effect
+        }
+    }
+
+    /// A load or a store through a tensor layout. A decode function is called in no order, so that
+    /// more than reads of it would be unknown.
+    fn tensor(&self, inst: Inst<'m>, access: TensorAccess) -> Effect {
+        let kind = if access.is_store {
+            Effect::write
+        } else {
+            Effect::read
+        };
+        let own = self.access(inst, 0, kind);
+        match access.decode.map(|function| self.functions.get(&function)) {
+            None => own,
+            Some(Some(decode)) if decode.writes.is_empty() && !decode.stops => own | *decode,
+            Some(_) => Effect::UNKNOWN,
         }
     }
 
@@ -434,6 +454,7 @@ fn is_free(op: Op) -> bool {
             | 4450..=4455 // dot products
             | 4166 // OpTensorQuerySizeARM
             | 4459 | 4460 // cooperative matrices: multiply, length
+            | 5372..=5379 | 5382 | 5384 // tensor layouts and views
             | 5571..=5574 // shuffles of subgroups (INTEL)
             | 5630 | 5631 // assumptions
         )

@@ -5,10 +5,12 @@ mod atomics;
 mod constants;
 mod declarations;
 mod definitions;
+mod matrices;
 mod opencl;
 mod scopes;
 mod semantics;
 mod shared;
+mod tensor_layouts;
 mod tensors;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
@@ -85,6 +87,12 @@ pub const RULES: &[&Rule] = &[
     &tensors::TYPE,
     &tensors::ACCESS,
     &tensors::OPERANDS,
+    &tensor_layouts::TYPE,
+    &tensor_layouts::OPERAND,
+    &tensor_layouts::ACCESS,
+    &tensor_layouts::DECODE,
+    &tensor_layouts::CAPABILITY,
+    &matrices::OPERATION,
 ];
 
 /// The rules that code cannot be made without. No waiver covers them; all of them look at the

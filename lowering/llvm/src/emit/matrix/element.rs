@@ -62,6 +62,25 @@ impl<'e, 'f, 'c, 'm> Held<'e, 'f, 'c, 'm> {
     }
 }
 
+/// The coordinates of the element in `slot`, which is known at run time; `first`: those of slot 0.
+pub(super) fn at_slot<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    layout: &Layout,
+    first: At<'c>,
+    slot: Value<'c>,
+) -> Result<At<'c>> {
+    let mut at = first;
+    for digit in layout.digits.iter().filter(|d| d.holder == Holder::Slot) {
+        let count = digits(e, slot, digit.place, digit.radix, digit.weight)?;
+        let coordinate = match digit.axis {
+            Axis::Row => &mut at.row,
+            Axis::Column => &mut at.column,
+        };
+        *coordinate = e.b.add(*coordinate, count)?;
+    }
+    Ok(at)
+}
+
 /// `number / place % radix * weight`; all three are powers of two.
 fn digits<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,

@@ -1,13 +1,15 @@
-//! Cooperative matrices (SPV_KHR_cooperative_matrix, and of SPV_NV_cooperative_matrix2 the
-//! conversions, reductions and per-element operations).
+//! Cooperative matrices (SPV_KHR_cooperative_matrix, SPV_NV_cooperative_matrix2).
 //!
 //! | room | what it does |
 //! |---|---|
 //! | [`element`] | coordinates at run time, and elements that another invocation holds |
 //! | [`transfer`] | loads and stores |
+//! | [`tensor`] | tensor layouts and views, loads and stores through them |
 //! | [`product`] | multiply-add: by instructions of the target, or by subgroup shuffles |
 //! | [`native`] | the use of the target's instructions |
-//! | [`whole`] | what is done to all elements: conversions, functions, reductions, transposition |
+//! | [`whole`] | what is done to all elements: conversions, functions, transposition |
+//! | [`reduce`] | reductions |
+//! | [`exchange`] | elements that go to another subgroup |
 //!
 //! A matrix is a vector of the elements that the invocation holds (one element: a scalar), so that
 //! arithmetic, selections and phis need nothing of their own. Every invocation of the subgroup
@@ -15,8 +17,11 @@
 //! who is active.
 
 mod element;
+mod exchange;
 mod native;
 mod product;
+mod reduce;
+mod tensor;
 mod transfer;
 mod whole;
 
@@ -133,8 +138,8 @@ pub(crate) fn emit<'m>(
         Op::CooperativeMatrixConvertNV => whole::change_use(e, inst)?,
         Op::CooperativeMatrixTransposeNV => whole::transpose(e, inst)?,
         Op::CooperativeMatrixPerElementOpNV => whole::per_element(e, inst)?,
-        Op::CooperativeMatrixReduceNV => whole::reduce(e, inst)?,
-        _ => return Ok(Handled::No),
+        Op::CooperativeMatrixReduceNV => reduce::reduce(e, inst)?,
+        _ => return tensor::emit(e, op, inst),
     }
     Ok(Handled::Yes)
 }

@@ -31,13 +31,13 @@ struct Window<'c> {
 }
 
 /// How much of a slot's elements, over all lanes, lies inside the matrix.
-enum Inside {
+pub(super) enum Inside {
     All,
     Some,
     None,
 }
 
-fn inside(matrix: &Matrix, slot: u32, lanes: u32) -> Inside {
+pub(super) fn inside(matrix: &Matrix, slot: u32, lanes: u32) -> Inside {
     let held = held_by(&matrix.layout, slot);
     let count = (0..lanes)
         .map(held)
@@ -48,6 +48,11 @@ fn inside(matrix: &Matrix, slot: u32, lanes: u32) -> Inside {
         n if n == lanes => Inside::All,
         _ => Inside::Some,
     }
+}
+
+/// Whether some slot of some lane lies beyond the matrix.
+pub(super) fn is_padded(matrix: &Matrix, lanes: u32) -> bool {
+    (0..matrix.layout.slots).any(|slot| !matches!(inside(matrix, slot, lanes), Inside::All))
 }
 
 impl<'c> Window<'c> {
@@ -127,7 +132,7 @@ impl<'c> Window<'c> {
 }
 
 /// Whether the element at `at` lies inside the matrix.
-fn is_inside<'c>(
+pub(super) fn is_inside<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     matrix: &Matrix,
     at: At<'c>,
@@ -213,7 +218,10 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
 /// Whether this invocation stores what it holds, where not all do: of several subgroups that hold
 /// the same block the first one does, and so does the first of several lanes that hold the same
 /// elements.
-fn stores<'c>(e: &FunctionEmitter<'_, 'c, '_>, matrix: &Matrix) -> Result<Option<Value<'c>>> {
+pub(super) fn stores<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    matrix: &Matrix,
+) -> Result<Option<Value<'c>>> {
     let of_lane = match matrix.layout.copies(e.wave_size) {
         0 => None,
         copies => {
@@ -234,7 +242,7 @@ fn stores<'c>(e: &FunctionEmitter<'_, 'c, '_>, matrix: &Matrix) -> Result<Option
 }
 
 /// The coordinates of this lane's elements, by slot.
-fn places<'c>(e: &FunctionEmitter<'_, 'c, '_>, matrix: &Matrix) -> Result<Vec<At<'c>>> {
+pub(super) fn places<'c>(e: &FunctionEmitter<'_, 'c, '_>, matrix: &Matrix) -> Result<Vec<At<'c>>> {
     let held = Held::new(e, &matrix.layout)?;
     (0..matrix.layout.slots).map(|slot| held.at(slot)).collect()
 }

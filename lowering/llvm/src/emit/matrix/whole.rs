@@ -1,14 +1,14 @@
-//! What is done to all elements of a matrix: conversions, a function of each, reductions,
-//! transposition (SPV_NV_cooperative_matrix2).
+//! What is done to all elements of a matrix: conversions, a function of each, transposition
+//! (SPV_NV_cooperative_matrix2).
 
 use super::super::Result;
 use super::super::function::FunctionEmitter;
 use super::Matrix;
 use super::element::{At, Held, Shared, held_by};
-use super::layout::{Element, LaneSlot};
+use super::exchange::through_memory;
+use super::layout::Element;
 use super::product::relaid;
 use crate::ffi::Value;
-use spirv::CooperativeMatrixReduce as Reduce;
 use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_passes::module::{Id, Inst};
 use splitbar_typed::matrix;
@@ -17,18 +17,19 @@ use splitbar_typed::matrix;
 pub(super) fn change_use(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let (value, from) = e.matrix_operand(inst, 0)?;
     let to = e.matrix(e.result_type(inst)?)?;
-    if from.blocks != to.blocks {
-        return Err(across_subgroups(e, inst));
-    }
-    if (from.rows, from.columns) != (to.rows, to.columns) {
+    if (from.rows * from.blocks, from.columns) != (to.rows * to.blocks, to.columns) {
         return Err(e.mismatch(inst, "the matrices are of different sizes"));
     }
-    let value = relaid(e, from, to, value)?;
+    let value = if from.blocks == to.blocks {
+        relaid(e, from, to, value)?
+    } else {
+        through_memory(e, inst, [from, to], value, false)?
+    };
     e.bind(inst, value)
 }
 
-/// Subgroups read no registers of each other.
-fn across_subgroups(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<Diagnostic> {
+/// What is not exchanged through workgroup memory: subgroups read no registers of each other.
+pub(super) fn across_subgroups(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<Diagnostic> {
     e.unsupported(
         inst,
         "elements of a matrix of workgroup scope would go from one subgroup to another",
@@ -50,6 +51,9 @@ pub(crate) fn as_result<'c>(
     ) else {
         return Ok(value);
     };
+    if from.blocks != to.blocks {
+        return Err(across_subgroups(e, inst));
+    }
     relaid(e, from, to, value)
 }
 
@@ -57,11 +61,12 @@ pub(crate) fn as_result<'c>(
 pub(super) fn transpose(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let (value, from) = e.matrix_operand(inst, 0)?;
     let to = e.matrix(e.result_type(inst)?)?;
-    if from.blocks.max(to.blocks) > 1 {
-        return Err(across_subgroups(e, inst));
-    }
-    if (from.columns, from.rows) != (to.rows, to.columns) {
+    if (from.columns, from.rows * from.blocks) != (to.rows * to.blocks, to.columns) {
         return Err(e.mismatch(inst, "the sizes are not exchanged"));
+    }
+    if from.blocks.max(to.blocks) > 1 {
+        let value = through_memory(e, inst, [from, to], value, true)?;
+        return e.bind(inst, value);
     }
     let value = gather(e, from, to, value, |e, at, asked| {
         let mirrored = At {
@@ -82,7 +87,7 @@ pub(super) fn transpose(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> 
 
 /// Every element of a matrix of type `to` from elements of `value`: `f` is given the source, the
 /// element's coordinates, and those of every lane.
-fn gather<'c>(
+pub(super) fn gather<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     from: &Matrix,
     to: &Matrix,
@@ -136,85 +141,6 @@ pub(super) fn per_element(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -
             });
         }
         elements.push(e.call_function(inst, function, &arguments)?);
-    }
-    let value = e.b.vector(&elements)?;
-    e.bind(inst, value)
-}
-
-/// OpCooperativeMatrixReduceNV: the elements of a row, a column, all, or four neighbours, combined
-/// by a function.
-pub(super) fn reduce(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
-    let (value, from) = e.matrix_operand(inst, 0)?;
-    let to = e.matrix(e.result_type(inst)?)?;
-    let mask = Reduce::from_bits_truncate(inst.operand(1).map_err(Box::new)?);
-    let function = inst.id(2).map_err(Box::new)?;
-    if from.blocks.max(to.blocks) > 1 && (from.blocks != to.blocks || mask != Reduce::ROW) {
-        return Err(across_subgroups(e, inst));
-    }
-    // Which elements one of the result combines: the first coordinates of a rectangle per step, and
-    // its extent.
-    let (rows, columns, step) = if mask.contains(Reduce::_2X2) {
-        (2, 2, 2)
-    } else {
-        let rows = if mask.contains(Reduce::COLUMN) {
-            from.rows
-        } else {
-            1
-        };
-        let columns = if mask.contains(Reduce::ROW) {
-            from.columns
-        } else {
-            1
-        };
-        (rows, columns, 1)
-    };
-    let whole_rows = mask.contains(Reduce::ROW);
-    let whole_columns = mask.contains(Reduce::COLUMN);
-    let origin = |element: Element| Element {
-        row: if whole_columns { 0 } else { element.row * step },
-        column: if whole_rows { 0 } else { element.column * step },
-    };
-    let places = {
-        let held = Held::new(e, &to.layout)?;
-        (0..to.layout.slots)
-            .map(|slot| held.at(slot))
-            .collect::<Result<Vec<_>>>()?
-    };
-    let mut elements = Vec::new();
-    for (slot, at) in (0..).zip(places) {
-        let asked = |lane| origin(to.layout.element(LaneSlot { slot, lane }));
-        let zero = e.b.i32(0);
-        let row = if whole_columns {
-            zero
-        } else {
-            e.b.mul(at.row, e.b.i32(step))?
-        };
-        let column = if whole_rows {
-            zero
-        } else {
-            e.b.mul(at.column, e.b.i32(step))?
-        };
-        let mut sum = None;
-        for i in 0..rows {
-            for j in 0..columns {
-                let at = At {
-                    row: e.b.add(row, e.b.i32(i))?,
-                    column: e.b.add(column, e.b.i32(j))?,
-                };
-                let element = Shared::new(e, from, value)?.read(at, |lane| {
-                    let Element { row, column } = asked(lane);
-                    Element {
-                        row: row + i,
-                        column: column + j,
-                    }
-                })?;
-                sum = Some(match sum {
-                    None => element,
-                    Some(sum) => e.call_function(inst, function, &[sum, element])?,
-                });
-            }
-        }
-        elements.push(sum.ok_or_else(|| e.b.internal("nothing is reduced"))?);
     }
     let value = e.b.vector(&elements)?;
     e.bind(inst, value)

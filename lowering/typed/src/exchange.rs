@@ -1,0 +1,87 @@
+//! Workgroup memory through which subgroups exchange elements of cooperative matrices of workgroup
+//! scope: those of transpositions, of uses that are cut into other blocks, of reductions of columns.
+
+use crate::matrix::BLOCK_ROWS;
+use crate::types::Scalar;
+use spirv::{CooperativeMatrixReduce as Reduce, Op};
+use splitbar_passes::analysis::uses::Reached;
+use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Inst, Scope, Type};
+
+/// Most bytes of it that a kernel gets.
+pub const MAX_EXCHANGE_BYTES: u64 = 32 << 10;
+
+/// Its alignment.
+pub const EXCHANGE_ALIGN: u32 = 16;
+
+/// Fewest invocations of a subgroup: a workgroup of no more is one.
+const SMALLEST_WAVE: u32 = 32;
+
+/// Bytes of an element there.
+pub fn element_bytes(component: Scalar) -> u32 {
+    component.bytes()
+}
+
+/// What `entry` needs of it, as far as the module tells: whether its matrices are held by several
+/// subgroups depends on the target. More than [`MAX_EXCHANGE_BYTES`] are not given.
+pub(crate) fn exchange_bytes(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    entry: &EntryPoint<'_>,
+    reached: &Reached,
+) -> u64 {
+    let is_matrix = |(_, ty): (Id, &Type)| matches!(ty, Type::CooperativeMatrix { .. });
+    let size = declarations.workgroup_size(entry, constants);
+    let invocations = size.map(|size| size.iter().fold(1u32, |all, one| all.saturating_mul(*one)));
+    let is_one_wave = invocations.is_some_and(|count| count <= SMALLEST_WAVE);
+    if is_one_wave || !declarations.types().any(is_matrix) {
+        return 0;
+    }
+    let functions = reached.order.iter();
+    functions
+        .filter_map(|id| declarations.function(*id))
+        .flat_map(|function| function.insts())
+        .filter_map(|inst| needed(declarations, constants, inst))
+        .max()
+        .unwrap_or(0)
+}
+
+/// Bytes that one instruction needs.
+fn needed(declarations: &Declarations<'_>, constants: &Constants, inst: Inst<'_>) -> Option<u64> {
+    let op = inst.op()?;
+    let is_exchange = matches!(
+        op,
+        Op::CooperativeMatrixConvertNV
+            | Op::CooperativeMatrixTransposeNV
+            | Op::CooperativeMatrixReduceNV
+    );
+    let ty = is_exchange.then(|| declarations.type_of(inst.id(0).ok()?))??;
+    let Some(Type::CooperativeMatrix {
+        component,
+        operands: [scope, rows, columns, _],
+    }) = declarations.ty(ty)
+    else {
+        return None;
+    };
+    let bits = match declarations.ty(*component)? {
+        Type::Int { width, .. } | Type::Float { width, .. } => *width,
+        _ => return None,
+    };
+    let [scope, rows, columns] = [scope, rows, columns].map(|id| constants.as_u32(*id));
+    let (rows, columns) = (u64::from(rows?), u64::from(columns?));
+    let blocks = rows / u64::from(BLOCK_ROWS);
+    if scope.and_then(Scope::from_u32) != Some(Scope::Workgroup) || blocks < 2 {
+        return None;
+    }
+    let elements = match op {
+        Op::CooperativeMatrixReduceNV => {
+            let mask = Reduce::from_bits_truncate(inst.operand(1).ok()?);
+            match (mask.contains(Reduce::COLUMN), mask.contains(Reduce::ROW)) {
+                (false, _) => return None,
+                (true, false) => blocks.saturating_mul(columns),
+                (true, true) => blocks,
+            }
+        }
+        _ => rows.saturating_mul(columns),
+    };
+    Some(elements.saturating_mul(u64::from(bits.div_ceil(8))))
+}
