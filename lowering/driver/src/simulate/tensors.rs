@@ -71,13 +71,14 @@ impl Elements {
             }
             let reach = i128::from(*stride).checked_mul(i128::from(dimension.saturating_sub(1)));
             let reach = reach.ok_or("the tensor is larger than memory".to_owned())?;
-            (least, most) = (least + reach.min(0), most + reach.max(0));
+            least = least.saturating_add(reach.min(0));
+            most = most.saturating_add(reach.max(0));
         }
         let is_empty = self.dimensions.contains(&0);
-        if !is_empty && (least < 0 || most + i128::from(self.bytes) > length as i128) {
+        let end = most.saturating_add(self.bytes.into());
+        if !is_empty && (least < 0 || end > length as i128) {
             return Err(format!(
-                "the buffer has {length} bytes; the tensor reaches from byte {least} to {}",
-                most + i128::from(self.bytes)
+                "the buffer has {length} bytes; the tensor reaches from byte {least} to {end}"
             ));
         }
         let dimensions = self.dimensions.iter().flat_map(|one| one.to_le_bytes());
@@ -135,5 +136,25 @@ impl Job {
             .iter()
             .flat_map(|address| address.to_le_bytes())
             .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tensor_larger_than_memory_is_refused() {
+        let mut elements = Elements::packed(4, &[2; 32]);
+        for (dimension, stride) in [
+            (u64::MAX, i64::MAX - 3),
+            (u64::MAX, i64::MIN),
+            (1 << 62, i64::MAX - 3),
+            (1 << 62, i64::MIN),
+        ] {
+            elements.dimensions = vec![dimension; 32];
+            elements.strides = Some(vec![stride; 32]);
+            assert!(elements.shape(1 << 20).is_err(), "{dimension} {stride}");
+        }
     }
 }
