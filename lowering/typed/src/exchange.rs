@@ -1,5 +1,5 @@
 //! Workgroup memory through which subgroups exchange elements of cooperative matrices of workgroup
-//! scope: those of transpositions, of uses that are cut into other blocks, of reductions of columns.
+//! scope: for transpositions, for uses that are cut into other blocks, for reductions of columns.
 
 use crate::matrix::BLOCK_ROWS;
 use crate::types::Scalar;

@@ -17,7 +17,9 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{Declarations, Function, Id, WordOffset};
+use splitbar_passes::module::{
+    Declarations, Function, Id, WordOffset, called, called_for_elements,
+};
 use splitbar_passes::printf::Table;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, waves};
@@ -29,6 +31,8 @@ use std::collections::BTreeMap;
 
 /// Functions are inlined unless that would write more instructions than this.
 const MAX_INLINED: u64 = 1 << 20;
+/// How often an instruction on a cooperative matrix calls a function for its elements, about.
+const CALLS_FOR_ELEMENTS: u64 = 64;
 /// LLVM's numbers of the kernel calling conventions.
 const AMDGPU_KERNEL: u32 = 91;
 const PTX_KERNEL: u32 = 71;
@@ -458,12 +462,12 @@ fn inlined_size(declarations: &Declarations<'_>, order: &[Id]) -> u64 {
         };
         let mut size = 0u64;
         for inst in function.blocks.iter().flat_map(|block| &block.insts) {
-            let callee = if inst.op() == Some(spirv::Op::FunctionCall) {
-                inst.id(0).ok().and_then(|id| sizes.get(&id).copied())
-            } else {
-                None
+            let callee = called(*inst).and_then(|id| sizes.get(&id).copied());
+            let times = match called_for_elements(*inst) {
+                Some(_) => CALLS_FOR_ELEMENTS,
+                None => 1,
             };
-            size = size.saturating_add(callee.unwrap_or(1));
+            size = size.saturating_add(callee.unwrap_or(1).saturating_mul(times));
         }
         sizes.insert(*id, size);
         last = size;

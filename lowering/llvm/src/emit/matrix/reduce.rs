@@ -62,7 +62,7 @@ pub(super) fn reduce<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) ->
     if !fits {
         return Err(e.mismatch(
             inst,
-            "the result has not the size that the reduction leaves",
+            "the size of the result is not the one that the reduction leaves",
         ));
     }
     let is_slow = mask == Mask::_2X2 || is_padded(from, e.wave_size);

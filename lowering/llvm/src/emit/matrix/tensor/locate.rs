@@ -1,7 +1,8 @@
 //! From an element's row and column to its place in the tensor, as SPV_NV_cooperative_matrix2 has
-//! it (section "Tensor Layout and View"): the number of the element in the matrix, or in the region
-//! that a view takes; through the view, whose dimensions may be in another order; the coordinates in
-//! the slice; those in the tensor, where the clamp mode says what lies beyond; and the block.
+//! it (section "Tensor Layout and View"): the number of the element in the matrix, or in the
+//! region that a view takes; through the view, whose dimensions may be in another order; the
+//! coordinates in the slice; those in the tensor, where the clamp mode says what lies beyond; and
+//! the block.
 //!
 //! All arithmetic is in 32 bits and wraps, as there.
 
