@@ -8,6 +8,7 @@ use crate::barrier::Name;
 use crate::clock::Order;
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
+use crate::lane::Lane;
 use crate::memory::{Pending, Space};
 use crate::schedule::Completion;
 
@@ -30,16 +31,13 @@ pub(crate) struct BulkCopy {
 pub(crate) fn begin(
     context: &mut Context<'_>,
     pc: u32,
-    lane: usize,
+    lane: Lane,
     shared: u64,
     global: u64,
     bytes: u64,
     barrier: u64,
 ) {
-    let at = At {
-        pc,
-        lane: lane as u8,
-    };
+    let at = At { pc, lane };
     for (value, what) in [
         (shared, "shared address"),
         (global, "global address"),

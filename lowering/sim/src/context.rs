@@ -7,6 +7,7 @@ use crate::clock::{Clock, Order, Scope, Time, WaveClock};
 use crate::coverage::Coverage;
 use crate::finding::{FindingKind, Findings, Site};
 use crate::journal::{Event, Journal};
+use crate::lane::Lane;
 use crate::memory::{Global, Shared, Space, View};
 use crate::race::{Sharing, Stamp};
 use crate::schedule::Completion;
@@ -52,7 +53,7 @@ pub struct At {
     /// The program's number for the instruction.
     pub pc: u32,
     /// The lane.
-    pub lane: u8,
+    pub lane: Lane,
 }
 
 /// How a memory access relates to those of other waves.
@@ -158,7 +159,7 @@ impl Context<'_> {
     }
 
     /// A site of this wave.
-    pub fn site(&self, pc: u32, lane: Option<u8>) -> Site {
+    pub fn site(&self, pc: u32, lane: Option<Lane>) -> Site {
         Site {
             pc,
             group: self.group.index,
@@ -172,7 +173,7 @@ impl Context<'_> {
         &mut self,
         kind: FindingKind,
         pc: u32,
-        lane: Option<u8>,
+        lane: Option<Lane>,
         message: impl FnOnce() -> String,
     ) {
         let site = self.site(pc, lane);

@@ -1,6 +1,7 @@
 //! What the machine reports: findings, each with its place. The list of kinds is closed and every
 //! kind has a stable code.
 
+use crate::lane::Lane;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -67,7 +68,7 @@ pub struct Site {
     /// Index of the wave in its workgroup.
     pub wave: u16,
     /// The lane, when one lane is to blame.
-    pub lane: Option<u8>,
+    pub lane: Option<Lane>,
 }
 
 /// What a program says about one of its instructions.

@@ -6,8 +6,8 @@ use splitbar_sim::barrier::{Name, Phase};
 use splitbar_sim::clock::Order;
 use splitbar_sim::memory::{Global, Space};
 use splitbar_sim::{
-    Access, At, Clocks, CodeLocation, Context, FindingKind, Group, Launch, Limits, Program, Report,
-    Schedule, Scope, Step, WaveStart, run,
+    Access, At, Clocks, CodeLocation, Context, FindingKind, Group, Lane, Launch, Limits, Program,
+    Report, Schedule, Scope, Step, WaveStart, run,
 };
 
 /// One step. Addresses are shared dwords, relative to the wave's own where that is said.
@@ -60,7 +60,7 @@ impl Program for Toy {
         };
         let at = At {
             pc: wave.pc as u32,
-            lane: 0,
+            lane: Lane::new(0),
         };
         let own = u64::from(cx.wave) * 4;
         let mut word = [0; 4];

@@ -16,7 +16,7 @@ use super::{
 use clap::{Args, value_parser};
 use serde::Serialize;
 use splitbar::simulate::machine::image::Format as TexelFormat;
-use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Schedule, Site};
+use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Lane, Schedule, Site};
 use splitbar::simulate::profile::{self, Measured};
 use splitbar::simulate::{BufferName, Elements, Inputs, Job, Outcome, PRINT_CAPACITY, Texels};
 use splitbar::spec::Setting;
@@ -611,7 +611,7 @@ struct Where {
     word: Option<u32>,
     workgroup: u32,
     wave: u16,
-    lane: Option<u8>,
+    lane: Option<u32>,
 }
 
 impl Run {
@@ -652,7 +652,7 @@ impl Where {
             word: place.word,
             workgroup: site.group,
             wave: site.wave,
-            lane: site.lane,
+            lane: site.lane.map(Lane::number),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::isa::Isa;
 use super::object::Descriptor;
 use super::operand::sgpr;
 use super::wave::Wave;
+use crate::lane::Lane;
 use crate::machine::WaveStart;
 
 /// What all waves of a launch begin with.
@@ -99,8 +100,8 @@ impl Start {
             }
         }
         let [x, y, _] = start.workgroup_size.map(|n| n.max(1));
-        for lane in 0..64u32 {
-            let linear = start.first + lane;
+        for lane in Lane::all(64) {
+            let linear = start.first + lane.number();
             let ids = [linear % x, linear / x % y, linear / x / y];
             let values = if isa.packed_ids {
                 [ids[0] | ids[1] << 10 | ids[2] << 20, 0, 0]
@@ -113,7 +114,7 @@ impl Start {
                 (self.descriptor.rsrc2 >> 11 & 3) as usize + 1
             };
             for (register, value) in wave.vgpr.iter_mut().zip(values).take(count) {
-                if let Some(slot) = register.get_mut(lane as usize) {
+                if let Some(slot) = register.get_mut(lane.index()) {
                     *slot = value;
                 }
             }

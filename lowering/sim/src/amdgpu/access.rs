@@ -12,6 +12,7 @@ use crate::clock::Time;
 use crate::context::{Access, Context};
 use crate::finding::{FindingKind, Site};
 use crate::image::Format;
+use crate::lane::Lane;
 use crate::memory::Pending;
 use crate::queue::{Counters, InClass, Rules, Work};
 use crate::schedule::Completion;
@@ -171,11 +172,11 @@ mod path {
 }
 
 /// Lanes of a mask.
-pub(super) fn each(mut mask: u64) -> impl Iterator<Item = usize> {
+pub(super) fn each(mut mask: u64) -> impl Iterator<Item = Lane> {
     std::iter::from_fn(move || {
-        let lane = mask.trailing_zeros();
+        let lane = Lane::first(mask);
         mask &= mask.wrapping_sub(1);
-        (lane < 64).then_some(lane as usize)
+        lane
     })
 }
 

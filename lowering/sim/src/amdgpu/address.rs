@@ -8,6 +8,7 @@ use super::operand::{Kind, Operand, sgpr};
 use super::wave::{PRIVATE_APERTURE, Wave};
 use crate::context::Context;
 use crate::finding::FindingKind;
+use crate::lane::Lane;
 
 /// The last word of the descriptor for private memory.
 pub(super) const PRIVATE_DESCRIPTOR: u32 = 0x00e8_0000;
@@ -95,7 +96,7 @@ impl Wave {
                     match self.buffer(memory, lane, pc, cx) {
                         Some(address) => address,
                         None => {
-                            operation.beyond |= 1 << lane;
+                            operation.beyond |= 1u64 << lane;
                             0
                         }
                     }
@@ -112,7 +113,7 @@ impl Wave {
                 };
             for (slot, place) in operation.addresses.iter_mut().zip(places) {
                 slot[lane] = match memory.halves {
-                    true => (place & 0x7f) | (lane as u64 & 32) << 2,
+                    true => (place & 0x7f) | (u64::from(lane.number()) & 32) << 2,
                     false => place,
                 };
             }
@@ -122,7 +123,7 @@ impl Wave {
                         let address = vector(&memory.lds)[lane];
                         // A lane is masked off by the address -1.
                         if address == u32::MAX {
-                            operation.lanes &= !(1 << lane);
+                            operation.lanes &= !(1u64 << lane);
                         }
                         u64::from(address).wrapping_add_signed(first) & 0xffff_ffff
                     }
@@ -131,7 +132,7 @@ impl Wave {
                     None => {
                         let stride = if memory.bytes > 4 { 16 } else { 4 };
                         u64::from(self.s(sgpr::M0) & m0).wrapping_add_signed(first)
-                            + lane as u64 * stride
+                            + u64::from(lane.number()) * stride
                     }
                 };
             }
@@ -140,7 +141,7 @@ impl Wave {
 
     /// The address of a lane by a buffer descriptor; `None` when the descriptor's bounds let the
     /// access do nothing.
-    fn buffer(&self, memory: &Memory, lane: usize, pc: u32, cx: &mut Context<'_>) -> Option<u64> {
+    fn buffer(&self, memory: &Memory, lane: Lane, pc: u32, cx: &mut Context<'_>) -> Option<u64> {
         let Some(Kind::Sgpr(first)) = memory.saddr.map(|s| s.kind) else {
             return None;
         };

@@ -7,6 +7,7 @@ use super::table::memory::{Extend, Update};
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE};
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
+use crate::lane::Lane;
 use crate::memory::{Pending, Space};
 use crate::race::Sharing;
 
@@ -43,7 +44,7 @@ impl Effects<'_> {
             for lane in each(operation.lanes & !operation.beyond) {
                 let at = At {
                     pc: operation.pc,
-                    lane: lane as u8,
+                    lane,
                 };
                 let mut buffer = [0u8; 64];
                 let Some(into) = buffer.get_mut(..bytes) else {
@@ -81,7 +82,7 @@ impl Effects<'_> {
             for lane in each(operation.lanes & !operation.beyond) {
                 let at = At {
                     pc: operation.pc,
-                    lane: lane as u8,
+                    lane,
                 };
                 let buffer = operation.stored(place, lane);
                 let Some(from) = buffer.get(..bytes) else {
@@ -112,7 +113,7 @@ impl Effects<'_> {
         let registers = usize::from(operation.bytes / 4);
         let wide = registers == 2;
         let data = std::mem::take(&mut operation.data);
-        let value = |first: usize, lane: usize| -> u64 {
+        let value = |first: usize, lane: Lane| -> u64 {
             let word = |n: usize| data.get(n).map_or(0, |r| u64::from(r[lane]));
             if wide {
                 word(first) | word(first + 1) << 32
@@ -125,7 +126,7 @@ impl Effects<'_> {
         for lane in each(operation.lanes & !operation.beyond) {
             let at = At {
                 pc: operation.pc,
-                lane: lane as u8,
+                lane,
             };
             let (new, expected) = (value(0, lane), value(registers, lane));
             let old = match resolve(operation.memories, operation.addresses[0][lane]) {
@@ -160,7 +161,7 @@ impl Effects<'_> {
         for lane in each(operation.lanes) {
             let at = At {
                 pc: operation.pc,
-                lane: lane as u8,
+                lane,
             };
             let (global, shared) = (operation.addresses[0][lane], operation.shared[lane]);
             let beyond = operation.beyond >> lane & 1 == 1;
@@ -205,27 +206,27 @@ impl Effects<'_> {
             Resolved::Memory(space, address) => {
                 cx.read(space, address, into, at, access);
             }
-            Resolved::Private(offset) => match self.private(at.lane.into(), offset, into.len()) {
+            Resolved::Private(offset) => match self.private(at.lane, offset, into.len()) {
                 Some(from) => into.copy_from_slice(from),
-                None => outside(at.pc, at.lane.into(), offset, cx),
+                None => outside(at.pc, at.lane, offset, cx),
             },
         }
     }
 
     /// Private bytes of a lane.
-    fn private(&mut self, lane: usize, offset: u64, bytes: usize) -> Option<&mut [u8]> {
+    fn private(&mut self, lane: Lane, offset: u64, bytes: usize) -> Option<&mut [u8]> {
         let end = offset.checked_add(bytes as u64)?;
         if end > u64::from(self.private_bytes) {
             return None;
         }
-        let first = lane * self.private_bytes as usize + offset as usize;
+        let first = lane.index() * self.private_bytes as usize + offset as usize;
         self.private.get_mut(first..first + bytes)
     }
 }
 
 impl Operation {
     /// What a lane stores at a place: the first [`Operation::bytes`] of these.
-    fn stored(&self, place: usize, lane: usize) -> [u8; 64] {
+    fn stored(&self, place: usize, lane: Lane) -> [u8; 64] {
         let per_place = usize::from(self.bytes).div_ceil(4);
         let mut buffer = [0u8; 64];
         let registers = self.data.iter().skip(place * per_place).take(per_place);
@@ -248,13 +249,13 @@ fn same_place(operation: &Operation, cx: &mut Context<'_>) {
     let lanes = operation.lanes & !operation.beyond;
     for (place, addresses) in (0..operation.places.min(2)).zip(&operation.addresses) {
         let place = usize::from(place);
-        let apart = |a: usize, b: usize| addresses[a].saturating_add(bytes) <= addresses[b];
+        let apart = |a: Lane, b: Lane| addresses[a].saturating_add(bytes) <= addresses[b];
         let next = each(lanes).skip(1);
         // Nearly always every lane stores behind the one before it.
         if each(lanes).zip(next).all(|(a, b)| apart(a, b)) {
             continue;
         }
-        let mut order: Vec<usize> = each(lanes).collect();
+        let mut order: Vec<Lane> = each(lanes).collect();
         order.sort_by_key(|lane| addresses[*lane]);
         for (&a, &b) in order.iter().zip(order.iter().skip(1)) {
             let (Resolved::Memory(space, at), false) =
@@ -272,7 +273,7 @@ fn same_place(operation: &Operation, cx: &mut Context<'_>) {
                 Space::Global => FindingKind::GlobalRace,
                 Space::Shared => FindingKind::SharedRace,
             };
-            let site = |lane: usize| cx.site(operation.pc, Some(lane as u8));
+            let site = |lane: Lane| cx.site(operation.pc, Some(lane));
             let (one, other) = (site(b), site(a));
             cx.findings.report(kind, one, Some(other), || {
                 format!("lanes {a} and {b} of one store write different values at {at:#x}")
@@ -282,8 +283,8 @@ fn same_place(operation: &Operation, cx: &mut Context<'_>) {
     }
 }
 
-fn outside(pc: u32, lane: usize, offset: u64, cx: &mut Context<'_>) {
-    cx.report(FindingKind::OutOfBounds, pc, Some(lane as u8), || {
+fn outside(pc: u32, lane: Lane, offset: u64, cx: &mut Context<'_>) {
+    cx.report(FindingKind::OutOfBounds, pc, Some(lane), || {
         format!("private memory at {offset:#x}")
     });
 }
@@ -318,7 +319,7 @@ fn exchange(operation: &mut Operation) {
     match operation.action {
         Action::Pull => {
             for lane in each(lanes) {
-                let from = (operation.addresses[0][lane] >> 2 & 63) as usize;
+                let from = named(operation, lane);
                 result[lane] = if lanes >> from & 1 == 1 {
                     data[from]
                 } else {
@@ -328,12 +329,12 @@ fn exchange(operation: &mut Operation) {
         }
         Action::Push => {
             for lane in each(lanes) {
-                result[(operation.addresses[0][lane] >> 2 & 63) as usize] = data[lane];
+                result[named(operation, lane)] = data[lane];
             }
         }
         Action::Swizzle => {
             for lane in each(lanes) {
-                let from = swizzled(operation.addresses[0][lane] as u32, lane as u32) as usize;
+                let from = swizzled(operation.addresses[0][lane] as u32, lane);
                 result[lane] = if lanes >> from & 1 == 1 {
                     data[from]
                 } else {
@@ -354,10 +355,16 @@ fn exchange(operation: &mut Operation) {
     operation.data.push(result);
 }
 
+/// The lane that the address of a lane names, with a dword for each.
+fn named(operation: &Operation, lane: Lane) -> Lane {
+    Lane::new((operation.addresses[0][lane] >> 2 & 63) as u32)
+}
+
 /// The lane that a lane reads by the pattern of `ds_swizzle_b32`: four lanes by a table, or masks
 /// over groups of 32, or 32 lanes turned (ISA of gfx9 and later, "DS_SWIZZLE_B32": bit 10 is the
 /// direction, bits 9 to 5 are the distance, and the low bits are those of the lane that stay).
-fn swizzled(pattern: u32, lane: u32) -> u32 {
+fn swizzled(pattern: u32, lane: Lane) -> Lane {
+    let lane = lane.number();
     if pattern & 0xe000 == 0xc000 {
         let (keep, by) = (pattern & 31, pattern >> 5 & 31);
         let turned = if pattern >> 10 & 1 == 1 {
@@ -365,13 +372,13 @@ fn swizzled(pattern: u32, lane: u32) -> u32 {
         } else {
             lane + by
         };
-        return (lane & 32) | (lane & keep) | (turned & 31 & !keep);
+        return Lane::new((lane & 32) | (lane & keep) | (turned & 31 & !keep));
     }
     if pattern & 0x8000 != 0 {
-        return (lane & !3) + (pattern >> (2 * (lane & 3)) & 3);
+        return Lane::new((lane & !3) + (pattern >> (2 * (lane & 3)) & 3));
     }
     let (and, or, xor) = (pattern & 31, pattern >> 5 & 31, pattern >> 10 & 31);
-    (lane & 32) + (((lane & 31 & and) | or) ^ xor)
+    Lane::new((lane & 32) + (((lane & 31 & and) | or) ^ xor))
 }
 
 impl Extend {

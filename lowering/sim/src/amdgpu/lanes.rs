@@ -5,6 +5,7 @@ use super::inst::{HardwareRegister, Special};
 use super::operand::{Kind, Operand};
 use super::program::Kernel;
 use super::wave::Wave;
+use crate::lane::Lane;
 
 impl Kernel {
     pub(super) fn special(
@@ -25,21 +26,17 @@ impl Kernel {
         let exec = wave.exec();
         match special {
             Special::ReadLane => {
-                let lane = (scalar(wave, 2) % wave.size) as usize;
+                let lane = Lane::new(scalar(wave, 2) % wave.size);
                 let value = wave.lanes(&operand(1), Ty::B32)[lane];
                 wave.set_scalar(&operand(0), Ty::B32, value);
             }
             Special::ReadFirstLane => {
-                let lane = if exec == 0 {
-                    0
-                } else {
-                    exec.trailing_zeros() as usize
-                };
-                let value = wave.lanes(&operand(1), Ty::B32)[lane % 64];
+                let lane = Lane::first(exec).unwrap_or(Lane::new(0));
+                let value = wave.lanes(&operand(1), Ty::B32)[lane];
                 wave.set_scalar(&operand(0), Ty::B32, value);
             }
             Special::WriteLane => {
-                let (value, lane) = (scalar(wave, 1), (scalar(wave, 2) % wave.size) as usize);
+                let (value, lane) = (scalar(wave, 1), Lane::new(scalar(wave, 2) % wave.size));
                 if let Kind::Vgpr(index) = operand(0).kind
                     && let Some(register) = wave.vgpr.get_mut(usize::from(index))
                 {

@@ -12,6 +12,7 @@ use super::text::Parts;
 use super::wave::Wave;
 use crate::context::Context;
 use crate::finding::FindingKind;
+use crate::lane::Lane;
 use crate::matrix::{Element, Product};
 
 /// A matrix instruction.
@@ -110,8 +111,7 @@ impl Matrix {
     /// Computes all products of the wave.
     pub(super) fn run(&self, wave: &mut Wave, pc: u32, cx: &mut Context<'_>) {
         let off = wave.all() & !wave.exec();
-        if off != 0 {
-            let lane = off.trailing_zeros() as u8;
+        if let Some(lane) = Lane::first(off) {
             cx.report(FindingKind::MatrixLanes, pc, Some(lane), || {
                 format!("EXEC is {:#x}: some lanes are off", wave.exec())
             });
@@ -131,7 +131,7 @@ impl Matrix {
         self.read_addend(wave, &mut products);
         products.iter_mut().for_each(Product::multiply);
         let sums = self.shape.sums(size);
-        for lane in 0..size {
+        for lane in Lane::all(size) {
             let mut packed = [0; 32];
             for index in 0..sums {
                 let spot = self.shape.sum(self.family, size, lane, index);
@@ -142,7 +142,7 @@ impl Matrix {
             }
             let to = wave.vgpr.iter_mut().skip(self.dst.into());
             for (register, bits) in to.zip(packed).take(registers(sum, sums).into()) {
-                if let Some(slot) = register.get_mut(lane as usize) {
+                if let Some(slot) = register.get_mut(lane.index()) {
                     *slot = bits;
                 }
             }
@@ -161,11 +161,11 @@ impl Matrix {
         let (size, count) = (wave.size, self.shape.factors(self.family, wave.size));
         for (which, (first, element)) in self.sources.into_iter().zip(self.factors).enumerate() {
             let held = Held::of(wave, first, registers(element, count));
-            for lane in 0..size {
-                let original = lane % self.shape.side;
+            for lane in Lane::all(size) {
+                let original = Lane::new(lane.number() % self.shape.side);
                 if self.family == Family::Copied && !held.same(lane, original) {
                     let matrix = if which == 0 { "A" } else { "B" };
-                    cx.report(FindingKind::MatrixLanes, pc, Some(lane as u8), || {
+                    cx.report(FindingKind::MatrixLanes, pc, Some(lane), || {
                         format!("its part of {matrix} is not a copy of what lane {original} holds")
                     });
                 }
@@ -191,7 +191,7 @@ impl Matrix {
             _ => None,
         };
         let constant = constant(wave, &self.addend, sum);
-        for lane in 0..size {
+        for lane in Lane::all(size) {
             for index in 0..count {
                 let number = held
                     .as_ref()
@@ -235,16 +235,16 @@ impl Held {
     }
 
     /// What a lane has in one of them.
-    fn word(&self, register: u32, lane: u32) -> u32 {
+    fn word(&self, register: u32, lane: Lane) -> u32 {
         let lanes = self.0.get(register as usize);
         lanes
-            .and_then(|lanes| lanes.get(lane as usize))
+            .and_then(|lanes| lanes.get(lane.index()))
             .copied()
             .unwrap_or(0)
     }
 
     /// Whether two lanes hold the same.
-    fn same(&self, lane: u32, other: u32) -> bool {
+    fn same(&self, lane: Lane, other: Lane) -> bool {
         (0..self.0.len() as u32).all(|n| self.word(n, lane) == self.word(n, other))
     }
 }

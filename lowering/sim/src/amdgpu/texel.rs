@@ -69,7 +69,7 @@ impl Wave {
             }
             match image.texel(at) {
                 Some(address) => operation.addresses[0][lane] = address,
-                None => operation.beyond |= 1 << lane,
+                None => operation.beyond |= 1u64 << lane,
             }
         }
     }
@@ -91,10 +91,7 @@ impl Operation {
         let access = self.access;
         self.data = components.chosen().map(|_| [0; 64]).collect();
         for lane in each(self.lanes & !self.beyond) {
-            let at = At {
-                pc: self.pc,
-                lane: lane as u8,
-            };
+            let at = At { pc: self.pc, lane };
             let mut bytes = [0; MOST_TEXEL];
             let Some(part) = bytes.get_mut(..format.bytes()) else {
                 debug_assert!(false, "a texel of {format:?} is too large");
@@ -115,10 +112,7 @@ impl Operation {
         };
         let access = self.access;
         for lane in each(self.lanes & !self.beyond) {
-            let at = At {
-                pc: self.pc,
-                lane: lane as u8,
-            };
+            let at = At { pc: self.pc, lane };
             let given = |n: usize| self.data.get(n).map_or(0, |register| register[lane]);
             let mut texel = [if components.repeats { given(0) } else { 0 }; 4];
             for (register, n) in components.chosen().enumerate() {

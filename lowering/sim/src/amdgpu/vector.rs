@@ -7,6 +7,7 @@ use super::operand::{Half, Kind, Operand, sgpr};
 use super::table::rounding::{Rule, direction};
 use super::wave::{Lanes64, Wave};
 use crate::directed::Rounding;
+use crate::lane::Lane;
 use half::f16;
 
 /// What an instruction computed: a value for each lane, and a mask.
@@ -59,7 +60,7 @@ pub(super) fn compute(wave: &Wave, vector: &Vector) -> Computed {
     ) {
         (_, _, Some(step)) => {
             let carry = vector.mask_src.as_ref().map_or(0, |m| wave.mask(m));
-            for (lane, value) in values.iter_mut().enumerate() {
+            for (lane, value) in Lane::all(64).zip(&mut values) {
                 if active >> lane & 1 == 1 {
                     let carry = carry >> lane & 1 == 1;
                     let step = |sources: &[u64; 3]| step(*sources, carry);
@@ -68,14 +69,14 @@ pub(super) fn compute(wave: &Wave, vector: &Vector) -> Computed {
             }
         }
         (Compute::Value(f), Form::Plain, None) => {
-            for (lane, value) in values.iter_mut().enumerate() {
+            for (lane, value) in Lane::all(64).zip(&mut values) {
                 if active >> lane & 1 == 1 {
                     *value = f(&at(&sources, lane));
                 }
             }
         }
         (Compute::Value(f), form, None) => {
-            for (lane, value) in values.iter_mut().enumerate() {
+            for (lane, value) in Lane::all(64).zip(&mut values) {
                 if active >> lane & 1 == 1 {
                     *value = combined(vector, form, f, &at(&sources, lane));
                 }
@@ -83,7 +84,7 @@ pub(super) fn compute(wave: &Wave, vector: &Vector) -> Computed {
         }
         (Compute::Carry(f), _, None) => {
             let carry = vector.mask_src.as_ref().map_or(0, |m| wave.mask(m));
-            for (lane, value) in values.iter_mut().enumerate() {
+            for (lane, value) in Lane::all(64).zip(&mut values) {
                 if active >> lane & 1 == 1 {
                     let (result, out) = f(&at(&sources, lane), carry >> lane & 1 == 1);
                     *value = result;
@@ -92,9 +93,9 @@ pub(super) fn compute(wave: &Wave, vector: &Vector) -> Computed {
             }
         }
         (Compute::Test(f), _, None) => {
-            for lane in 0..64 {
+            for lane in Lane::all(64) {
                 if active >> lane & 1 == 1 && f(&at(&sources, lane)) {
-                    mask |= 1 << lane;
+                    mask |= 1u64 << lane;
                 }
             }
         }
@@ -157,7 +158,7 @@ pub(super) fn commit(wave: &mut Wave, vector: &Vector, computed: &Computed) {
         Kind::Vgpr(index) => write(wave, vector, index, values, *lanes),
         // `v_s_rcp_f32` and its like: one value.
         Kind::Sgpr(index) => {
-            let lane = wave.exec().trailing_zeros().min(63) as usize;
+            let lane = Lane::first(wave.exec()).unwrap_or(Lane::new(63));
             wave.set_s(index, values[lane] as u32);
         }
         _ => {} // to no register
@@ -169,7 +170,7 @@ pub(super) fn commit(wave: &mut Wave, vector: &Vector, computed: &Computed) {
     }
 }
 
-fn at(sources: &[Lanes64; 3], lane: usize) -> [u64; 3] {
+fn at(sources: &[Lanes64; 3], lane: Lane) -> [u64; 3] {
     [sources[0][lane], sources[1][lane], sources[2][lane]]
 }
 
@@ -423,28 +424,29 @@ impl Part {
 fn permute(values: &mut Lanes64, dpp: &Lanes, exec: u64, size: u32) -> u64 {
     let old = *values;
     let mut written = 0;
-    for lane in 0..size {
-        let (row, bank) = (lane / 16, lane % 16 / 4);
+    for lane in Lane::all(size) {
+        let (row, bank) = (lane.number() / 16, lane.number() % 16 / 4);
         if dpp.rows >> row & 1 == 0 || dpp.banks >> bank & 1 == 0 {
             continue;
         }
-        let source =
-            source(dpp.from, lane, size).filter(|from| dpp.fetch_inactive || exec >> from & 1 == 1);
-        let slot = &mut values[lane as usize];
+        let source = source(dpp.from, lane, size)
+            .filter(|from| dpp.fetch_inactive || exec >> *from & 1 == 1);
+        let slot = &mut values[lane];
         match source {
-            Some(from) => *slot = old[from as usize],
+            Some(from) => *slot = old[from],
             None if dpp.zero => *slot = 0,
             None => continue,
         }
-        written |= 1 << lane;
+        written |= 1u64 << lane;
     }
     written
 }
 
 /// The lane that `lane` reads; `None` where there is none.
-fn source(from: From, lane: u32, size: u32) -> Option<u32> {
+fn source(from: From, lane: Lane, size: u32) -> Option<Lane> {
+    let lane = lane.number();
     let (row, at) = (lane & !15, lane & 15);
-    match from {
+    let source = match from {
         From::Quad(order) => order
             .get((lane & 3) as usize)
             .map(|n| (lane & !3) + u32::from(n & 3)),
@@ -464,5 +466,6 @@ fn source(from: From, lane: u32, size: u32) -> Option<u32> {
         From::WaveRor => Some((lane + size - 1) % size),
         From::Broadcast15 => row.checked_sub(1),
         From::Broadcast31 => (lane >= 32).then_some(31),
-    }
+    };
+    source.map(Lane::new)
 }

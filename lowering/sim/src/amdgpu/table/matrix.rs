@@ -6,6 +6,7 @@
 //! `radv_nir_lower_cooperative_matrix`. In which lane a k lies is the same for A and B everywhere;
 //! only that the two agree is visible in a result.
 
+use crate::lane::Lane;
 use crate::matrix::Element::{self, BF16, E4M3, F16, F32, F64, I8, I32};
 
 /// How a family of instructions spreads matrices over lanes.
@@ -59,7 +60,8 @@ impl Shape {
     }
 
     /// What a lane holds of A or B as its element `index`.
-    pub(crate) fn factor(&self, family: Family, size: u32, lane: u32, index: u32) -> Spot {
+    pub(crate) fn factor(&self, family: Family, size: u32, lane: Lane, index: u32) -> Spot {
+        let lane = lane.number();
         let (side, group) = (lane % self.side, lane / self.side);
         match family {
             Family::Mfma => Spot {
@@ -85,7 +87,8 @@ impl Shape {
     }
 
     /// What a lane holds of the sum as its element `index`.
-    pub(crate) fn sum(&self, family: Family, size: u32, lane: u32, index: u32) -> Spot {
+    pub(crate) fn sum(&self, family: Family, size: u32, lane: Lane, index: u32) -> Spot {
+        let lane = lane.number();
         let (side, group) = (lane % self.side, lane / self.side);
         let groups = size / self.side;
         let group = match (family, groups) {
@@ -198,7 +201,7 @@ mod tests {
         };
         let mut factors = BTreeSet::new();
         let mut sums = BTreeSet::new();
-        for lane in 0..size {
+        for lane in Lane::all(size) {
             for index in 0..shape.factors(family, size) {
                 let spot = shape.factor(family, size, lane, index);
                 assert!(spot.other < shape.depth && spot.block < shape.blocks);
@@ -236,23 +239,24 @@ mod tests {
     #[test]
     fn known_places() {
         let spot = |block, side, other| Spot { block, side, other };
+        let at = Lane::new;
         let wide = mfma("f32_32x32x8f16").unwrap();
-        assert_eq!(wide.factor(Family::Mfma, 64, 33, 2), spot(0, 1, 6));
-        assert_eq!(wide.sum(Family::Mfma, 64, 33, 5), spot(0, 1, 13));
+        assert_eq!(wide.factor(Family::Mfma, 64, at(33), 2), spot(0, 1, 6));
+        assert_eq!(wide.sum(Family::Mfma, 64, at(33), 5), spot(0, 1, 13));
         let blocks = mfma("f32_16x16x1_4b_f32").unwrap();
-        assert_eq!(blocks.factor(Family::Mfma, 64, 35, 0), spot(2, 3, 0));
-        assert_eq!(blocks.sum(Family::Mfma, 64, 17, 9), spot(2, 1, 5));
+        assert_eq!(blocks.factor(Family::Mfma, 64, at(35), 0), spot(2, 3, 0));
+        assert_eq!(blocks.sum(Family::Mfma, 64, at(17), 9), spot(2, 1, 5));
         let double = mfma("f64_16x16x4_f64").unwrap();
-        assert_eq!(double.sum(Family::Mfma, 64, 18, 2), spot(0, 2, 9));
+        assert_eq!(double.sum(Family::Mfma, 64, at(18), 2), spot(0, 2, 9));
         let wmma = wmma("f32_16x16x16_f16").unwrap();
-        assert_eq!(wmma.sum(Family::Copied, 32, 17, 3), spot(0, 1, 7));
-        assert_eq!(wmma.sum(Family::Copied, 64, 49, 3), spot(0, 1, 15));
-        assert_eq!(wmma.sum(Family::Halved, 32, 17, 3), spot(0, 1, 11));
-        assert_eq!(wmma.factor(Family::Halved, 32, 17, 3), spot(0, 1, 11));
+        assert_eq!(wmma.sum(Family::Copied, 32, at(17), 3), spot(0, 1, 7));
+        assert_eq!(wmma.sum(Family::Copied, 64, at(49), 3), spot(0, 1, 15));
+        assert_eq!(wmma.sum(Family::Halved, 32, at(17), 3), spot(0, 1, 11));
+        assert_eq!(wmma.factor(Family::Halved, 32, at(17), 3), spot(0, 1, 11));
         // RADV: lanes 16 to 31 hold the rows from 8 on, lanes 32 to 47 those from 4 on.
-        assert_eq!(wmma.sum(Family::Halved, 64, 17, 3), spot(0, 1, 11));
-        assert_eq!(wmma.sum(Family::Halved, 64, 33, 3), spot(0, 1, 7));
-        assert_eq!(wmma.sum(Family::Halved, 64, 49, 3), spot(0, 1, 15));
+        assert_eq!(wmma.sum(Family::Halved, 64, at(17), 3), spot(0, 1, 11));
+        assert_eq!(wmma.sum(Family::Halved, 64, at(33), 3), spot(0, 1, 7));
+        assert_eq!(wmma.sum(Family::Halved, 64, at(49), 3), spot(0, 1, 15));
     }
 
     #[test]

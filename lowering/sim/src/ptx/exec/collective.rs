@@ -5,6 +5,7 @@ use super::agent;
 use super::warp::{FragmentState, Lanes, Meeting, Warp, each};
 use crate::context::Context;
 use crate::finding::FindingKind;
+use crate::lane::Lane;
 use crate::machine::Step;
 use crate::ptx::program::{Kernel, Op, Reduction, ShuffleKind, Source};
 
@@ -65,11 +66,11 @@ impl Kernel {
                 ..
             } => {
                 let values = *warp.read(self, from);
-                let of = |lane: usize| values[lane];
+                let of = |lane: Lane| values[lane];
                 for lane in each(lanes) {
                     let same = each(lanes)
                         .filter(|l| of(*l) == of(lane))
-                        .fold(0u32, |set, l| set | 1 << l);
+                        .fold(0, |set, l| set | 1u32 << l);
                     let agreed = same == lanes;
                     let result = if all && !agreed { 0 } else { same };
                     warp.set(to, lane, result.into());
@@ -97,7 +98,7 @@ impl Kernel {
                 // Which lane is elected is not said; it is the same each time.
                 let leader = lanes.trailing_zeros();
                 for lane in each(lanes) {
-                    warp.set(elected, lane, u64::from(lane as u32 == leader));
+                    warp.set(elected, lane, u64::from(lane.number() == leader));
                 }
                 if let Some(to) = to {
                     warp.set_lanes(to, lanes, &[leader.into(); 32]);
@@ -124,11 +125,11 @@ impl Kernel {
         let Some(source) = members else {
             return Some((pc, lanes)); // those that are there
         };
-        let of = |lane: usize| warp.value(self, source, lane) as u32;
+        let of = |lane: Lane| warp.value(self, source, lane) as u32;
         let wanted = of(each(lanes).next()?);
         let others = each(lanes)
             .filter(|lane| of(*lane) != wanted)
-            .fold(0, |set, lane| set | 1 << lane);
+            .fold(0, |set, lane| set | 1u32 << lane);
         if others != 0 {
             warp.split(index, others, pc, crate::ptx::decode::NOWHERE);
             return None;
@@ -137,7 +138,7 @@ impl Kernel {
             context.report(
                 FindingKind::BarrierMisuse,
                 pc,
-                each(lanes & !wanted).next().map(|l| l as u8),
+                Lane::first(lanes & !wanted),
                 || format!("a lane that is not in its own mask of members {wanted:#010x}"),
             );
         }
@@ -147,7 +148,7 @@ impl Kernel {
     pub(super) fn true_lanes(&self, warp: &Warp, predicate: Source, lanes: Lanes) -> Lanes {
         each(lanes)
             .filter(|lane| warp.value(self, predicate, *lane) != 0)
-            .fold(0, |set, lane| set | 1 << lane)
+            .fold(0, |set, lane| set | 1u32 << lane)
     }
 
     /// PTX ISA, `shfl.sync`: bits 0 to 4 of `c` clamp, bits 8 to 12 cut the warp into segments.
@@ -162,8 +163,8 @@ impl Kernel {
     ) {
         let [values, b, c] = from.map(|source| *warp.read(self, source));
         for lane in each(lanes) {
-            let at = |of: &[u64; 32], lane: usize| of[lane];
-            let own = lane as u32;
+            let at = |of: &[u64; 32], lane: Lane| of[lane];
+            let own = lane.number();
             let (b, c) = (at(&b, lane) as u32 & 31, at(&c, lane) as u32);
             let (clamp, segment) = (c & 31, c >> 8 & 31);
             let most = (own & segment) | (clamp & !segment);
@@ -177,7 +178,7 @@ impl Kernel {
                     (source, source <= most)
                 }
             };
-            let source = if inside { source as usize & 31 } else { lane };
+            let source = if inside { Lane::new(source & 31) } else { lane };
             warp.set(to, lane, at(&values, source));
             if let Some(valid) = valid {
                 warp.set(valid, lane, inside.into());

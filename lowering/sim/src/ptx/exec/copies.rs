@@ -4,18 +4,20 @@
 //! A lane's copies form groups, closed by `commit_group`; `wait_group N` waits for all groups but
 //! the newest `N`.
 
+use super::agent;
 use super::warp::{Lanes, Warp, each};
 use crate::barrier::Name;
 use crate::clock::Order;
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
+use crate::lane::Lane;
 use crate::memory::{Pending, Space};
 use crate::schedule::Completion;
 
 /// One copy of one lane.
 #[derive(Copy, Clone, Debug)]
 struct Copy {
-    lane: u8,
+    lane: Lane,
     /// Number of the lane's group.
     group: u32,
     shared: u64,
@@ -30,7 +32,7 @@ struct Copy {
 /// An arrival at an mbarrier that comes when the lane's copies so far have landed.
 #[derive(Copy, Clone, Debug)]
 struct Arrival {
-    lane: u8,
+    lane: Lane,
     address: u64,
     pc: u32,
     counted: bool,
@@ -52,16 +54,13 @@ impl Warp {
         &mut self,
         context: &mut Context<'_>,
         pc: u32,
-        lane: usize,
+        lane: Lane,
         shared: u64,
         global: u64,
         bytes: u32,
         filled: u32,
     ) {
-        let at = At {
-            pc,
-            lane: lane as u8,
-        };
+        let at = At { pc, lane };
         for (address, what) in [(shared, "shared"), (global, "global")] {
             if !address.is_multiple_of(bytes.into()) {
                 context.report(FindingKind::Misaligned, pc, Some(at.lane), || {
@@ -77,7 +76,7 @@ impl Warp {
         }
         let group = self.copies.closed[lane];
         let mut copy = Copy {
-            lane: lane as u8,
+            lane,
             group,
             shared,
             global,
@@ -103,7 +102,7 @@ impl Warp {
     /// Closes the groups of some lanes.
     pub fn commit_copies(&mut self, lanes: Lanes) {
         for lane in each(lanes) {
-            if let Some(closed) = self.copies.closed.get_mut(lane) {
+            if let Some(closed) = self.copies.closed.get_mut(lane.index()) {
                 *closed += 1;
             }
         }
@@ -118,7 +117,7 @@ impl Warp {
                     None => true,
                     // Groups closed, less those that may stay.
                     Some(left) => {
-                        let closed = closed[usize::from(copy.lane)];
+                        let closed = closed[copy.lane];
                         copy.group < closed.saturating_sub(left)
                     }
                 }
@@ -181,7 +180,7 @@ impl Warp {
         &mut self,
         context: &mut Context<'_>,
         pc: u32,
-        lane: usize,
+        lane: Lane,
         address: u64,
         counted: bool,
     ) {
@@ -190,7 +189,7 @@ impl Warp {
             barrier.expect_in_phase(1);
         }
         self.copies.arrivals.push(Arrival {
-            lane: lane as u8,
+            lane,
             address,
             pc,
             counted,
@@ -205,10 +204,7 @@ impl Warp {
         let arrivals = std::mem::take(&mut self.copies.arrivals);
         for arrival in &arrivals {
             self.finish_copies(context, |copy| copy.lane == arrival.lane);
-            context.agent = self
-                .index
-                .saturating_mul(32)
-                .saturating_add(arrival.lane.into());
+            context.agent = agent(self.index, arrival.lane);
             match context.arrive(Name::Shared(arrival.address), 1, Order::Release) {
                 Some(Ok(_)) => {}
                 Some(Err(more)) => {
@@ -245,7 +241,7 @@ impl Warp {
 
 fn land(context: &mut Context<'_>, warp: u16, copy: &mut Copy) {
     let before = context.agent;
-    context.agent = warp.saturating_mul(32).saturating_add(copy.lane.into());
+    context.agent = agent(warp, copy.lane);
     let at = At {
         pc: copy.pc,
         lane: copy.lane,

@@ -5,6 +5,7 @@ use super::agent;
 use super::warp::{FragmentState, Lanes, Meeting, Warp, each};
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
+use crate::lane::Lane;
 use crate::machine::Step;
 use crate::matrix::{Element, Product};
 use crate::memory::Space;
@@ -51,13 +52,14 @@ impl Mma {
     }
 
     /// Of four products, the number of a lane's, and the lane's number among its eight.
-    fn quarter(lane: u32) -> (usize, u32) {
+    fn quarter(lane: Lane) -> (usize, u32) {
+        let lane = lane.number();
         ((lane / 4 % 4) as usize, lane % 4 + lane / 16 * 4)
     }
 
     /// What a lane holds of A: registers alternate between the upper and the lower eight rows, if
     /// there are sixteen.
-    fn a(&self, lane: u32, index: u32) -> Spot {
+    fn a(&self, lane: Lane, index: u32) -> Spot {
         if self.products() == 4 {
             let (product, row) = Mma::quarter(lane);
             return Spot {
@@ -66,6 +68,7 @@ impl Mma {
                 column: index,
             };
         }
+        let lane = lane.number();
         let packed = Mma::packed(self.factors[0]);
         let halves = self.rows / 8;
         let (register, part) = (index / packed, index % packed);
@@ -77,7 +80,7 @@ impl Mma {
     }
 
     /// What a lane holds of B.
-    fn b(&self, lane: u32, index: u32) -> Spot {
+    fn b(&self, lane: Lane, index: u32) -> Spot {
         if self.products() == 4 {
             let (product, column) = Mma::quarter(lane);
             return Spot {
@@ -86,6 +89,7 @@ impl Mma {
                 column,
             };
         }
+        let lane = lane.number();
         let packed = Mma::packed(self.factors[1]);
         let (register, part) = (index / packed, index % packed);
         Spot {
@@ -96,7 +100,7 @@ impl Mma {
     }
 
     /// What a lane holds of a sum.
-    fn sum(&self, lane: u32, index: u32) -> Spot {
+    fn sum(&self, lane: Lane, index: u32) -> Spot {
         if self.products() == 4 {
             let (product, lane) = Mma::quarter(lane);
             return Spot {
@@ -105,6 +109,7 @@ impl Mma {
                 column: index % 2 + lane / 2 % 2 * 2 + index / 4 * 4,
             };
         }
+        let lane = lane.number();
         Spot {
             product: 0,
             row: lane / 4 + 8 * (index / 2),
@@ -133,8 +138,7 @@ impl Kernel {
             return Step::Ran(0); // it waits for the others
         };
         let missing = guarded | !lanes;
-        if missing != 0 {
-            let lane = missing.trailing_zeros() as u8;
+        if let Some(lane) = Lane::first(missing) {
             context.report(FindingKind::MatrixLanes, pc, Some(lane), || {
                 format!("only the lanes {:#010x} of the warp execute it", !missing)
             });
@@ -179,7 +183,7 @@ impl Kernel {
                 debug_assert!(false, "a result goes to no register");
                 continue;
             };
-            for lane in 0..32 {
+            for lane in Lane::all(32) {
                 let bits = (0..packed).fold(0, |bits, part| {
                     let spot = mma.sum(lane, register * packed + part);
                     let product = products.get(spot.product);
@@ -189,7 +193,7 @@ impl Kernel {
                     }
                     bits | mma.sum.encode(number) << (part * mma.sum.bits() % 32)
                 });
-                warp.set(destination, lane as usize, bits);
+                warp.set(destination, lane, bits);
             }
         }
     }
@@ -201,11 +205,11 @@ impl Kernel {
         warp: &Warp,
         list: List,
         element: Element,
-        mut take: impl FnMut(u32, u32, f64),
+        mut take: impl FnMut(Lane, u32, f64),
     ) {
         let packed = Mma::packed(element);
         for (register, source) in (0..).zip(self.list(list)) {
-            for (lane, bits) in (0..).zip(warp.read(self, *source)) {
+            for (lane, bits) in Lane::all(32).zip(warp.read(self, *source)) {
                 for part in 0..packed {
                     let bits = bits >> (part * element.bits() % 32);
                     take(lane, register * packed + part, element.number(bits));
@@ -229,12 +233,9 @@ impl Kernel {
     ) {
         for (matrix, destination) in (0..).zip(self.list(to)) {
             let mut elements = [[0u16; 8]; 8];
-            for (row, elements) in elements.iter_mut().enumerate() {
-                let lane = 8 * matrix + row;
-                let at = At {
-                    pc,
-                    lane: lane as u8,
-                };
+            for (row, elements) in (0..).zip(&mut elements) {
+                let lane = Lane::new(8 * matrix + row);
+                let at = At { pc, lane };
                 let address = self.shared_address(warp, lane, space, address);
                 if !address.is_multiple_of(16) {
                     context.report(FindingKind::Misaligned, pc, Some(at.lane), || {
@@ -255,7 +256,7 @@ impl Kernel {
             };
             for lane in each(u32::MAX) {
                 let part = |n: usize| {
-                    let (row, column) = (lane / 4, lane % 4 * 2 + n);
+                    let (row, column) = (lane.index() / 4, lane.index() % 4 * 2 + n);
                     let (row, column) = if transposed {
                         (column, row)
                     } else {

@@ -5,6 +5,7 @@ use super::warp::{Lanes, Warp, each};
 use super::window;
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
+use crate::lane::Lane;
 use crate::memory::Space;
 use crate::ptx::arith::sign_extend;
 use crate::ptx::program::{Address, Kernel, Op, Source, Where};
@@ -60,7 +61,7 @@ fn runs(bits: u8, count: u32) -> impl Iterator<Item = std::ops::Range<u32>> {
 const MOST: usize = 64;
 
 impl Kernel {
-    fn address(&self, warp: &Warp, lane: usize, address: Address) -> u64 {
+    fn address(&self, warp: &Warp, lane: Lane, address: Address) -> u64 {
         warp.value(self, address.base, lane)
             .wrapping_add_signed(address.offset)
     }
@@ -69,7 +70,7 @@ impl Kernel {
     pub(super) fn shared_address(
         &self,
         warp: &Warp,
-        lane: usize,
+        lane: Lane,
         space: Where,
         address: Address,
     ) -> u64 {
@@ -94,7 +95,7 @@ impl Kernel {
         into: &mut [u8],
         access: Access,
     ) {
-        let (pc, lane, all) = (at.pc, usize::from(at.lane), into.len());
+        let (pc, lane, all) = (at.pc, at.lane, into.len());
         match target(space, address) {
             Target::Machine(space, offset) => {
                 context.read(space, offset, into, at, access);
@@ -140,10 +141,7 @@ impl Kernel {
                     if !aligned(context, pc, lane, address, all) {
                         continue;
                     }
-                    let at = At {
-                        pc,
-                        lane: lane as u8,
-                    };
+                    let at = At { pc, lane };
                     for run in runs(used, to.count) {
                         let (first, end) = (run.start * bytes, run.end * bytes);
                         let Some(part) = buffer.get_mut(first as usize..end as usize) else {
@@ -198,16 +196,7 @@ impl Kernel {
                     }
                     match target(space, address) {
                         Target::Machine(space, offset) => {
-                            context.write(
-                                space,
-                                offset,
-                                part,
-                                At {
-                                    pc,
-                                    lane: lane as u8,
-                                },
-                                access,
-                            );
+                            context.write(space, offset, part, At { pc, lane }, access);
                         }
                         Target::Local(offset) => match self.local_mut(warp, lane, offset, all) {
                             Some(local) => local.copy_from_slice(part),
@@ -236,10 +225,7 @@ impl Kernel {
                     let [b, c] = from.map(|source| warp.value(self, source, lane));
                     let old = match target(space, address) {
                         Target::Machine(space, offset) => {
-                            let at = At {
-                                pc,
-                                lane: lane as u8,
-                            };
+                            let at = At { pc, lane };
                             context.update(space, offset, bytes as usize, at, access, |old| {
                                 if exchange {
                                     (old == b).then_some(c)
@@ -276,32 +262,22 @@ impl Kernel {
             .unwrap_or(&[])
     }
 
-    fn local_range(
-        &self,
-        lane: usize,
-        offset: u64,
-        bytes: usize,
-    ) -> Option<std::ops::Range<usize>> {
+    fn local_range(&self, lane: Lane, offset: u64, bytes: usize) -> Option<std::ops::Range<usize>> {
         let size = self.local_bytes as usize;
         let start = usize::try_from(offset).ok()?;
         let end = start.checked_add(bytes).filter(|end| *end <= size)?;
-        Some(lane * size + start..lane * size + end)
+        let own = lane.index() * size;
+        Some(own + start..own + end)
     }
 
-    fn local<'w>(
-        &self,
-        warp: &'w Warp,
-        lane: usize,
-        offset: u64,
-        bytes: usize,
-    ) -> Option<&'w [u8]> {
+    fn local<'w>(&self, warp: &'w Warp, lane: Lane, offset: u64, bytes: usize) -> Option<&'w [u8]> {
         warp.local.get(self.local_range(lane, offset, bytes)?)
     }
 
     fn local_mut<'w>(
         &self,
         warp: &'w mut Warp,
-        lane: usize,
+        lane: Lane,
         offset: u64,
         bytes: usize,
     ) -> Option<&'w mut [u8]> {
@@ -327,18 +303,18 @@ pub(super) fn from_bytes(bytes: &[u8]) -> u64 {
         .fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
-fn aligned(context: &mut Context<'_>, pc: u32, lane: usize, address: u64, bytes: usize) -> bool {
+fn aligned(context: &mut Context<'_>, pc: u32, lane: Lane, address: u64, bytes: usize) -> bool {
     let aligned = address.is_multiple_of(bytes.max(1) as u64);
     if !aligned {
-        context.report(FindingKind::Misaligned, pc, Some(lane as u8), || {
+        context.report(FindingKind::Misaligned, pc, Some(lane), || {
             format!("an access of {bytes} bytes at {address:#x}")
         });
     }
     aligned
 }
 
-fn outside(context: &mut Context<'_>, pc: u32, lane: usize, what: &str, offset: u64, bytes: usize) {
-    context.report(FindingKind::OutOfBounds, pc, Some(lane as u8), || {
+fn outside(context: &mut Context<'_>, pc: u32, lane: Lane, what: &str, offset: u64, bytes: usize) {
+    context.report(FindingKind::OutOfBounds, pc, Some(lane), || {
         format!("{bytes} bytes at {offset:#x}, outside of {what}")
     });
 }

@@ -15,6 +15,7 @@ use crate::barrier::Name;
 use crate::clock::Order;
 use crate::context::{Context, Group};
 use crate::finding::{CodeLocation, FindingKind};
+use crate::lane::Lane;
 use crate::machine::{Program, Step, WaveStart};
 use crate::memory::Space;
 use crate::schedule::Completion;
@@ -214,7 +215,7 @@ impl Kernel {
                     } else {
                         for lane in each(active) {
                             let at = |of: &[u64; 32]| of[lane];
-                            if let Some(value) = values.get_mut(lane) {
+                            if let Some(value) = values.get_mut(lane.index()) {
                                 *value = function(&mode, [at(a), at(b), at(c), at(d)]);
                             }
                         }
@@ -410,16 +411,16 @@ impl Kernel {
         while let Some(lane) = each(left).next() {
             let chosen = warp.value(self, way, lane) & 0xffff_ffff;
             let same = each(left).filter(|l| warp.value(self, way, *l) & 0xffff_ffff == chosen);
-            let same = same.fold(0, |set, l| set | 1 << l);
+            let same = same.fold(0, |set, l| set | 1u32 << l);
             let entry = (chosen < targets.count.into())
                 .then(|| self.lists.get(targets.start as usize + chosen as usize));
             let Some(Some(target)) = entry else {
-                context.report(FindingKind::BadProgramCounter, pc, Some(lane as u8), || {
+                context.report(FindingKind::BadProgramCounter, pc, Some(lane), || {
                     format!("index {chosen} of a table of {} labels", targets.count)
                 });
                 return self.stop(warp, context, left);
             };
-            let target = warp.value(self, *target, 0) as u32;
+            let target = warp.value(self, *target, Lane::new(0)) as u32;
             left &= !same;
             if left == 0 {
                 if let Some(fragment) = warp.fragments.get_mut(index) {
@@ -493,9 +494,9 @@ fn next(warp: &mut Warp, index: usize) {
 }
 
 /// The clock of a lane.
-fn agent(warp: u16, lane: usize) -> u16 {
+fn agent(warp: u16, lane: Lane) -> u16 {
     warp.saturating_mul(LANES as u16)
-        .saturating_add(lane as u16)
+        .saturating_add(lane.number() as u16)
 }
 
 fn each_agent(

@@ -1,5 +1,6 @@
 //! Special registers: what a warp knows of itself when it starts (PTX ISA, "Special Registers").
 
+use crate::lane::Lane;
 use crate::machine::WaveStart;
 
 /// A special register whose value never changes.
@@ -101,10 +102,11 @@ impl Special {
 
     /// Its value in each lane.
     pub(crate) fn lanes(self, start: &WaveStart) -> [u64; 32] {
-        std::array::from_fn(|lane| self.of(start, lane as u32).into())
+        std::array::from_fn(|lane| self.of(start, Lane::new(lane as u32)).into())
     }
 
-    fn of(self, start: &WaveStart, lane: u32) -> u32 {
+    fn of(self, start: &WaveStart, lane: Lane) -> u32 {
+        let lane = lane.number();
         let [x, y, _] = start.workgroup_size;
         let thread = start.first + lane;
         let at = |of: [u32; 3], dimension: u8| of[usize::from(dimension)];

@@ -172,17 +172,14 @@ impl Kernel {
         for lane in each(lanes) {
             context.agent = agent(warp.index, lane);
             let address = self.shared_address(warp, lane, space, address);
-            let at = At {
-                pc,
-                lane: lane as u8,
-            };
+            let at = At { pc, lane };
             let misuse = |context: &mut Context<'_>, what: String| {
-                context.report(FindingKind::BarrierMisuse, pc, Some(lane as u8), || {
+                context.report(FindingKind::BarrierMisuse, pc, Some(lane), || {
                     format!("the mbarrier at {address:#x} of shared memory: {what}")
                 });
             };
             if !address.is_multiple_of(8) {
-                context.report(FindingKind::Misaligned, pc, Some(lane as u8), || {
+                context.report(FindingKind::Misaligned, pc, Some(lane), || {
                     format!("an mbarrier at {address:#x} of shared memory")
                 });
             }
@@ -324,7 +321,7 @@ fn arrive(
     let mut phase = None;
     for lane in each(lanes) {
         context.agent = agent(warp.index, lane);
-        let count = if lane as u32 == last { weight } else { 0 };
+        let count = if lane.number() == last { weight } else { 0 };
         match context.arrive(name, count, order) {
             Some(Ok(arrived)) => phase = Some(arrived),
             Some(Err(more)) => {

@@ -7,6 +7,7 @@ use super::warp::{Lanes, Warp, each};
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
 use crate::image::{Image, MOST_TEXEL, Texel};
+use crate::lane::Lane;
 use crate::memory::Space;
 use crate::ptx::program::{Kernel, Op, Source, TexelAction};
 
@@ -34,19 +35,13 @@ impl Kernel {
             context.agent = agent(warp.index, lane);
             let handle = warp.value(self, handle, lane);
             let Some(image) = described(context, handle) else {
-                context.report(
-                    FindingKind::UnsupportedInstruction,
-                    pc,
-                    Some(lane as u8),
-                    || format!("{handle:#x} is not a texture or surface object of this launch"),
-                );
+                context.report(FindingKind::UnsupportedInstruction, pc, Some(lane), || {
+                    format!("{handle:#x} is not a texture or surface object of this launch")
+                });
                 return;
             };
             let at = at.map(|source| source.map_or(0, |s| warp.value(self, s, lane) as u32));
-            let place = At {
-                pc,
-                lane: lane as u8,
-            };
+            let place = At { pc, lane };
             match action {
                 TexelAction::Extent(direction) => {
                     let extent = image.extent.get(usize::from(direction)).copied();
@@ -113,7 +108,7 @@ impl Kernel {
     fn give(
         &self,
         warp: &mut Warp,
-        lane: usize,
+        lane: Lane,
         to: crate::ptx::program::List,
         values: impl IntoIterator<Item = u64>,
     ) {

@@ -9,6 +9,7 @@
 //! for ever.
 
 use crate::barrier::{Name, Phase};
+use crate::lane::Lane;
 use crate::ptx::decode::NOWHERE;
 use crate::ptx::program::{Kernel, Source};
 
@@ -20,12 +21,12 @@ const PATIENCE: u32 = 1 << 16;
 pub(crate) type Lanes = u32;
 
 /// The lanes in a set, from the lowest.
-pub(crate) fn each(lanes: Lanes) -> impl Iterator<Item = usize> {
+pub(crate) fn each(lanes: Lanes) -> impl Iterator<Item = Lane> {
     let mut left = lanes;
     std::iter::from_fn(move || {
-        let lane = left.trailing_zeros();
+        let lane = Lane::first(left);
         left &= left.wrapping_sub(1);
-        (lane < 32).then_some(lane as usize)
+        lane
     })
 }
 
@@ -117,16 +118,16 @@ impl Warp {
     }
 
     /// The value of an operand in one lane.
-    pub fn value(&self, kernel: &Kernel, source: Source, lane: usize) -> u64 {
+    pub fn value(&self, kernel: &Kernel, source: Source, lane: Lane) -> u64 {
         self.read(kernel, source)[lane]
     }
 
     /// Sets a register in one lane.
-    pub fn set(&mut self, register: u32, lane: usize, value: u64) {
+    pub fn set(&mut self, register: u32, lane: Lane, value: u64) {
         if let Some(slot) = self
             .registers
             .get_mut(register as usize)
-            .and_then(|r| r.get_mut(lane))
+            .and_then(|r| r.get_mut(lane.index()))
         {
             *slot = value;
         }
