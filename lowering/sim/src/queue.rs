@@ -27,6 +27,8 @@ pub struct Rules {
     pub counters: Counters,
     /// Operations of one class are counted down in order with each other, if `order` says so.
     pub class: u8,
+    /// In these of its counters it is of this class instead.
+    pub elsewhere: Option<(Counters, u8)>,
     /// The order inside the class.
     pub order: InClass,
     /// Operations on one path take effect in the order of issue, whatever the counters say: one
@@ -159,7 +161,11 @@ impl<T: Work> Queue<T> {
             if rules.counters & counter == 0 {
                 continue;
             }
-            let kept = &mut kept[usize::from(rules.class)];
+            let class = match rules.elsewhere {
+                Some((counters, class)) if counters & counter != 0 => class,
+                _ => rules.class,
+            };
+            let kept = &mut kept[usize::from(class)];
             *kept += 1;
             let proved = match rules.order {
                 InClass::Ordered => *kept > left,
@@ -266,6 +272,7 @@ mod tests {
             counters,
             class,
             order,
+            elsewhere: None,
             path,
         }
     }
@@ -322,6 +329,24 @@ mod tests {
         queue.wait(A, 0);
         assert_eq!(settle(&mut queue).1, "");
         queue.wait(B, 0);
+        assert_eq!(settle(&mut queue).1, "f");
+    }
+
+    #[test]
+    fn an_operation_of_another_class_in_one_counter_is_in_order_in_both() {
+        let mut queue = Queue::default();
+        queue.issue(rules(A, 0, InClass::Ordered), 'l');
+        let flat = Rules {
+            elsewhere: Some((B, 1)),
+            ..rules(A | B, 0, InClass::Ordered)
+        };
+        queue.issue(flat, 'f');
+        queue.issue(rules(B, 1, InClass::Ordered), 's');
+        queue.wait(A, 1);
+        assert_eq!(settle(&mut queue).1, "l");
+        queue.wait(B, 1);
+        assert_eq!(settle(&mut queue).1, "");
+        queue.wait(A, 0);
         assert_eq!(settle(&mut queue).1, "f");
     }
 

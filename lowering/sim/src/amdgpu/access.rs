@@ -4,7 +4,7 @@
 use super::effect::Effects;
 use super::inst::{Action, Components, File, Memories, Memory, Registers};
 use super::operand::Kind;
-use super::sync::class;
+use super::sync::{class, counter};
 use super::table::memory::Extend;
 use super::wave::Wave;
 use crate::cache::Levels;
@@ -265,6 +265,8 @@ impl Wave {
                 class::SCALAR | class::FLAT => InClass::Unordered,
                 _ => InClass::Ordered,
             },
+            elsewhere: (memory.memories == Memories::Flat && memory.class != class::FLAT)
+                .then_some((counter::LDS, class::LDS)),
             path: match memory.memories {
                 Memories::Scalar | Memories::ScalarBuffer => None,
                 Memories::Shared => Some(path::SHARED),
@@ -302,6 +304,7 @@ impl Wave {
             counters,
             class,
             order: InClass::Ordered,
+            elsewhere: None,
             path: None,
         };
         let operation = Operation {

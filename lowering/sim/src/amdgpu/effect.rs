@@ -294,6 +294,10 @@ enum Resolved {
     Private(u64),
 }
 
+/// Where flat addresses of private memory say whose it is, in their upper 32 bits (gfx12.5; LLVM
+/// AMDGPUUsage, "Address Spaces": globally addressable scratch). Lanes reach their own memory here.
+const LANE_OF_PRIVATE: u64 = 0x1f << 20;
+
 /// Which memory an address means.
 fn resolve(memories: Memories, address: u64) -> Resolved {
     match memories {
@@ -302,7 +306,7 @@ fn resolve(memories: Memories, address: u64) -> Resolved {
         Memories::Global | Memories::Image | Memories::Scalar | Memories::ScalarBuffer => {
             Resolved::Memory(Space::Global, address)
         }
-        Memories::Flat | Memories::Buffer => match address >> 32 {
+        Memories::Flat | Memories::Buffer => match address >> 32 & !LANE_OF_PRIVATE {
             SHARED_APERTURE => Resolved::Memory(Space::Shared, address & 0xffff_ffff),
             PRIVATE_APERTURE => Resolved::Private(address & 0xffff_ffff),
             _ => Resolved::Memory(Space::Global, address),

@@ -10,6 +10,9 @@ pub struct Isa {
     pub kmcnt: bool,
     /// Stores have a counter of their own (gfx10); before that they share VMcnt with loads.
     pub vscnt: bool,
+    /// Flat accesses are counted in order with those of global and private memory, and with those
+    /// of LDS (gfx10). Source: LLVM, `GCNSubtarget::hasFlatLgkmVMemCountInOrder`.
+    pub flat_in_order: bool,
     /// The waves of a workgroup see each other's vector memory operations in the order of issue:
     /// they pass one cache in order (gfx9).
     pub ordered_vmem: bool,
@@ -55,9 +58,12 @@ impl Isa {
         };
         let execution = gpu.execution?;
         let counts = |counter| gpu.counters.iter().any(|(one, _)| *one == counter);
+        let vscnt = counts(Counter::Vscnt) || counts(Counter::Storecnt);
         Some(Isa {
             kmcnt: gpu.kmcnt,
-            vscnt: counts(Counter::Vscnt) || counts(Counter::Storecnt),
+            vscnt,
+            // It came with that counter.
+            flat_in_order: vscnt,
             ordered_vmem: gpu.ordered_vmem,
             clears_high_half: execution.clears_high_half,
             cmpx_writes_mask: execution.cmpx_writes_mask,

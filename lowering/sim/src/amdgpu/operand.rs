@@ -43,6 +43,10 @@ pub(super) enum Kind {
     SharedBase,
     /// The high half of the address range of private memory (flat addressing).
     PrivateBase,
+    /// Where the private memory of the first lane begins in flat addresses (gfx12.5).
+    ScratchBase,
+    /// The high half of that.
+    ScratchBaseHigh,
     /// The size of an aperture, less one.
     ApertureLimit,
     /// No register.
@@ -118,16 +122,8 @@ const NAMES: [(&str, Kind, u16); 29] = [
     ("src_shared_limit_lo", Kind::ApertureLimit, 0),
     ("src_private_limit", Kind::ApertureLimit, 0),
     ("src_private_limit_lo", Kind::ApertureLimit, 0),
-    (
-        "src_flat_scratch_base_lo",
-        Kind::Sgpr(sgpr::FLAT_SCRATCH),
-        1,
-    ),
-    (
-        "src_flat_scratch_base_hi",
-        Kind::Sgpr(sgpr::FLAT_SCRATCH + 1),
-        1,
-    ),
+    ("src_flat_scratch_base_lo", Kind::ScratchBase, 0),
+    ("src_flat_scratch_base_hi", Kind::ScratchBaseHigh, 0),
 ];
 
 /// The operand that a piece of text names.

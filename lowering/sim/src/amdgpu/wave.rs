@@ -172,6 +172,9 @@ impl Wave {
             Kind::ExecZero => (self.exec() == 0).into(),
             Kind::SharedBase => aperture(SHARED_APERTURE, wide),
             Kind::PrivateBase => aperture(PRIVATE_APERTURE, wide),
+            Kind::ScratchBase if wide => PRIVATE_APERTURE << 32,
+            Kind::ScratchBase => 0,
+            Kind::ScratchBaseHigh => PRIVATE_APERTURE,
             Kind::ApertureLimit => u32::MAX.into(),
             Kind::Off | Kind::Other => 0,
         }

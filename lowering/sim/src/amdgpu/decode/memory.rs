@@ -427,6 +427,7 @@ pub(super) fn counted(memory: &Memory, name: &str, isa: Isa) -> (Counters, u8) {
         Memories::Shared => (counter::LDS, class::LDS),
         Memories::Scalar | Memories::ScalarBuffer if isa.kmcnt => (counter::SCALAR, class::SCALAR),
         Memories::Scalar | Memories::ScalarBuffer => (counter::LDS, class::SCALAR),
+        Memories::Flat if isa.flat_in_order => (vector.0 | counter::LDS, vector.1),
         Memories::Flat => (vector.0 | counter::LDS, class::FLAT),
         Memories::Global if name.contains("async") => (counter::ASYNC, class::ASYNC),
         Memories::Global | Memories::Private | Memories::Buffer | Memories::Image => vector,
