@@ -17,23 +17,27 @@ use std::time::{Duration, Instant};
 
 /// Compiles as `args` ask and gives the exit code.
 pub(super) fn run(args: &LowerArgs) -> u8 {
-    if args.diagnostics == Format::Json {
+    if args.code.diagnostics == Format::Json {
         // A panic becomes a diagnostic; what Rust says about it besides is no JSON.
         std::panic::set_hook(Box::new(|_| {}));
     }
     match lower(args) {
         Ok(code) => code,
         Err(Stop::Problems(failure)) => {
-            let failure = args.warnings.failure(&failure);
+            let failure = args.code.warnings.failure(&failure);
             report::print(&failure.diagnostics, args);
             failure.exit_code()
         }
-        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.diagnostics),
+        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.code.diagnostics),
     }
 }
 
 fn lower(args: &LowerArgs) -> Result<u8, Stop> {
-    let outputs = emit::outputs(&args.emit, args.output.as_deref(), args.emit_dir.is_some())?;
+    let outputs = emit::outputs(
+        &args.code.emit,
+        args.code.output.as_deref(),
+        args.emit_dir.is_some(),
+    )?;
     fits(args.target, &outputs)?;
     let dependencies = dependencies(args, &outputs)?;
     check_places(
@@ -44,11 +48,11 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
     let request = request(args, &outputs)?;
     let mut watch = Watch::new(args)?;
     // This process writes the output, so that there is none without it.
-    let mut worker = Worker::new(args.limits.isolation());
+    let mut worker = Worker::new(args.code.limits.isolation());
     let made = request.perform(&mut worker, &mut watch);
     watch.end();
     let made = made?;
-    let warnings = args.warnings.judge(&made.warnings);
+    let warnings = args.code.warnings.judge(&made.warnings);
     if warnings.has_errors() {
         return Err(warnings.into());
     }
@@ -142,7 +146,7 @@ fn profile(args: &LowerArgs, file: &Path) -> Result<Vec<u8>, String> {
     if !args.linked.is_empty() {
         return Err("--profile is of one module, and --link makes another one".to_owned());
     }
-    match args.strategy {
+    match args.code.strategy {
         StrategyArg::Chosen(splitbar::Choice::AlwaysSplit) | StrategyArg::Named(_) => {
             Err("--profile decides nothing with this --strategy; leave that out".to_owned())
         }
@@ -206,28 +210,19 @@ fn check_places(
 
 fn options(args: &LowerArgs) -> Options {
     let mut options = Options::new(args.target);
+    args.code.set(&mut options);
     options.entry.clone_from(&args.entry);
-    args.strategy.set(&mut options);
     options.fuse_at = args.fuse_at.into();
-    options.window_guards = !args.no_window_guards;
-    options.optimization = args.optimization;
-    options.wave_size = args.wave;
     options.subgroup_size = args.subgroup_size;
-    options.waits = args.waits.into();
     options.placement = super::placement(args.cu_mode, args.tgsplit);
     options.cluster = args.cluster_size;
-    options.ptxas.clone_from(&args.ptxas);
-    options.lld.clone_from(&args.lld);
     options.promote_async_copies = args.promote_async_copies;
-    options.workgroup_size = args.workgroup_size;
-    options.audit = args.audit;
     args.split.set(&mut options);
     options.validation = args.validation.validation();
     options.abi.clone_from(&args.abi);
-    // Whoever asks for all of it gets it measured, where there is code to measure.
-    let reflects = args.emit.iter().any(|one| one.kind == Emit::Reflect);
-    let all = reflects || args.emit_dir.is_some();
-    options.measure = args.measure || all && cfg!(feature = "llvm");
+    // Who asks for all stages gets code measured, where there is code.
+    let all = args.code.reflects() || args.emit_dir.is_some();
+    options.measure = args.code.measure || all && cfg!(feature = "llvm");
     options
 }
 
@@ -253,7 +248,7 @@ impl Watch {
             folder: args.emit_dir.clone(),
             result: Ok(()),
             verbose: args.verbose,
-            patient: args.diagnostics == Format::Text
+            patient: args.code.diagnostics == Format::Text
                 && (args.verbose || std::io::stderr().is_terminal()),
             running: None,
             total: Duration::ZERO,

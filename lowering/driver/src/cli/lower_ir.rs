@@ -1,16 +1,14 @@
 //! `splitbar lower-ir`.
 
-use super::emit::{self, Emit, EmitArg, EmitParser, Output};
+use super::code::CodeArgs;
+use super::emit::{self, Output};
 use super::input::read;
-use super::limits::LimitArgs;
 use super::lower::{Request, fits};
 use super::stop::Stop;
-use super::strategy::{StrategyArg, strategies_and_choices};
-use super::warnings::WarningArgs;
 use super::write::Places;
-use super::{Format, WaitsArg, levels, parse_size, parse_target, report, wave_sizes, write};
+use super::{parse_target, report, write};
 use clap::Args;
-use splitbar::{Optimization, Options, Source, Target, Worker, exit};
+use splitbar::{Options, Source, Target, Worker, exit};
 use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
@@ -31,57 +29,8 @@ pub(super) struct LowerIrArgs {
     /// The GPU: gfx1201, sm_90, sm_90a (`splitbar targets`)
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
-    /// How workgroup-scope split barriers are lowered
-    #[arg(long, default_value = "auto", value_parser = strategies_and_choices())]
-    strategy: StrategyArg,
-    /// LLVM's optimisation level
-    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = levels())]
-    optimization: Optimization,
-    /// Invocations of a wave
-    ///
-    /// Without it, the target's default.
-    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
-    wave: Option<u32>,
-    /// Waits for outstanding memory at barriers (AMDGPU)
-    #[arg(long, value_enum, default_value_t = WaitsArg::Auto)]
-    waits: WaitsArg,
-    /// The workgroup size of kernels that leave it open
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
-    workgroup_size: Option<[u32; 3]>,
-    /// What is written, and where if not to -o; may be repeated
-    ///
-    /// Without it asm. Several outputs are of one compilation.
-    #[arg(long, value_name = "KIND[=FILE]", value_parser = EmitParser)]
-    emit: Vec<EmitArg>,
-    /// Where an output without a file of its own goes; `-`: standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// With --emit plan: counts what is left of each window
-    ///
-    /// --emit reflect always does.
-    #[arg(long)]
-    measure: bool,
-    /// Fails if the assembly lacks a wait or a fence that the plan promises
-    #[arg(long)]
-    audit: bool,
-    /// Lets the compiler close windows, to see the effect
-    #[arg(long)]
-    no_window_guards: bool,
-    /// The ptxas, if not that of SPLITBAR_PTXAS or PATH
-    #[arg(long, value_name = "FILE")]
-    ptxas: Option<PathBuf>,
-    /// The linker, if not that of SPLITBAR_LLD or PATH
-    #[arg(long, value_name = "FILE")]
-    lld: Option<PathBuf>,
-    /// How problems are printed
-    ///
-    /// On the standard error.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    diagnostics: Format,
     #[command(flatten)]
-    warnings: WarningArgs,
-    #[command(flatten)]
-    limits: LimitArgs,
+    code: CodeArgs,
 }
 
 /// Compiles as `args` ask and gives the exit code.
@@ -89,16 +38,16 @@ pub(super) fn run(args: &LowerIrArgs) -> u8 {
     match lower(args) {
         Ok(code) => code,
         Err(Stop::Problems(failure)) => {
-            let failure = args.warnings.failure(&failure);
-            report::show(&failure.diagnostics, &args.input, args.diagnostics);
+            let failure = args.code.warnings.failure(&failure);
+            report::show(&failure.diagnostics, &args.input, args.code.diagnostics);
             failure.exit_code()
         }
-        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.diagnostics),
+        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.code.diagnostics),
     }
 }
 
 fn lower(args: &LowerIrArgs) -> Result<u8, Stop> {
-    let outputs = emit::outputs(&args.emit, args.output.as_deref(), false)?;
+    let outputs = emit::outputs(&args.code.emit, args.code.output.as_deref(), false)?;
     fits(args.target, &outputs)?;
     check_places(args, &outputs)?;
     let request = Request {
@@ -106,13 +55,13 @@ fn lower(args: &LowerIrArgs) -> Result<u8, Stop> {
         options: options(args),
         products: outputs.iter().map(|one| one.kind.into()).collect(),
     };
-    let mut worker = Worker::new(args.limits.isolation());
+    let mut worker = Worker::new(args.code.limits.isolation());
     let made = request.perform(&mut worker, &mut ())?;
-    let warnings = args.warnings.judge(&made.warnings);
+    let warnings = args.code.warnings.judge(&made.warnings);
     if warnings.has_errors() {
         return Err(warnings.into());
     }
-    report::show(&warnings, &args.input, args.diagnostics);
+    report::show(&warnings, &args.input, args.code.diagnostics);
     for (output, product) in outputs.iter().zip(&made.products) {
         match &output.file {
             Some(path) => write::to_file(path, product)?,
@@ -134,16 +83,6 @@ fn check_places(args: &LowerIrArgs, outputs: &[Output]) -> Result<(), String> {
 
 fn options(args: &LowerIrArgs) -> Options {
     let mut options = Options::new(args.target);
-    args.strategy.set(&mut options);
-    options.window_guards = !args.no_window_guards;
-    options.optimization = args.optimization;
-    options.wave_size = args.wave;
-    options.waits = args.waits.into();
-    options.ptxas.clone_from(&args.ptxas);
-    options.lld.clone_from(&args.lld);
-    options.workgroup_size = args.workgroup_size;
-    options.audit = args.audit;
-    let reflects = args.emit.iter().any(|one| one.kind == Emit::Reflect);
-    options.measure = args.measure || reflects;
+    args.code.set(&mut options);
     options
 }

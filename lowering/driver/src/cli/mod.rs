@@ -5,6 +5,7 @@ mod arguments;
 mod audit;
 mod batch;
 mod check;
+mod code;
 mod compare;
 mod depfile;
 mod emit;
@@ -35,7 +36,7 @@ mod write;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
-use emit::{EmitArg, EmitParser};
+use code::CodeArgs;
 use limits::LimitArgs;
 use split::SplitArgs;
 use splitbar::spec::Setting;
@@ -47,7 +48,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::LazyLock;
 use std::time::Duration;
-use strategy::{Choice, StrategyArg, strategies, strategies_and_choices};
+use strategy::{Choice, strategies};
 use validation::ValidationArgs;
 use warnings::WarningArgs;
 
@@ -400,9 +401,6 @@ struct LowerArgs {
     /// A specialization constant: decimal, 0x bits, a float, true, false
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
-    /// How workgroup-scope split barriers are lowered
-    #[arg(long, default_value = "auto", value_parser = strategies_and_choices())]
-    strategy: StrategyArg,
     /// Goes by this profile of the module where it measured a barrier
     ///
     /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
@@ -411,22 +409,11 @@ struct LowerArgs {
     /// Where a fused barrier stands
     #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
     fuse_at: FuseAtArg,
-    /// LLVM's optimisation level
-    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = levels())]
-    optimization: Optimization,
-    /// Invocations of a wave
-    ///
-    /// Without it, the target's default.
-    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
-    wave: Option<u32>,
     /// Invocations of a subgroup, a wave or a part of one
     ///
     /// Without it, what the module asks for (SubgroupSize), else a wave.
     #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
     subgroup_size: Option<u32>,
-    /// Waits for outstanding memory at barriers (AMDGPU)
-    #[arg(long, value_enum, default_value_t = WaitsArg::Auto)]
-    waits: WaitsArg,
     /// Runs a workgroup on one compute unit (gfx10 to gfx12.0)
     #[arg(long)]
     cu_mode: bool,
@@ -445,19 +432,6 @@ struct LowerArgs {
     /// With --strategy cluster all of a cluster meet at each split barrier.
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     cluster_size: Option<[u32; 3]>,
-    /// The workgroup size of kernels that leave it open
-    ///
-    /// Also to specialization constants without a --spec.
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
-    workgroup_size: Option<[u32; 3]>,
-    /// What is written, and where if not to -o; may be repeated
-    ///
-    /// Without it asm, or with --emit-dir the stages alone. Several outputs are of one compilation.
-    #[arg(long, value_name = "KIND[=FILE]", value_parser = EmitParser)]
-    emit: Vec<EmitArg>,
-    /// Where an output without a file of its own goes; `-`: standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
     /// Writes what the output was made of, for make and ninja; also -MD
     ///
     /// Beside the output, with the extension d.
@@ -472,49 +446,21 @@ struct LowerArgs {
     #[arg(long, value_name = "NAME", requires = "write_dependencies")]
     dependency_target: Option<String>,
     /// Writes every stage into this folder, each before the next begins
+    ///
+    /// Without --emit nothing else is written.
     #[arg(long, value_name = "DIR")]
     emit_dir: Option<PathBuf>,
-    /// With --emit plan: counts what is left of each window
-    ///
-    /// --emit reflect always does.
-    #[arg(long)]
-    measure: bool,
-    /// Fails if the assembly lacks a wait or a fence that the plan promises
-    ///
-    /// Or an invalidation, or a write-back. --emit reflect shows the audit: docs/audit.md.
-    #[arg(long)]
-    audit: bool,
-    /// Lets the compiler close windows, to see the effect
-    #[arg(long)]
-    no_window_guards: bool,
-    /// The ptxas, if not that of SPLITBAR_PTXAS or PATH
-    ///
-    /// For --emit cubin, and for windows in machine code.
-    #[arg(long, value_name = "FILE")]
-    ptxas: Option<PathBuf>,
-    /// The linker, if not that of SPLITBAR_LLD or PATH
-    ///
-    /// For --emit hsaco: a path to ld.lld, lld or rust-lld; without one, that of Rust's tool chain.
-    #[arg(long, value_name = "FILE")]
-    lld: Option<PathBuf>,
-    /// How problems are printed
-    ///
-    /// On the standard error.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    diagnostics: Format,
     /// How buffers are passed: arguments, descriptor-sets, descriptor-sets:16
     ///
     /// The number is the bytes of a descriptor, 32 without it: docs/abi.md.
     #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
     abi: AbiForm,
     #[command(flatten)]
-    warnings: WarningArgs,
+    code: CodeArgs,
     #[command(flatten)]
     split: SplitArgs,
     #[command(flatten)]
     validation: ValidationArgs,
-    #[command(flatten)]
-    limits: LimitArgs,
     /// Prints the time of each stage, and what runs
     ///
     /// Every five seconds the stage and, unless the module is small, LLVM's pass.
@@ -686,6 +632,7 @@ impl Command {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use super::strategy::StrategyArg;
     use super::*;
     use clap::CommandFactory;
     use splitbar::Strategy;
@@ -754,14 +701,14 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(args.target.name, "gfx1201");
-        assert_eq!(args.optimization, Optimization::O3);
+        assert_eq!(args.code.optimization, Optimization::O3);
         assert_eq!(args.spec.len(), 2);
-        assert_eq!(args.workgroup_size, Some([8, 8, 1]));
-        assert_eq!(args.strategy, StrategyArg::Named(Strategy::Fused));
+        assert_eq!(args.code.workgroup_size, Some([8, 8, 1]));
+        assert_eq!(args.code.strategy, StrategyArg::Named(Strategy::Fused));
         assert_eq!(FuseAt::from(args.fuse_at), FuseAt::Arrive);
         let args = lower(&["--target", "sm_90"]).unwrap();
         assert_eq!(
-            (args.strategy, args.emit, args.optimization),
+            (args.code.strategy, args.code.emit, args.code.optimization),
             (
                 StrategyArg::Chosen(if cfg!(feature = "llvm") {
                     splitbar::Choice::Balanced
@@ -778,7 +725,7 @@ mod tests {
             ("auto=always-split", splitbar::Choice::AlwaysSplit),
         ] {
             let args = lower(&["--target", "sm_90", "--strategy", name]).unwrap();
-            assert_eq!(args.strategy, StrategyArg::Chosen(choice));
+            assert_eq!(args.code.strategy, StrategyArg::Chosen(choice));
         }
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Prints problems in the form that `args` ask for.
 pub(super) fn print(problems: &Diagnostics, args: &LowerArgs) {
-    show(problems, &args.input, args.diagnostics);
+    show(problems, &args.input, args.code.diagnostics);
 }
 
 /// Prints problems about the module `input`.

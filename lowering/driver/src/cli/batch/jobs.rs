@@ -191,7 +191,7 @@ impl<'a> LowerParser<'a> {
                 one.kind.extension(ptx)
             ))),
         };
-        let asked: Vec<EmitArg> = lower.emit.iter().map(place).collect();
+        let asked: Vec<EmitArg> = lower.code.emit.iter().map(place).collect();
         let outputs = emit::outputs(&asked, None, false)?;
         lower::fits(lower.target, &outputs)?;
         Ok((lower, outputs))
@@ -220,16 +220,16 @@ fn parse(of_all: &[OsString], target: &Target, of_one: &[String]) -> Result<Lowe
     };
     // What the batch decides for all jobs.
     let refused = [
-        ("--output", lower.output.is_some()),
+        ("--output", lower.code.output.is_some()),
         ("--emit-dir", lower.emit_dir.is_some()),
         ("--write-dependencies", lower.write_dependencies),
-        ("--diagnostics", lower.diagnostics != Format::Text),
+        ("--diagnostics", lower.code.diagnostics != Format::Text),
         ("--verbose", lower.verbose),
-        ("the limits", lower.limits != LimitArgs::default()),
+        ("the limits", lower.code.limits != LimitArgs::default()),
         ("a module", lower.input != Path::new("module")),
         (
             "the file of --emit",
-            lower.emit.iter().any(|one| one.file.is_some()),
+            lower.code.emit.iter().any(|one| one.file.is_some()),
         ),
         (
             "the standard input",
@@ -240,8 +240,8 @@ fn parse(of_all: &[OsString], target: &Target, of_one: &[String]) -> Result<Lowe
         return Err(format!("{what} cannot be an argument of a job in a batch"));
     }
     let mut lower = lower;
-    if lower.emit.is_empty() {
-        lower.emit = vec![EmitArg {
+    if lower.code.emit.is_empty() {
+        lower.code.emit = vec![EmitArg {
             kind: emit::Emit::Asm,
             file: None,
         }];

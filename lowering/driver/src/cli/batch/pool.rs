@@ -107,7 +107,7 @@ fn made(
             made
         }
     };
-    let warnings = &job.lower.warnings;
+    let warnings = &job.lower.code.warnings;
     let made = made.map_err(|failure| warnings.failure(&failure))?;
     let judged = warnings.judge(&made.warnings);
     if judged.has_errors() {
