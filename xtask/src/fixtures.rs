@@ -1,7 +1,9 @@
-//! `cargo xtask fixtures`: compiles the sources of fixtures/kernels and fixtures/timing again.
+//! `cargo xtask fixtures`: compiles the sources of fixtures/kernels, fixtures/timing and
+//! fixtures/llvm_ir again.
 //!
-//! Every source says in its header, after `Regenerate:`, by which command its module was made. The
-//! modules are committed; the compilers are needed only for this.
+//! Every source says in its header, after `Regenerate:`, by which command its module was made;
+//! those of fixtures/llvm_ir have the flags of clang in files beside them. The modules are
+//! committed; the compilers are needed only for this.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +24,7 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
         .collect();
     let timing = shell::root().join("fixtures/timing");
     all.extend(
-        sources(&timing)?
+        sources(&timing, ".comp")?
             .into_iter()
             .map(|name| (name, timing.clone())),
     );
@@ -34,6 +36,16 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
         );
     }
     let mut failed = Vec::new();
+    for name in sources(&shell::root().join(LLVM_IR), ".cl")? {
+        if names.is_empty() || names.contains(&name) {
+            for vendor in ["amdgcn", "nvptx64"] {
+                if let Err(e) = translate(&name, vendor) {
+                    eprintln!("{name} for {vendor}: {e:#}");
+                    failed.push(format!("{name}.{vendor}"));
+                }
+            }
+        }
+    }
     for (name, folder) in all
         .iter()
         .filter(|(n, _)| names.is_empty() || names.contains(n))
@@ -43,7 +55,7 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
             Ok(false) => println!("{name}: the same"),
             Err(e) => {
                 eprintln!("{name}: {e:#}");
-                failed.push(name.as_str());
+                failed.push(name.clone());
             }
         }
     }
@@ -68,14 +80,29 @@ pub(crate) fn kernels(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The names of the GLSL sources in a folder, sorted.
-fn sources(folder: &Path) -> Result<Vec<String>> {
+/// Where kernels are LLVM IR.
+const LLVM_IR: &str = "fixtures/llvm_ir";
+
+/// Has clang make LLVM IR of a kernel.
+fn translate(name: &str, vendor: &str) -> Result<()> {
+    let mut command = Command::new("clang-22");
+    command
+        .arg(format!("@{vendor}.flags"))
+        .args(["-c", &format!("{name}.cl")])
+        .args(["-o", &format!("{name}.{vendor}.bc")])
+        .current_dir(shell::root().join(LLVM_IR));
+    shell::read(command).context("are clang-22 and libclc-22 installed?")?;
+    Ok(())
+}
+
+/// The names of the sources with this ending in a folder, sorted.
+fn sources(folder: &Path, ending: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in
         std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?
     {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        names.extend(name.strip_suffix(".comp").map(str::to_owned));
+        names.extend(name.strip_suffix(ending).map(str::to_owned));
     }
     names.sort();
     Ok(names)

@@ -4,20 +4,25 @@ use std::process::Command;
 
 use crate::shell;
 
-/// A program of the tests, and its package.
-const PROGRAMS: &[(&str, &str)] = &[("cmake", "cmake"), ("ninja", "ninja-build")];
+/// A program of the tests or another file, and its package.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("cmake", "cmake"),
+    ("ninja", "ninja-build"),
+    ("clang-22", "clang-22"),
+    ("/usr/lib/clc/amdgcn-amd-amdhsa.bc", "libclc-22"),
+];
 
 /// Installs the programs of the tests that are not on PATH. Tests of what cannot be had are
 /// ignored, and counted so.
 pub(crate) fn ensure() {
     let missing = PROGRAMS.iter().filter(|(program, _)| !is_on_path(program));
-    let packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
-    if !packages.is_empty() {
-        install(&packages);
+    // Each for itself: a system that lacks one may have the others.
+    for (_, package) in missing {
+        install(&[package]);
     }
 }
 
-/// Whether a folder of PATH has the program.
+/// Whether a folder of PATH has the program, or the file of an absolute path is there.
 fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

@@ -3,12 +3,14 @@
 
 use crate::failure::Failure;
 use crate::llvm::ir::IrModule;
+use crate::model::{Bounds, Explored, model_changed};
 use crate::options::{Options, SplitBarriers};
 use crate::output::Output;
-use crate::pipeline::compile_observed;
+use crate::pipeline::{compile_changed, compile_observed};
 use crate::prepare::{Planned, guarded, plan};
 use crate::stage::{Observer, Stage};
-use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, WordOffset};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_plan::EntryPlan;
 use std::sync::Arc;
 
 /// Compiles the LLVM module in `bytes`, bitcode or text, whose kernels call split barriers
@@ -51,7 +53,7 @@ pub fn compile_ir_observed(
         };
         let made = compile_observed(ir.skeleton(), &options, observer);
         let mut output = made.map_err(|failure| said_of(&ir, failure))?;
-        relocate(&ir, &mut output.warnings);
+        ir.relocate(&mut output.warnings);
         Ok(output)
     })
 }
@@ -71,8 +73,47 @@ pub fn plan_ir(
         };
         let made = plan(ir.skeleton(), &options, observer);
         let mut planned = made.map_err(|failure| said_of(&ir, failure))?;
-        relocate(&ir, &mut planned.warnings);
+        ir.relocate(&mut planned.warnings);
         Ok(planned)
+    })
+}
+
+/// As [`compile_ir`], with `change` made to the plans before they are lowered, as
+/// [`compile_changed`](crate::compile_changed).
+///
+/// # Errors
+/// As [`compile_ir`].
+pub fn compile_ir_changed(
+    bytes: &[u8],
+    options: &Options,
+    change: impl FnOnce(&mut [EntryPlan]),
+) -> Result<Output, Failure> {
+    guarded(options, || {
+        let Some((ir, options)) = read(bytes, options, &mut ())? else {
+            return unchanged(bytes, options);
+        };
+        let made = compile_changed(ir.skeleton(), &options, change);
+        made.map_err(|failure| said_of(&ir, failure))
+    })
+}
+
+/// Explores the barriers of the LLVM module in `bytes`, as [`model`](crate::model()), with `change`
+/// made to the plans before.
+///
+/// # Errors
+/// As [`compile_ir`] and [`model`](crate::model()).
+pub fn model_ir_changed(
+    bytes: &[u8],
+    options: &Options,
+    bounds: Bounds,
+    change: impl FnOnce(&mut [EntryPlan]),
+) -> Result<(Vec<Explored>, Diagnostics), Failure> {
+    guarded(options, || {
+        let Some((ir, options)) = read(bytes, options, &mut ())? else {
+            return Ok((Vec::new(), Diagnostics::new()));
+        };
+        let made = model_changed(ir.skeleton(), &options, bounds, change);
+        made.map_err(|failure| said_of(&ir, failure))
     })
 }
 
@@ -116,36 +157,6 @@ fn unchanged(bytes: &[u8], options: &Options) -> Result<Output, Failure> {
 }
 
 fn said_of(ir: &IrModule, mut failure: Failure) -> Failure {
-    relocate(ir, &mut failure.diagnostics);
+    ir.relocate(&mut failure.diagnostics);
     failure
-}
-
-/// Says of LLVM instructions what was said of those of the skeleton.
-fn relocate(ir: &IrModule, diagnostics: &mut Diagnostics) {
-    let words = |one: &Diagnostic| {
-        let path = one.witness.iter().map(|step| step.word);
-        path.chain([one.location.word])
-            .flatten()
-            .collect::<Vec<_>>()
-    };
-    let places = ir.places(&diagnostics.iter().flat_map(words).collect());
-    let place_of = |word: &mut Option<WordOffset>| places.get(&word.take()?);
-    for diagnostic in diagnostics.iter_mut() {
-        for step in &mut diagnostic.witness {
-            step.instruction = None;
-            if let Some(place) = place_of(&mut step.word) {
-                step.text = format!("{}, in block {}", place.instruction.trim(), place.block);
-            }
-        }
-        let location = &mut diagnostic.location;
-        let Some(place) = place_of(&mut location.word) else {
-            continue;
-        };
-        location.operand = None;
-        location.marked = None;
-        location.function = Some(place.function.clone());
-        location.block = Some(place.block.clone()).filter(|name| !name.is_empty());
-        location.instruction = Some(place.instruction.clone());
-        location.source = place.source.clone();
-    }
 }

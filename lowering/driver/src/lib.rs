@@ -78,7 +78,7 @@ mod without_llvm;
 pub use advise::{Advice, Candidate, Refused, advise};
 pub use check::{CheckOptions, check};
 pub use failure::{Failure, exit};
-pub use ir::{compile_ir, compile_ir_observed, plan_ir};
+pub use ir::{compile_ir, compile_ir_changed, compile_ir_observed, model_ir_changed, plan_ir};
 pub use isolate::{
     Isolated, Isolation, Product, Source, Worker, compile_isolated, perform, run_isolated,
     serve_command, serve_isolated,
@@ -90,7 +90,7 @@ pub use model::{Bounds, Explored, model, model_changed};
 pub use options::{Choice, Options, SplitBarriers};
 pub use output::{Entry, Output};
 pub use pairs::{SplitPair, pairs};
-pub use pipeline::{compile, compile_changed, compile_observed, translate};
+pub use pipeline::{compile, compile_changed, compile_observed, translate, translate_with_calls};
 pub use prepare::{Planned, plan};
 pub use ptxas::{NVDISASM_VARIABLE, PTXAS_VARIABLE};
 pub use split::Moved;

@@ -102,6 +102,26 @@ pub fn translate(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
     })
 }
 
+/// As [`translate`], but barriers are calls of functions that nothing defines, as
+/// [`compile_ir`](crate::compile_ir) takes them: for tool chains that change the module before its
+/// barriers are planned.
+///
+/// # Errors
+/// As [`translate`].
+pub fn translate_with_calls(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
+    guarded(options, || {
+        run(bytes, options, &mut (), |mut prepared, _| {
+            let (work, plans) = (&prepared.work, &prepared.plans);
+            let lowering = work.lowering(plans, Lines::None, Words::Planned);
+            let lowering = Lowering {
+                calls: true,
+                ..lowering
+            };
+            llvm::translate(&lowering).map_err(|refused| prepared.problems.and(refused))
+        })
+    })
+}
+
 /// Plans to code: `changed` is what is lowered, `plans` what the code is judged by.
 fn lower(
     prepared: Prepared<'_>,
@@ -232,6 +252,7 @@ impl Work<'_> {
             abi: &self.options.abi,
             late_windows: self.late_windows(),
             ir: self.options.ir.as_deref(),
+            calls: false,
         }
     }
 

@@ -39,6 +39,7 @@ pub(crate) struct Lowering<'m> {
     pub(crate) optimization: Optimization,
     pub(crate) late_windows: Option<LateWindows>,
     pub(crate) ir: Option<&'m ir::IrModule>,
+    pub(crate) calls: bool,
 }
 
 /// Which windows would be widened.
@@ -51,24 +52,14 @@ pub(crate) struct LateWindows {
 /// LLVM IR, which is not read.
 pub(crate) mod ir {
     use super::{Lowered, llvm_missing};
-    use splitbar_passes::diagnostic::{Diagnostics, SourcePosition, WordOffset};
+    use splitbar_passes::diagnostic::Diagnostics;
     use splitbar_plan::{Optimization, Target};
-    use std::collections::{BTreeMap, BTreeSet};
     use std::convert::Infallible;
 
     /// A module. There is none.
     #[derive(Debug)]
     pub(crate) struct IrModule {
         never: Infallible,
-    }
-
-    /// An instruction. There is none.
-    #[derive(Clone)]
-    pub(crate) struct IrPlace {
-        pub(crate) function: String,
-        pub(crate) block: String,
-        pub(crate) instruction: String,
-        pub(crate) source: Option<SourcePosition>,
     }
 
     impl IrModule {
@@ -84,7 +75,7 @@ pub(crate) mod ir {
             match self.never {}
         }
 
-        pub(crate) fn places(&self, _: &BTreeSet<WordOffset>) -> BTreeMap<WordOffset, IrPlace> {
+        pub(crate) fn relocate(&self, _: &mut Diagnostics) {
             match self.never {}
         }
     }

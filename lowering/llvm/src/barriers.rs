@@ -1,4 +1,9 @@
-//! Barrier objects of AMD GPUs for front ends that write their own LLVM IR with inkwell.
+//! Barriers for front ends that write their own LLVM IR with inkwell: split barriers on every
+//! target, and the barrier objects of AMD GPUs.
+//!
+//! [`arrive`] and [`wait`] stand for the halves of a barrier until [`finish`] has seen the whole
+//! module: it pairs and plans them as those of a SPIR-V module, and writes what the target has.
+//! What follows is of the objects, [`Barriers`], which are what they are on AMD GPUs alone.
 //!
 //! Every operation asks the target row first, because LLVM 23.1 ends the process on some operations
 //! that a target lacks and silently encodes others. None orders memory: put a release fence before
@@ -93,6 +98,8 @@
 //! # }
 //! ```
 
+mod split;
+
 use crate::emit::barrier::write_fence;
 use crate::emit::build::Build;
 use crate::emit::objects::Objects;
@@ -103,6 +110,8 @@ use inkwell::module::Module;
 use inkwell::values::IntValue;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_plan::{Fence, Target};
+
+pub use split::{Finish, arrive, expand, finish, finish_bitcode, wait};
 
 /// What an operation gives, or why the target cannot do it (`UnsupportedOnTarget`) or the operand
 /// is wrong (`TypeMismatch`).

@@ -90,6 +90,9 @@ pub struct Lowering<'m> {
     pub late_windows: Option<LateWindows>,
     /// The LLVM module whose skeleton the module is: its kernels are lowered then.
     pub ir: Option<&'m IrModule>,
+    /// Leaves barriers as calls of functions that nothing defines, which [`ir`](crate::ir) takes,
+    /// and writes no steps.
+    pub calls: bool,
 }
 
 /// A lowered module.
@@ -212,6 +215,10 @@ pub fn translate(lowering: &Lowering<'_>) -> Result<Vec<u8>, Diagnostics> {
         let module = begin(&context, lowering)?;
         codegen::describe(&module, lowering.target)?;
         write(&context, &module, lowering)?;
+        if lowering.calls && matches!(lowering.target.arch, Arch::Amdgpu(_)) {
+            // Who compiles it knows no more of its memory than it says.
+            own_memory::say(&context, &module)?;
+        }
         Ok(module.write_bitcode_to_memory().as_slice().to_vec())
     })
 }

@@ -1,6 +1,11 @@
 //! The door for LLVM IR: kernels that call split barriers by name, on the simulator; what is wrong
 //! with a module is said; one without such calls is left alone.
 
+pub(crate) mod kernels;
+mod loops;
+mod random;
+mod translated;
+
 use crate::cli::expect;
 use crate::support::{is_nvptx, linkable, trial};
 use anyhow::{Context, Result, ensure};
@@ -28,13 +33,23 @@ pub(crate) fn trials() -> Vec<Trial> {
             }
         }
     }
-    let tests: [(&str, Test); 5] = [
+    let tests: [(&str, Test); 8] = [
         ("halves_stay_apart", halves_stay_apart),
         ("names_and_forms", names_and_forms),
         ("functions_go_into_kernels", functions_go_into_kernels),
+        (
+            "barriers_of_the_target_are_found",
+            barriers_of_the_target_are_found,
+        ),
+        ("blocks_never_reached", blocks_never_reached),
+        ("arguments_are_reflected", arguments_are_reflected),
         ("what_is_wrong_is_said", what_is_wrong_is_said),
         ("others_are_left_alone", others_are_left_alone),
     ];
+    trials.extend(kernels::trials());
+    trials.extend(loops::trials());
+    trials.extend(random::trials());
+    trials.extend(translated::trials());
     let tests = tests.into_iter();
     trials.extend(tests.map(|(name, test)| trial(format!("ir/{name}"), test)));
     trials
@@ -209,6 +224,88 @@ define void @arrive(i32 %scope, i32 %semantics) noinline {
 ";
         linkable(target)?;
         simulated(&text, target, &["--strategy", "auto=always-split"])?;
+    }
+    Ok(())
+}
+
+/// A full barrier of the target's own in a window, in a function that is not inlined: on gfx12 it
+/// would complete the phase that the arrive has begun.
+fn barriers_of_the_target_are_found() -> Result<()> {
+    for target in ["gfx1100", "gfx1201", "sm_75", "sm_90"] {
+        let barrier = match is_nvptx(target) {
+            true => "llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+            false => "llvm.amdgcn.s.barrier()",
+        };
+        let declared = barrier.replace("(i32 0)", "(i32)");
+        let text = rotate(target)?
+            .replace("  %scaled = mul", "  call void @meet()\n  %scaled = mul")
+            + &format!(
+                "
+define void @meet() noinline {{
+  call void @{barrier}
+  ret void
+}}
+declare void @{declared}
+"
+            );
+        linkable(target)?;
+        simulated(&text, target, &["--strategy", "auto=always-split"])
+            .with_context(|| target.to_owned())?;
+    }
+    Ok(())
+}
+
+/// Calls in blocks that control never reaches are no barriers, and do not stay.
+fn blocks_never_reached() -> Result<()> {
+    for target in ["gfx1201", "sm_90"] {
+        let text = rotate(target)?.replace(
+            "done:\n",
+            "never:
+  call void @_Z31__spirv_ControlBarrierWaitINTELiii(i32 2, i32 2, i32 258)
+  br label %done
+
+done:
+",
+        );
+        let text = text.replace(
+            "[ %sum.next, %round ]\n  %target",
+            "[ %sum.next, %round ], [ 0, %never ]\n  %target",
+        );
+        let ir = lowered(&text, target, &["-O", "0", "--emit", "llvm-ir"])?;
+        ensure!(
+            !String::from_utf8(ir)?.contains("__spirv_"),
+            "{target}: a call is left"
+        );
+        linkable(target)?;
+        simulated(&text, target, &[])?;
+    }
+    Ok(())
+}
+
+/// Where a kernel's parameters lie, and what they are.
+fn arguments_are_reflected() -> Result<()> {
+    for (target, pointer) in [("gfx1201", 4), ("sm_90", 8)] {
+        let text = rotate(target)?.replace(
+            "i32 %rounds)",
+            "i32 %rounds, i8 %byte, ptr addrspace(3) %added, i64 %long, [3 x i16] %halves)",
+        );
+        let reflection = lowered(&text, target, &["--emit", "reflect"])?;
+        let reflection: serde_json::Value = serde_json::from_slice(&reflection)?;
+        let arguments = reflection[0]["arguments"].as_array();
+        let arguments = arguments.context("no arguments")?.iter();
+        let found: Vec<String> = arguments
+            .map(|one| format!("{} {} at {}", one["kind"], one["size"], one["offset"]))
+            .collect();
+        let expected = [
+            "\"buffer\" 8 at 0".to_owned(),
+            "\"buffer\" 8 at 8".to_owned(),
+            "\"value\" 4 at 16".to_owned(),
+            "\"value\" 1 at 20".to_owned(),
+            format!("\"shared_address\" {pointer} at 24"),
+            "\"value\" 8 at 32".to_owned(),
+            "\"value\" 6 at 40".to_owned(),
+        ];
+        ensure!(found == expected, "{target}: {found:?}");
     }
     Ok(())
 }

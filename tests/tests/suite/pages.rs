@@ -1,7 +1,7 @@
 //! The pages of the documentation: what they show is run.
 //!
-//! The fenced blocks of a page are done in their order, in one folder that has only `docs` and
-//! `fixtures`. Their first line says how:
+//! The fenced blocks of a page are done in their order, in one folder that has only
+//! `bindings`, `docs` and `fixtures`. Their first line says how:
 //!
 //! | line | what happens |
 //! | --- | --- |
@@ -199,7 +199,7 @@ fn run(page: &str) -> Result<()> {
     linkable("gfx1201")?;
     let folder = tempfile::tempdir()?;
     // Pages name files as they are in a clone.
-    for name in ["docs", "fixtures"] {
+    for name in ["bindings", "docs", "fixtures"] {
         link(&root().join(name), &folder.path().join(name))?;
     }
     let mut said = String::new();

@@ -42,7 +42,7 @@ const LEVELS: [(&str, Optimization); 3] = [
 /// Programs of a normal run.
 const SEEDS: u64 = 48;
 /// Programs of one trial, where there are many.
-const CHUNK: u64 = 100;
+pub(crate) const CHUNK: u64 = 100;
 /// How long a program may be made smaller.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// So many failures of a run are made smaller.
@@ -50,8 +50,8 @@ const MADE_SMALLER: u64 = 4;
 
 /// How a program is compiled.
 #[derive(Copy, Clone)]
-struct Way {
-    target: &'static Target,
+pub(crate) struct Way {
+    pub(crate) target: &'static Target,
     level: (&'static str, Optimization),
     /// `None` leaves it to the planner.
     strategy: Option<Strategy>,
@@ -111,7 +111,7 @@ where
 }
 
 /// What a run consists of.
-fn plan() -> Result<(std::ops::Range<u64>, Vec<Way>)> {
+pub(crate) fn plan() -> Result<(std::ops::Range<u64>, Vec<Way>)> {
     let first: u64 = variable("SPLITBAR_FIRST_SEED")?.unwrap_or(0);
     let count: u64 = variable("SPLITBAR_SEEDS")?.unwrap_or(SEEDS);
     let ways = match variable("SPLITBAR_WAY")? {
@@ -210,7 +210,7 @@ fn code(text: &str) -> &str {
 }
 
 /// Options that follow from the seed: what changes code and must not change results.
-fn options(seed: u64, program: &Program, way: Way) -> Options {
+pub(crate) fn options(seed: u64, program: &Program, way: Way) -> Options {
     // The parts of the seed that the way does not follow from.
     let mut rest = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
     let mut one_of = |count: u64| {
@@ -258,7 +258,7 @@ fn options(seed: u64, program: &Program, way: Way) -> Options {
 }
 
 /// Compiles with `options`, or, where the strategy cannot be had, as the planner likes.
-fn compiled(bytes: &[u8], mut options: Options) -> Result<Output> {
+pub(crate) fn compiled(bytes: &[u8], mut options: Options) -> Result<Output> {
     let refused = match splitbar::compile(bytes, &options) {
         Ok(output) => return Ok(output),
         Err(refused) => refused,
@@ -273,7 +273,7 @@ fn compiled(bytes: &[u8], mut options: Options) -> Result<Output> {
 }
 
 /// The errors among what was reported.
-fn errors(refused: &Failure) -> anyhow::Error {
+pub(crate) fn errors(refused: &Failure) -> anyhow::Error {
     let all = refused.diagnostics.iter();
     let errors: Vec<String> = all
         .filter(|problem| problem.severity == Severity::Error)
@@ -294,8 +294,6 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         // Written pairs become barriers first, and these are split; or else pairs move.
         bytes = fused(&bytes)?;
     }
-    let words = random::inputs(seed, program);
-    let slots = random::buffers(seed, program);
     let settings = format!(
         "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}, splits: {splits}, fills: {:?}, stages: {}, unrolls: {:?}, {}",
         options.fuse_at,
@@ -310,8 +308,21 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         options.abi
     );
     let output = compiled(&bytes, options).context(settings.clone())?;
+    let job = Job::compiled(&output, 0).context(settings.clone())?;
+    let subgroup = wave_size(&output)?;
+    leaves(seed, program, &job, subgroup).context(settings)
+}
+
+/// Invocations of a wave of a compiled program.
+pub(crate) fn wave_size(output: &Output) -> Result<usize> {
     let entry = output.entries().first().context("no entry point")?;
-    let subgroup = entry.plan.wave_size as usize;
+    Ok(entry.plan.wave_size as usize)
+}
+
+/// That `job` leaves what the program leaves on the host, and nothing is found.
+pub(crate) fn leaves(seed: u64, program: &Program, job: &Job, subgroup: usize) -> Result<()> {
+    let words = random::inputs(seed, program);
+    let slots = random::buffers(seed, program);
     let wanted = random::run(program, &words, &slots, subgroup);
     let all = program.size * GROUPS;
     let (both, last) = slots.split_at(2 * all);
@@ -329,11 +340,9 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
     inputs.push = bytes_of(&program.counts);
     // Another kind of schedule for each program.
     let schedule = Schedule::nth((seed / 7 % 8) as u32, seed);
-    let outcome = Job::compiled(&output, 0)
-        .and_then(|job| job.run(&inputs, schedule))
-        .context(settings.clone())?;
+    let outcome = job.run(&inputs, schedule)?;
     if let Some(finding) = outcome.report.findings.first() {
-        bail!("{settings}; {schedule}: {finding}");
+        bail!("{schedule}: {finding}");
     }
     let words = |buffer: usize| -> Vec<u32> {
         let words = outcome.buffers[buffer].as_chunks::<4>().0.iter();
@@ -352,7 +361,7 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         ensure!(found.len() == wanted.len(), "{what} are missing");
         if let Some(at) = (0..found.len()).find(|at| found[*at] != wanted[*at]) {
             bail!(
-                "{settings}; {schedule}: word {at} of the {what} is {:#x} instead of {:#x}",
+                "{schedule}: word {at} of the {what} is {:#x} instead of {:#x}",
                 found[at],
                 wanted[at]
             );

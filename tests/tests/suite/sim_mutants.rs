@@ -2,10 +2,10 @@
 //! notice.
 //!
 //! From the machine code of AMD GPUs (`amdgpu.rs`), from PTX (`ptx.rs`), and from the plan's steps
-//! before they are lowered (`steps.rs`). A mutant is noticed by a finding of the simulator, by a
-//! wrong result, by the audit of waits, or by the explorer of barriers. One that is not noticed is
-//! equivalent where that can be proved ([`Fate`]); whatever else survives stands in
-//! `survivors.toml` with its reason, and nothing else does.
+//! before they are lowered (`steps.rs`), of kernels in SPIR-V and in LLVM IR. A mutant is noticed
+//! by a finding of the simulator, by a wrong result, by the audit of waits, or by the explorer of
+//! barriers. One that is not noticed is equivalent where that can be proved ([`Fate`]); whatever
+//! else survives stands in `survivors.toml` with its reason, and nothing else does.
 //!
 //! A plain run takes a third of the kernels on each target, another third on the next one.
 //! `SPLITBAR_MUTANTS=all` takes all, asks that 95 of 100 be noticed, and compares with the tables
@@ -84,6 +84,10 @@ const ROWS: &[(&str, &[&str], Maker)] = &[
     ("steps", &steps::TARGETS, steps::mutants),
 ];
 
+/// Kernels in LLVM IR, which are judged the same and are not in the table.
+const IR_ROWS: &[(&str, &[&str], Maker)] =
+    &[("steps of LLVM IR", &steps::IR_TARGETS, steps::ir_mutants)];
+
 pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let all = std::env::var("SPLITBAR_MUTANTS").is_ok_and(|value| value == "all");
     let mut trials = vec![trial(
@@ -92,6 +96,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     )];
     let rows = ROWS
         .iter()
+        .chain(IR_ROWS)
         .flat_map(|(way, targets, maker)| targets.iter().map(move |target| (*way, *target, maker)));
     for (number, (way, target, maker)) in rows.enumerate() {
         let chosen: Vec<Fixture> = fixtures
@@ -124,6 +129,11 @@ struct Subject {
 impl Subject {
     fn new(fixture: &Fixture, output: &Output) -> Result<Subject> {
         let case = reference::case(&fixture.name).context("no host reference")?;
+        Subject::of(&fixture.name, case, output)
+    }
+
+    /// As [`Subject::new`], with another launch.
+    fn of(name: &str, case: Case, output: &Output) -> Result<Subject> {
         let job = Job::compiled(output, 0)?;
         let mut subject = Subject {
             inputs: inputs(&case),
@@ -135,7 +145,7 @@ impl Subject {
         for schedule in schedules() {
             let outcome = subject.job.run(&subject.inputs, schedule)?;
             if let Some(finding) = outcome.report.findings.first() {
-                bail!("{} as it is: {schedule}:\n{finding}", fixture.name);
+                bail!("{name} as it is: {schedule}:\n{finding}");
             }
             if let Err(difference) = compare(&subject.case, &outcome) {
                 bail!("{schedule}: {difference}");

@@ -12,8 +12,9 @@ use super::build::Build;
 use super::function::FunctionEmitter;
 use super::{Handled, Result, builtin, lanes};
 use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Ty, Value};
-use splitbar_passes::diagnostic::Diagnostic;
-use splitbar_passes::module::{Inst, Scope};
+use spirv::Op;
+use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::module::{Id, Inst, Scope};
 use splitbar_plan::target::{Arch, Mbarrier};
 use splitbar_plan::{
     Fence, FenceMemory, FenceOrder, FenceScope, Step, Target, WarpGroups, WarpMask,
@@ -426,6 +427,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Steps that stand before a return of the entry point.
     pub(super) fn before_return(&mut self, inst: Inst<'_>) -> Result<()> {
         match self.plan.at_return.get(&inst.offset) {
+            Some(_) if self.calls => Ok(()),
             Some(steps) => self.steps(steps),
             None => Ok(()),
         }
@@ -434,6 +436,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
 /// Lowers barrier instructions: their steps stand in the plan.
 pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Handled> {
+    if e.calls {
+        return call(e, inst);
+    }
     let plan = e.plan;
     match plan.at_instruction.get(&inst.offset) {
         Some(steps) => e.steps(steps)?,
@@ -444,4 +449,64 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
         }
     }
     Ok(Handled::Yes)
+}
+
+/// Leaves a barrier a call, with its scopes and semantics as OpenCL has them.
+fn call<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Handled> {
+    let (name, scopes) = match inst.op() {
+        Some(Op::ControlBarrierArriveINTEL) => ("__spirv_ControlBarrierArriveINTEL", 2),
+        Some(Op::ControlBarrierWaitINTEL) => ("__spirv_ControlBarrierWaitINTEL", 2),
+        Some(Op::ControlBarrier) => ("__spirv_ControlBarrier", 2),
+        Some(Op::MemoryBarrier) => ("__spirv_MemoryBarrier", 1),
+        _ => return Ok(Handled::No),
+    };
+    let mut operands = Vec::new();
+    for (index, id) in inst.operands().iter().enumerate() {
+        let number = e.constant_u32(Id(*id));
+        let number = number.ok_or_else(|| {
+            let message = format!("operand {index} of {} is not a constant", inst.name());
+            Box::new(Diagnostic::error(Code::BarrierOperandNotConstant, message))
+        })?;
+        operands.push(e.b.i32(match index < scopes {
+            true => opencl_scope(number),
+            false => opencl_semantics(number),
+        }));
+    }
+    let types: Vec<Ty<'c>> = operands.iter().map(|operand| operand.ty()).collect();
+    let ty = ffi::void_type(e.b.context()).function(&types);
+    let module = e.b.module();
+    let function = ffi::named_function(module, name).unwrap_or_else(|| {
+        let function = Func::add(module, name, ty);
+        function.attribute(e.b.context(), "convergent");
+        function.attribute(e.b.context(), "nounwind");
+        function
+    });
+    e.b.call(function, &operands)?;
+    Ok(Handled::Yes)
+}
+
+/// The scope of OpenCL that holds no fewer invocations than a scope of Vulkan.
+fn opencl_scope(scope: u32) -> u32 {
+    match spirv::Scope::from_u32(scope) {
+        Some(spirv::Scope::QueueFamily) => spirv::Scope::Device as u32,
+        Some(spirv::Scope::ShaderCallKHR) => spirv::Scope::Invocation as u32,
+        _ => scope,
+    }
+}
+
+/// Memory semantics without what OpenCL lacks: buffers are global memory there, and what is
+/// released is available.
+fn opencl_semantics(semantics: u32) -> u32 {
+    use spirv::MemorySemantics as Semantics;
+    let vulkan = Semantics::UNIFORM_MEMORY
+        | Semantics::OUTPUT_MEMORY
+        | Semantics::MAKE_AVAILABLE
+        | Semantics::MAKE_VISIBLE
+        | Semantics::VOLATILE;
+    let given = Semantics::from_bits_retain(semantics);
+    let buffers = match given.contains(Semantics::UNIFORM_MEMORY) {
+        true => Semantics::CROSS_WORKGROUP_MEMORY,
+        false => Semantics::empty(),
+    };
+    ((given - vulkan) | buffers).bits()
 }

@@ -59,6 +59,7 @@ pub(crate) fn lowered_at(
         abi: &AbiForm::Arguments,
         late_windows: None,
         ir: None,
+        calls: false,
     })
 }
 

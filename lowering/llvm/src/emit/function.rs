@@ -86,6 +86,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(crate) function: Func<'c>,
     /// The barrier plan of the entry point that this copy of the function belongs to.
     pub(crate) plan: &'e EntryPlan,
+    /// Whether barriers stay calls.
+    pub(super) calls: bool,
     /// Whether the module is of the OpenCL kind (capability Kernel).
     pub(crate) kernel: bool,
     /// Bytes of workgroup memory through which subgroups exchange elements of matrices.

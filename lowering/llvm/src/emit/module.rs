@@ -237,6 +237,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             subgroup_size: plan.subgroup_size,
             function,
             plan,
+            calls: self.lowering.calls,
             kernel: self.kernel,
             exchange_bytes: self.exchange_bytes,
             arrays: self.form.arrays(),

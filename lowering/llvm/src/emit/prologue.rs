@@ -158,6 +158,9 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// The run-time state of the barriers, and what the plan does before the first instruction.
     pub(crate) fn set_barriers_up(&mut self) -> Result<()> {
+        if self.calls {
+            return Ok(());
+        }
         let word = self.b.int_type(32);
         let plan = self.plan;
         let wanted = plan.state;

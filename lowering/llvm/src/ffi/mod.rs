@@ -34,7 +34,8 @@ use inkwell::module::Module;
 use inkwell::values::{AsValueRef, InstructionValue};
 pub(crate) use instructions::{access_facts, place_nowhere, scope_of_update, set_column};
 pub(crate) use reading::{
-    SourcePlace, annotations, delete_unused, functions, named_function, parse_ir, size_of_global,
+    SourcePlace, align_of_type, annotations, delete_unused, functions, named_function, parse_ir,
+    size_of_global, size_of_type,
 };
 pub(crate) use reports::{
     report_no_pass, report_passes, reports_passes, switch_reports, wants_reports,

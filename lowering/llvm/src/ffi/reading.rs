@@ -450,6 +450,30 @@ impl<'c> Func<'c> {
         }
     }
 
+    /// The type in an attribute of parameter `index` (`byref`).
+    pub(crate) fn param_type(self, index: u32, name: &str) -> Option<Ty<'c>> {
+        let (name, length) = text(name);
+        // SAFETY: a live function and the number of a kind whose attributes have types.
+        unsafe {
+            let kind = LLVMGetEnumAttributeKindForName(name, length);
+            let attribute = LLVMGetEnumAttributeAtIndex(self.0, index + 1, kind);
+            let has_type = !attribute.is_null() && LLVMIsTypeAttribute(attribute) != 0;
+            has_type.then(|| Ty::wrap(LLVMGetTypeAttributeValue(attribute)))
+        }
+    }
+
+    /// What parameter `index` says of its alignment, in bytes.
+    pub(crate) fn param_align(self, index: u32) -> Option<u32> {
+        let (name, length) = text("align");
+        // SAFETY: a live function and the number of a kind whose attributes have numbers.
+        let align = unsafe {
+            let kind = LLVMGetEnumAttributeKindForName(name, length);
+            let attribute = LLVMGetEnumAttributeAtIndex(self.0, index + 1, kind);
+            (!attribute.is_null()).then(|| LLVMGetEnumAttributeValue(attribute))
+        };
+        align.and_then(|align| u32::try_from(align).ok())
+    }
+
     /// The numbers in metadata of kind `kind` on the function; `None` where there is none, or where
     /// one is not a number.
     pub(crate) fn metadata_numbers(self, context: &'c Context, kind: &str) -> Option<Vec<u64>> {
@@ -586,5 +610,17 @@ pub(crate) fn size_of_type(module: ModuleRef<'_>, ty: Ty<'_>) -> u64 {
         }
         let layout = inkwell::llvm_sys::target::LLVMGetModuleDataLayout(module.0);
         inkwell::llvm_sys::target::LLVMABISizeOfType(layout, ty.0)
+    }
+}
+
+/// The alignment of a type that has a size; 1 for others.
+pub(crate) fn align_of_type(module: ModuleRef<'_>, ty: Ty<'_>) -> u32 {
+    // SAFETY: a live module and a type of its context, whose alignment is asked if it has a size.
+    unsafe {
+        if LLVMTypeIsSized(ty.0) == 0 {
+            return 1;
+        }
+        let layout = inkwell::llvm_sys::target::LLVMGetModuleDataLayout(module.0);
+        inkwell::llvm_sys::target::LLVMABIAlignmentOfType(layout, ty.0)
     }
 }

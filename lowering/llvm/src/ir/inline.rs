@@ -21,7 +21,7 @@ pub(super) fn inline<'c>(
     machine: &TargetMachine,
 ) -> Result<(), Diagnostics> {
     let functions = ffi::functions(ffi::module_ref(module));
-    let with_barriers = with_barriers(&functions);
+    let with_barriers = with_barriers(module, &functions);
     let called: Vec<Func<'_>> = functions
         .iter()
         .copied()
@@ -52,25 +52,44 @@ pub(super) fn inline<'c>(
     Ok(())
 }
 
-/// The functions that call barriers, or others that do.
-fn with_barriers<'c>(functions: &[Func<'c>]) -> HashSet<Func<'c>> {
+/// The functions that call barriers, or others that do; those with barriers of the target alone
+/// where a kernel with other barriers calls them, since they may not stand in its windows.
+fn with_barriers<'c>(module: &Module<'c>, functions: &[Func<'c>]) -> HashSet<Func<'c>> {
     let mut callers: HashMap<Func<'c>, Vec<Func<'c>>> = HashMap::new();
-    let mut todo = Vec::new();
+    let mut callees: HashMap<Func<'c>, Vec<Func<'c>>> = HashMap::new();
+    let (mut named, mut of_target) = (Vec::new(), Vec::new());
     for function in functions {
         for instruction in function.instructions() {
             let Some(callee) = instruction.callee() else {
                 continue;
             };
             callers.entry(callee).or_default().push(*function);
-            if calls::known(callee).is_some_and(|known| !known.is_of_target()) {
-                todo.push(*function);
+            callees.entry(*function).or_default().push(callee);
+            match calls::known(callee) {
+                Some(known) if known.is_of_target() => of_target.push(*function),
+                Some(_) => named.push(*function),
+                None => {}
             }
         }
     }
+    let mut found = reached(named, &callers);
+    let kernels = found.iter().copied();
+    let kernels = kernels.filter(|function| super::kernels::is_kernel(module, *function));
+    let called = reached(kernels.collect(), &callees);
+    let hidden = reached(of_target, &callers);
+    found.extend(called.intersection(&hidden));
+    found
+}
+
+/// What `edges` lead to from `todo`, that included.
+fn reached<'c>(
+    mut todo: Vec<Func<'c>>,
+    edges: &HashMap<Func<'c>, Vec<Func<'c>>>,
+) -> HashSet<Func<'c>> {
     let mut found = HashSet::new();
     while let Some(function) = todo.pop() {
         if found.insert(function) {
-            todo.extend(callers.get(&function).into_iter().flatten());
+            todo.extend(edges.get(&function).into_iter().flatten());
         }
     }
     found

@@ -1,6 +1,8 @@
 //! The steps of the plans in kernels that somebody else wrote: state at the entry, steps in front
 //! of each barrier call, which then goes.
 
+use super::arguments::arguments;
+use super::calls;
 use super::{IrKernel, IrModule};
 use crate::Lowering;
 use crate::emit::Result;
@@ -40,7 +42,7 @@ pub(crate) fn insert<'c>(
             }
         }
         let functions = ffi::functions(emission.b.module()).into_iter();
-        let barriers = functions.filter(|function| super::calls::known(*function).is_some());
+        let barriers = functions.filter(|function| calls::known(*function).is_some());
         barriers.for_each(ffi::delete_unused);
         abis
     })
@@ -56,7 +58,7 @@ fn in_kernel<'e, 'c>(
     plan: &EntryPlan,
     kernel: &IrKernel,
 ) -> Result<KernelAbi> {
-    let b = emission.b;
+    let (b, target) = (emission.b, emission.lowering.target);
     let function = ffi::named_function(b.module(), &kernel.name);
     let function = function.ok_or_else(|| missing(&kernel.name))?;
     let instructions = function.instructions();
@@ -74,14 +76,16 @@ fn in_kernel<'e, 'c>(
     start.move_before(first);
     prologue.move_before(start);
     let callees = Callees::default();
-    let entry = kernel.words.first().copied().unwrap_or_default();
+    let entry = kernel.words.first().copied().flatten();
+    let entry = entry.ok_or_else(|| missing("the first instruction"))?;
     let blocks = (prologue, start);
     let mut e = emission.emitter_at(plan, function, &callees, &kernel.name, entry, blocks);
     let done = (|| {
         if let Some(scope) = e.scope {
-            let places = instructions.iter().zip(&kernel.words);
-            for (instruction, word) in places {
-                instruction.set_line(b.context(), word.next().get(), scope);
+            for (instruction, word) in instructions.iter().zip(&kernel.words) {
+                if let Some(word) = word {
+                    instruction.set_line(b.context(), word.next().get(), scope);
+                }
             }
         }
         move_slots(&e, first, prologue);
@@ -90,6 +94,7 @@ fn in_kernel<'e, 'c>(
         e.b.br(first);
         for number in &kernel.calls {
             let (call, word) = (instructions[*number], kernel.words[*number]);
+            let word = word.ok_or_else(|| missing("the place of a call"))?;
             e.b.at.set(word);
             let steps = plan.at_instruction.get(&word);
             let steps = steps.ok_or_else(|| e.b.internal("a call has no place in the plan"))?;
@@ -100,17 +105,22 @@ fn in_kernel<'e, 'c>(
             e.b.br(tail);
             call.erase();
         }
-        for (instruction, word) in instructions.iter().zip(&kernel.words) {
-            if kernel
-                .calls
-                .iter()
-                .any(|number| instructions[*number] == *instruction)
-            {
+        for (number, (instruction, word)) in instructions.iter().zip(&kernel.words).enumerate() {
+            if kernel.calls.contains(&number) {
                 continue; // it is gone
             }
+            let Some(word) = word else {
+                // Control never comes here, and nothing defines what is called.
+                if calls::of(*instruction).is_some_and(|known| !known.is_of_target()) {
+                    instruction.erase();
+                }
+                continue;
+            };
             if instruction.opcode() == Some(Opcode::LLVMRet) {
                 let steps = plan.at_return.get(word).map_or(&[][..], Vec::as_slice);
                 e.b.at.set(*word);
+                // What a wave does at its end belongs to no barrier.
+                e.locate(*word);
                 end(&mut e, function, *instruction, steps)?;
             }
         }
@@ -124,7 +134,7 @@ fn in_kernel<'e, 'c>(
         workgroup_size: plan.workgroup_size,
         shared_memory_bytes: shared_bytes,
         dynamic_shared_bytes: plan.dynamic_shared_bytes,
-        arguments: Vec::new(),
+        arguments: arguments(b.module(), function, &target.arch),
         form: emission.form.clone(),
         resources: Vec::new(),
         prints: Default::default(),

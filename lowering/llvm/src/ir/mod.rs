@@ -8,6 +8,7 @@
 //! LLVM trusts a module that its verifier accepts: who does not trust the source of one reads it
 //! in a process of its own.
 
+mod arguments;
 mod calls;
 mod inline;
 pub(crate) mod insert;
@@ -38,9 +39,10 @@ pub struct IrModule {
 pub(crate) struct IrKernel {
     /// Its symbol.
     pub(crate) name: String,
-    /// The word of the skeleton for each instruction, in order.
-    pub(crate) words: Vec<WordOffset>,
-    /// The barrier calls among them, by number.
+    /// The word of the skeleton for each instruction, in order; none for the instructions of blocks
+    /// that control never reaches, which the skeleton leaves out.
+    pub(crate) words: Vec<Option<WordOffset>>,
+    /// The barrier calls among those that have one, by number.
     pub(crate) calls: Vec<usize>,
 }
 
@@ -72,21 +74,32 @@ impl IrModule {
         codegen::on_large_stack(|| {
             let context = Context::create();
             let module = parse(&context, bytes)?;
-            kernels::check_target(&module, target)?;
-            if calls::all(ffi::module_ref(&module)).is_empty() {
-                return Ok(None);
-            }
-            let machine = codegen::machine(target, Optimization::O2)?;
-            codegen::adopt(&module, &machine);
-            inline::inline(&context, &module, &machine)?;
-            let found = kernels::kernels(&context, &module, target, workgroup_size)?;
-            let (skeleton, kernels) = skeleton::write(&context, &module, &found, target)?;
-            Ok(Some(IrModule {
-                bitcode: module.write_bitcode_to_memory().as_slice().to_vec(),
-                skeleton,
-                kernels,
-            }))
+            IrModule::of(&context, &module, target, workgroup_size)
         })
+    }
+
+    /// As [`IrModule::read`], of a module that LLVM has read; functions with barriers go into its
+    /// kernels.
+    pub(crate) fn of<'c>(
+        context: &'c Context,
+        module: &Module<'c>,
+        target: &'static Target,
+        workgroup_size: Option<[u32; 3]>,
+    ) -> Result<Option<IrModule>, Diagnostics> {
+        kernels::check_target(module, target)?;
+        if calls::all(ffi::module_ref(module)).is_empty() {
+            return Ok(None);
+        }
+        let machine = codegen::machine(target, Optimization::O2)?;
+        codegen::adopt(module, &machine);
+        inline::inline(context, module, &machine)?;
+        let found = kernels::kernels(context, module, target, workgroup_size)?;
+        let (skeleton, kernels) = skeleton::write(context, module, &found, target)?;
+        Ok(Some(IrModule {
+            bitcode: module.write_bitcode_to_memory().as_slice().to_vec(),
+            skeleton,
+            kernels,
+        }))
     }
 
     /// A SPIR-V module with the control flow of the kernels, their barriers, and what decides which
@@ -124,15 +137,45 @@ impl IrModule {
         places.unwrap_or_default()
     }
 
+    /// Says of LLVM instructions what was said of those of the skeleton.
+    pub fn relocate(&self, diagnostics: &mut Diagnostics) {
+        let words = |one: &Diagnostic| {
+            let path = one.witness.iter().map(|step| step.word);
+            path.chain([one.location.word])
+                .flatten()
+                .collect::<Vec<_>>()
+        };
+        let places = self.places(&diagnostics.iter().flat_map(words).collect());
+        let place_of = |word: &mut Option<WordOffset>| places.get(&word.take()?);
+        for diagnostic in diagnostics.iter_mut() {
+            for step in &mut diagnostic.witness {
+                step.instruction = None;
+                if let Some(place) = place_of(&mut step.word) {
+                    step.text = format!("{}, in block {}", place.instruction.trim(), place.block);
+                }
+            }
+            let location = &mut diagnostic.location;
+            let Some(place) = place_of(&mut location.word) else {
+                continue;
+            };
+            location.operand = None;
+            location.marked = None;
+            location.function = Some(place.function.clone());
+            location.block = Some(place.block.clone()).filter(|name| !name.is_empty());
+            location.instruction = Some(place.instruction.clone());
+            location.source = place.source.clone();
+        }
+    }
+
     /// The kernel and the number of the instruction that `word` belongs to.
     fn number(&self, word: WordOffset) -> Option<(&IrKernel, usize)> {
         self.kernels.iter().find_map(|kernel| {
             // Of several words of one instruction the first is known.
-            let known = (0..)
-                .zip(&kernel.words)
-                .filter(|(_, first)| **first <= word);
-            let (number, _) = known.max_by_key(|(_, first)| **first)?;
-            let last = kernel.words.iter().max()?;
+            let words = kernel.words.iter().enumerate();
+            let words = words.filter_map(|(number, first)| Some((number, (*first)?)));
+            let known = words.clone().filter(|(_, first)| *first <= word);
+            let (number, _) = known.max_by_key(|(_, first)| *first)?;
+            let (_, last) = words.max_by_key(|(_, first)| *first)?;
             (word <= last.next()).then_some((kernel, number))
         })
     }
@@ -167,7 +210,7 @@ pub fn unchanged(
 }
 
 /// Reads and verifies a module.
-fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Diagnostics> {
+pub(crate) fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Diagnostics> {
     let errors = Errors::collect(context);
     let refused = |what: &str, text: &str| {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

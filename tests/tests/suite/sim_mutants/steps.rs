@@ -2,11 +2,12 @@
 //! barriers, the audit and the simulator at the code.
 
 use super::{Fate, Mutant, Run, Subject};
+use crate::ir::kernels;
 use crate::support::{linkable, target, told};
 use anyhow::Result;
 use splitbar::diagnostic::Severity;
 use splitbar::simulate::Job;
-use splitbar::{Bounds, EntryPlan, Failure, Options, Output};
+use splitbar::{Bounds, EntryPlan, Explored, Failure, Options, Output};
 use splitbar_passes::model::Verdict;
 use splitbar_plan::Step;
 use splitbar_tests::fixture::Fixture;
@@ -14,13 +15,74 @@ use splitbar_tests::fixture::Fixture;
 /// One of each way to wait.
 pub(super) const TARGETS: [&str; 6] = ["gfx90a", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90"];
 
+/// The same for kernels in LLVM IR.
+pub(super) const IR_TARGETS: [&str; 4] = ["gfx1100", "gfx1201", "sm_75", "sm_90"];
+
+/// What a kernel is written in.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Language {
+    SpirV,
+    LlvmIr,
+}
+
+impl Language {
+    /// Compiles with `change` made to the plans.
+    fn compile(
+        self,
+        module: &[u8],
+        options: &Options,
+        change: impl FnOnce(&mut [EntryPlan]),
+    ) -> Result<Output, Failure> {
+        match self {
+            Language::SpirV => splitbar::compile_changed(module, options, change),
+            Language::LlvmIr => splitbar::compile_ir_changed(module, options, change),
+        }
+    }
+
+    /// Explores with `change` made to the plans.
+    fn explore(
+        self,
+        module: &[u8],
+        options: &Options,
+        bounds: Bounds,
+        change: impl FnOnce(&mut [EntryPlan]),
+    ) -> Result<Vec<Explored>, Failure> {
+        let explored = match self {
+            Language::SpirV => splitbar::model_changed(module, options, bounds, change),
+            Language::LlvmIr => splitbar::model_ir_changed(module, options, bounds, change),
+        };
+        explored.map(|(explored, _)| explored)
+    }
+}
+
 pub(super) fn mutants(fixture: &Fixture, name: &'static str) -> Result<Vec<Mutant>> {
+    made(fixture, name, Language::SpirV)
+}
+
+pub(super) fn ir_mutants(fixture: &Fixture, name: &'static str) -> Result<Vec<Mutant>> {
+    made(fixture, name, Language::LlvmIr)
+}
+
+fn made(fixture: &Fixture, name: &'static str, language: Language) -> Result<Vec<Mutant>> {
     let mut options = Options::new(target(name)?);
     options.audit = true;
     linkable(name)?;
-    let module = fixture.module()?;
-    let whole = splitbar::compile(&module, &options)?;
-    let subject = Subject::new(fixture, &whole)?;
+    let (module, case) = match language {
+        Language::SpirV => (fixture.module()?, None),
+        Language::LlvmIr if !kernels::is_there(&fixture.name) => return Ok(Vec::new()),
+        Language::LlvmIr => (
+            kernels::module(&fixture.name, name)?,
+            Some(kernels::case(&fixture.name)?),
+        ),
+    };
+    let whole = language.compile(&module, &options, |_| {})?;
+    if whole.entries().is_empty() {
+        return Ok(Vec::new()); // nothing of it is planned
+    }
+    let subject = match case {
+        Some(case) => Subject::of(&fixture.name, case, &whole)?,
+        None => Subject::new(fixture, &whole)?,
+    };
     let text = told(whole.assembly())?;
     let mut mutants = Vec::new();
     for number in 0..usize::MAX {
@@ -34,7 +96,7 @@ pub(super) fn mutants(fixture: &Fixture, name: &'static str) -> Result<Vec<Mutan
         mutants.push(Mutant {
             kernel: fixture.name.clone(),
             what: step.to_string(),
-            fate: fate(&subject, &module, &options, number, &text)?,
+            fate: fate(&subject, (language, &module), &options, number, &text)?,
         });
     }
     Ok(mutants)
@@ -42,7 +104,7 @@ pub(super) fn mutants(fixture: &Fixture, name: &'static str) -> Result<Vec<Mutan
 
 fn fate(
     subject: &Subject,
-    module: &[u8],
+    (language, module): (Language, &[u8]),
     options: &Options,
     number: usize,
     whole: &str,
@@ -54,14 +116,14 @@ fn fate(
     };
     let mut bounds = Bounds::default();
     bounds.unroll = 2;
-    let (explored, _) = splitbar::model_changed(module, options, bounds, change)?;
+    let explored = language.explore(module, options, bounds, change)?;
     if explored
         .iter()
         .any(|one| one.report.verdict != Verdict::Proved)
     {
         return Ok(Fate::Explorer);
     }
-    let output: Output = match splitbar::compile_changed(module, options, change) {
+    let output = match language.compile(module, options, change) {
         Ok(output) => output,
         Err(failure) if is_of_audit(&failure) => return Ok(Fate::Audit),
         Err(failure) => return Err(failure.into()),

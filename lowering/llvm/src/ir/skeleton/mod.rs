@@ -88,7 +88,9 @@ pub(super) fn write<'c>(
     let (bytes, place) = words.finish();
     let kernels = written.into_iter().map(|kernel| IrKernel {
         name: kernel.name,
-        words: kernel.places.into_iter().map(&place).collect(),
+        words: (kernel.places.into_iter())
+            .map(|at| at.map(&place))
+            .collect(),
         calls: kernel.calls,
     });
     Ok((bytes, kernels.collect()))
@@ -114,7 +116,8 @@ fn needed<'c>(function: Func<'c>) -> HashSet<Value<'c>> {
 /// A kernel whose places are among the words of functions.
 struct WrittenKernel {
     name: String,
-    places: Vec<usize>,
+    /// For each instruction; nothing for those of blocks that control never reaches.
+    places: Vec<Option<usize>>,
     calls: Vec<usize>,
 }
 
@@ -191,7 +194,7 @@ impl<'c> Body<'_, 'c> {
             self.words.local_size(id, size);
         }
         let instructions = function.instructions();
-        let place = |instruction: &Value<'c>| self.places.get(instruction).copied().unwrap_or(0);
+        let place = |instruction: &Value<'c>| self.places.get(instruction).copied();
         let calls: HashSet<Value<'c>> = self.calls.iter().copied().collect();
         WrittenKernel {
             name,

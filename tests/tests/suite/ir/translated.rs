@@ -1,0 +1,53 @@
+//! Real modules without split barriers: as LLVM IR, which splitbar makes of them, they go through
+//! the door unchanged, and the code is the one that is made without it.
+//!
+//! A plain run takes some of the modules; `SPLITBAR_CORPUS=all` takes [`MODULES`] that compile.
+
+use crate::support::{target, told, trial};
+use anyhow::{Result, ensure};
+use libtest_mimic::Trial;
+use splitbar::Options;
+use splitbar_tests::corpus::{is_complete, modules};
+
+const TARGETS: [&str; 4] = ["gfx1201", "sm_90", "gfx942", "sm_75"];
+
+/// Modules that are compared when all are.
+const MODULES: usize = 200;
+/// Modules of a plain run.
+const SAMPLE: usize = 24;
+
+pub(super) fn trials() -> Vec<Trial> {
+    let count = match is_complete() {
+        true => MODULES,
+        false => SAMPLE,
+    } / TARGETS.len();
+    let trials = TARGETS.iter().enumerate();
+    trials
+        .map(|(share, target)| {
+            trial(format!("ir/translated/{target}"), move || {
+                same_code(target, share, count)
+            })
+        })
+        .collect()
+}
+
+/// Compares `count` modules, each [`TARGETS`]th one from number `share` on.
+fn same_code(gpu: &str, share: usize, count: usize) -> Result<()> {
+    let options = Options::new(target(gpu)?);
+    let mut compared = 0;
+    for (name, module) in modules()?.iter().skip(share).step_by(TARGETS.len()) {
+        if compared == count {
+            break;
+        }
+        let Ok(output) = splitbar::compile(module, &options) else {
+            continue; // corpus/ says what becomes of it
+        };
+        let there = splitbar::compile_ir(&output.bitcode(), &options)?;
+        ensure!(there.entries().is_empty(), "{name}: it has split barriers");
+        let (one, other) = (told(output.assembly())?, told(there.assembly())?);
+        ensure!(one == other, "{name}: other code");
+        compared += 1;
+    }
+    ensure!(compared == count, "{compared} of {count} modules compile");
+    Ok(())
+}
