@@ -111,8 +111,9 @@ pub fn translate(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
 pub fn translate_with_calls(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
     guarded(options, || {
         run(bytes, options, &mut (), |mut prepared, _| {
-            let (work, plans) = (&prepared.work, &prepared.plans);
-            let lowering = work.lowering(plans, Lines::None, Words::Planned);
+            let (kernels, plans) = (&prepared.kernels, &prepared.plans);
+            let work = &prepared.work;
+            let lowering = work.lowering(kernels, plans, Lines::None, Words::Planned);
             let lowering = Lowering {
                 calls: true,
                 ..lowering

@@ -170,10 +170,13 @@ fn planned<'c>(
         workgroup_size: options.workgroup_size,
         ..Wanted::default()
     };
-    let mut plans = Vec::new();
+    let (mut kernels, mut plans) = (Vec::new(), Vec::new());
     for entry in &declarations.entry_points {
         match Kernel::of(checked.program(), entry, target, wanted, &mut found) {
-            Ok(kernel) => plans.push(plan(&kernel, options.plan.clone(), &mut found)),
+            Ok(kernel) => {
+                plans.push(plan(&kernel, options.plan.clone(), &mut found));
+                kernels.push(kernel);
+            }
             Err(bug) => found.push(bug),
         }
     }
@@ -183,6 +186,7 @@ fn planned<'c>(
     let lowering = Lowering {
         module: checked,
         target,
+        kernels: &kernels,
         plans: &plans,
         lines: Lines::None,
         origin: None,
