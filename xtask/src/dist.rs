@@ -163,6 +163,10 @@ pub(crate) fn strip(file: &Path, copy: &Path) -> Result<()> {
 /// The header, and what finds the libraries.
 fn interfaces(tree: &mut Tree) -> Result<()> {
     tree.text("include/splitbar.h", read("bindings/c/include/splitbar.h")?);
+    tree.text(
+        "include/splitbar_device.h",
+        read("bindings/device/splitbar_device.h")?,
+    );
     let abi = ABI.to_string();
     let filled = |text: String, name: &str, about: &str| {
         let values = [

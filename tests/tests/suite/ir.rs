@@ -339,6 +339,12 @@ joined:
         ("no IR", "not IR".to_owned(), 1, "SB0600"),
         ("another target", rotate("sm_90")?, 3, "SB0601"),
         (
+            "no GPU",
+            text.replace("amdgcn-amd-amdhsa", "spir64-unknown-unknown"),
+            3,
+            "is for spir64-unknown-unknown",
+        ),
+        (
             "another GPU",
             text.replace("\"amdgpu-flat", "\"target-cpu\"=\"gfx900\" \"amdgpu-flat"),
             3,
