@@ -131,7 +131,7 @@ impl Format {
         }
     }
 
-    fn is_integer(self) -> bool {
+    pub(crate) fn is_integer(self) -> bool {
         matches!(self.meaning, Meaning::Signed | Meaning::Unsigned)
     }
 

@@ -76,6 +76,7 @@ pub mod ptx;
 pub mod queue;
 pub mod race;
 mod resident;
+pub mod sampler;
 mod schedule;
 pub mod timing;
 mod trace;

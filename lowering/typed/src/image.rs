@@ -1,4 +1,4 @@
-//! Images without samplers, and what describes them.
+//! Images, with samplers and without, and what describes them.
 //!
 //! An image is the address of its descriptor. A kernel gets it as an argument: a pointer to the
 //! descriptor of each (set, binding), or to the first one of an array of them, which follow each

@@ -49,6 +49,7 @@ mod python;
 mod qualifiers;
 mod random;
 mod references;
+mod samplers;
 mod schemas;
 mod shared_memory;
 mod sim;
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
     trials.extend(sim::trials(&fixtures));
     trials.extend(images::trials());
     trials.extend(tensors::trials());
+    trials.extend(samplers::trials());
     trials.extend(abi::trials(&fixtures));
     trials.extend(qualifiers::trials());
     trials.extend(promoted::trials(&fixtures));

@@ -16,16 +16,14 @@ pub(super) struct Exception {
 /// All of them.
 pub(super) const EXCEPTIONS: &[Exception] = &[
     Exception {
-        name: "images with samplers",
-        why: "a sampler is state of the API that a kernel's arguments have no place for",
-        marks: &[
-            "OpImageSample",
-            "OpImageGather",
-            "OpImageDrefGather",
-            "OpImageSparse",
-            "OpSampledImage",
-            "OpTypeSampler",
-        ],
+        name: "samplers of their own",
+        why: "NVIDIA's texture objects have their samplers in them",
+        marks: &["OpImageSparse", "OpSampledImage", "OpTypeSampler"],
+    },
+    Exception {
+        name: "images on GPUs without image instructions",
+        why: "the hardware of gfx942, gfx950 and gfx12.5 has none",
+        marks: &["does not have an instruction for OpImage"],
     },
     Exception {
         name: "ray queries",
@@ -75,15 +73,15 @@ mod tests {
                 .map(|exception| exception.name)
         };
         assert_eq!(
-            exception("OpImageSampleExplicitLod is not lowered"),
-            Some("images with samplers")
+            exception("OpSampledImage is not lowered"),
+            Some("samplers of their own")
         );
         assert_eq!(exception("OpTypeTensorARM is not lowered"), None);
         assert_eq!(exception("OpTypeTensorLayoutNV is not lowered"), None);
         assert_eq!(exception("OpTypeCooperativeMatrixKHR is not lowered"), None);
         assert_eq!(
             exception("gfx942 does not have an instruction for OpImageFetch"),
-            None
+            Some("images on GPUs without image instructions")
         );
     }
 }

@@ -5,12 +5,13 @@ use super::explanations;
 use splitbar::diagnostic::{Diagnostic, Diagnostics, Severity};
 
 /// What the library names, and the command or flag for it.
-const FLAGS: [(&str, &str); 15] = [
+const FLAGS: [(&str, &str); 16] = [
     ("Bounds::unroll", "--unroll"),
     ("Bounds::waves", "--waves"),
     ("Inputs::push", "--push"),
     ("Job::estimate", "--resident"),
     ("Job::with_image", "--image"),
+    ("Job::with_sampler", "--sampler"),
     ("Job::with_tensor", "--tensor"),
     ("Options::cluster", "--cluster-size"),
     ("Options::spec", "--spec"),

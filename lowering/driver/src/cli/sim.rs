@@ -16,6 +16,7 @@ use super::{
 use clap::{Args, value_parser};
 use serde::Serialize;
 use splitbar::simulate::machine::image::Format as TexelFormat;
+use splitbar::simulate::machine::sampler::Sampler;
 use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Lane, Schedule, Site};
 use splitbar::simulate::profile::{self, Measured};
 use splitbar::simulate::{BufferName, Elements, Inputs, Job, Outcome, PRINT_CAPACITY, Texels};
@@ -69,6 +70,11 @@ pub(super) struct SimArgs {
     /// Of so many texels, or a texel buffer; formats as in GLSL.
     #[arg(long, value_name = "SET:BINDING=FORMAT:EXTENT", value_parser = parse_image)]
     image: Vec<ImageArg>,
+    /// An image has a sampler: linear,repeat or nearest,edge
+    ///
+    /// Filters linear and nearest; outside of the image repeat, mirror, edge and border (zeros).
+    #[arg(long, value_name = "SET:BINDING=FILTER,OUTSIDE", value_parser = parse_sampler)]
+    sampler: Vec<SamplerArg>,
     /// A buffer is a tensor: f32:4x8x16, u8:3x5:64x2
     ///
     /// The outermost dimension first; behind it the bytes from one element to the next in each,
@@ -285,6 +291,13 @@ fn ready(
             return Err(format!("the image {} is given twice", image.place).into());
         }
         job = job.with_image(image.place, image.texels);
+    }
+    for (number, sampler) in args.sampler.iter().enumerate() {
+        let mut before = args.sampler.iter().take(number);
+        if before.any(|other| other.place == sampler.place) {
+            return Err(format!("the sampler {} is given twice", sampler.place).into());
+        }
+        job = job.with_sampler(sampler.place, sampler.sampler);
     }
     for (number, tensor) in args.tensor.iter().enumerate() {
         let mut before = args.tensor.iter().take(number);
@@ -788,6 +801,22 @@ pub(super) fn parse_image(text: &str) -> Result<ImageArg, String> {
             is_buffer,
         },
     })
+}
+
+/// The sampler of an image: `SET:BINDING=FILTER,OUTSIDE`.
+#[derive(Clone, Debug)]
+pub(super) struct SamplerArg {
+    place: BufferName,
+    sampler: Sampler,
+}
+
+/// Reads `SET:BINDING=FILTER,OUTSIDE`.
+pub(super) fn parse_sampler(text: &str) -> Result<SamplerArg, String> {
+    let (place, name) = split(text)?;
+    let sampler = Sampler::by_name(name).ok_or_else(|| {
+        format!("{name:?} is not a sampler, such as linear,repeat or nearest,edge")
+    })?;
+    Ok(SamplerArg { place, sampler })
 }
 
 /// A buffer that is a tensor: `SET:BINDING=TYPE:DIMENSIONS`.

@@ -21,6 +21,7 @@ use splitbar_plan::target::Arch;
 pub use splitbar_sim as machine;
 use splitbar_sim::image::{Format, Image};
 use splitbar_sim::memory::{Global, RegionId};
+use splitbar_sim::sampler::Sampler;
 use splitbar_sim::{Clocks, Limits, Progress, Report, Schedule};
 use splitbar_typed::abi::{Argument, ArgumentKind, Reached, ResourceKind};
 use std::collections::BTreeMap;
@@ -230,6 +231,7 @@ pub struct Job {
     /// Bytes of dynamic workgroup memory that the kernel wants.
     dynamic_shared: u32,
     images: BTreeMap<BufferName, Texels>,
+    samplers: BTreeMap<BufferName, Sampler>,
     tensors: BTreeMap<BufferName, Elements>,
     prints: Table,
     print_capacity: u32,
@@ -305,6 +307,7 @@ impl Job {
             cluster: entry.plan.cluster.unwrap_or([1; 3]),
             dynamic_shared: entry.plan.dynamic_shared_bytes,
             images: BTreeMap::new(),
+            samplers: BTreeMap::new(),
             tensors: BTreeMap::new(),
             prints: abi.prints.clone(),
             print_capacity: PRINT_CAPACITY,
@@ -334,6 +337,7 @@ impl Job {
             cluster: [1; 3],
             dynamic_shared: 0,
             images: BTreeMap::new(),
+            samplers: BTreeMap::new(),
             tensors: BTreeMap::new(),
             prints: Table::default(),
             print_capacity: PRINT_CAPACITY,
@@ -360,6 +364,7 @@ impl Job {
             cluster: [1; 3],
             dynamic_shared: 0,
             images: BTreeMap::new(),
+            samplers: BTreeMap::new(),
             tensors: BTreeMap::new(),
             prints: Table::default(),
             print_capacity: PRINT_CAPACITY,
@@ -380,6 +385,13 @@ impl Job {
     #[must_use]
     pub fn with_image(mut self, place: BufferName, texels: Texels) -> Job {
         self.images.insert(place, texels);
+        self
+    }
+
+    /// Says that the image at `place` has a sampler, which is combined with it in one descriptor.
+    #[must_use]
+    pub fn with_sampler(mut self, place: BufferName, sampler: Sampler) -> Job {
+        self.samplers.insert(place, sampler);
         self
     }
 
@@ -432,6 +444,7 @@ impl Job {
             cluster: self.cluster,
             dynamic_shared: self.dynamic_shared,
             images: self.images.clone(),
+            samplers: self.samplers.clone(),
             tensors: self.tensors.clone(),
             prints: self.prints.clone(),
             print_capacity: self.print_capacity,
@@ -496,6 +509,12 @@ impl Job {
             return Err(Refusal::Launch(format!("the kernel uses no image {place}")));
         }
         self.takes_tensors()?;
+        let mut samplers = self.samplers.keys();
+        if let Some(place) = samplers.find(|place| !self.images.contains_key(place)) {
+            return Err(Refusal::Launch(format!(
+                "{place} has a sampler and is not an image"
+            )));
+        }
         let by_value = [
             ArgumentKind::PushConstant,
             ArgumentKind::Value,
@@ -660,8 +679,8 @@ impl Job {
                 ArgumentKind::Image => {
                     let (base, length) = buffer()?;
                     let texels = self.images.get(&place).copied();
-                    let descriptor = descriptor(texels, base, length, place)?;
-                    self.add_descriptor(global, place, descriptor)
+                    let descriptor = self.descriptor(texels, base, length, place)?;
+                    self.add_descriptor(global, place, &descriptor)
                 }
                 ArgumentKind::Tensor => {
                     let descriptor = self.tensor(global, place, buffer()?)?;
@@ -719,7 +738,7 @@ impl Job {
     }
 
     /// Puts a descriptor where the kernel finds it; the bytes of the argument that points to it.
-    fn add_descriptor(&self, global: &mut Global, place: BufferName, words: [u32; 8]) -> Vec<u8> {
+    fn add_descriptor(&self, global: &mut Global, place: BufferName, words: &[u32]) -> Vec<u8> {
         let bytes = self.described(global, place, words);
         let holder = match self.code {
             Code::Amdgpu(_) => "descriptor",
@@ -731,7 +750,7 @@ impl Job {
 
     /// The bytes of an image's descriptor as the target has it. NVIDIA's code takes an object,
     /// which is here the address of the machine's descriptor.
-    fn described(&self, global: &mut Global, place: BufferName, words: [u32; 8]) -> Vec<u8> {
+    fn described(&self, global: &mut Global, place: BufferName, words: &[u32]) -> Vec<u8> {
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         match self.code {
             Code::Amdgpu(_) => bytes,
@@ -740,6 +759,21 @@ impl Job {
                 global.base(descriptor).to_le_bytes().to_vec()
             }
         }
+    }
+
+    /// The descriptor of an image whose `length` bytes lie at `base`, and of its sampler.
+    fn descriptor(
+        &self,
+        texels: Option<Texels>,
+        base: u64,
+        length: usize,
+        place: BufferName,
+    ) -> Result<Vec<u32>, Refusal> {
+        let mut words = descriptor(texels, base, length, place)?.to_vec();
+        if let Some(sampler) = self.samplers.get(&place) {
+            words.extend(sampler.descriptor());
+        }
+        Ok(words)
     }
 }
 

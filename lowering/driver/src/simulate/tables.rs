@@ -1,6 +1,6 @@
 //! Tables of descriptors in the simulated memory, for kernels that reach resources through them.
 
-use super::{BufferName, Inputs, Job, Refusal, descriptor};
+use super::{BufferName, Inputs, Job, Refusal};
 use splitbar_sim::memory::{Global, RegionId};
 use splitbar_typed::abi::{DescriptorPlace, Reached, ResourceKind};
 use std::collections::BTreeMap;
@@ -124,8 +124,8 @@ impl Job {
             ResourceKind::Tensor => self.tensor(global, name, (base, length)),
             ResourceKind::Image => {
                 let texels = self.images.get(&name).copied();
-                let words = descriptor(texels, base, length, name)?;
-                let mut bytes = self.described(global, name, words);
+                let words = self.descriptor(texels, base, length, name)?;
+                let mut bytes = self.described(global, name, &words);
                 // The descriptor of a texel buffer is shorter.
                 bytes.truncate(self.descriptor_bytes as usize);
                 Ok(bytes)

@@ -15,6 +15,7 @@ use crate::image::Format;
 use crate::lane::Lane;
 use crate::memory::Pending;
 use crate::queue::{Counters, InClass, Rules, Work};
+use crate::sampler::Tap;
 use crate::schedule::Completion;
 
 /// An issued memory operation.
@@ -28,6 +29,8 @@ pub(super) struct Operation {
     pub places: u8,
     /// What the registers stand for, and the texels' format.
     pub texels: Option<(Components, Format)>,
+    /// What a sampler takes for each lane.
+    pub taps: Vec<Vec<Tap>>,
     /// Lanes that take part.
     pub lanes: u64,
     /// Lanes beyond the bounds of a buffer: they load zeros and store nothing.
@@ -58,6 +61,7 @@ impl Default for Operation {
             extend: Extend::Zero,
             places: 1,
             texels: None,
+            taps: Vec::new(),
             lanes: 0,
             beyond: 0,
             access: Access::PLAIN,
@@ -198,6 +202,7 @@ impl Wave {
         operation.extend = memory.extend;
         operation.places = memory.places;
         operation.texels = None;
+        operation.taps.clear();
         operation.access = memory.access.through(match memory.memories {
             Memories::Scalar | Memories::ScalarBuffer => 0,
             _ => caches & !memory.passes_by,

@@ -11,6 +11,7 @@ use crate::clock::{Order, Scope};
 use crate::context::Access;
 use crate::queue::Counters;
 use crate::race::Sharing;
+use crate::sampler::Directions;
 
 /// A decoded instruction: what it does, and which registers it touches.
 #[derive(Clone, Debug)]
@@ -325,6 +326,19 @@ pub(super) struct Components {
     pub repeats: bool,
     /// The second coordinate counts layers of one dimension.
     pub layers_of_lines: bool,
+    /// Texels are filtered or gathered, as a sampler says.
+    pub sampled: Option<Sampled>,
+}
+
+/// How an image is sampled.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sampled {
+    /// The component of the mask is gathered from four texels.
+    pub gathers: bool,
+    /// The first register of the sampler.
+    pub sampler: u16,
+    /// Which coordinates are filtered.
+    pub directions: Directions,
 }
 
 /// A memory instruction.

@@ -23,7 +23,9 @@ pub(super) mod counter {
     pub(crate) const ASYNC: Counters = 16;
     /// TENSORcnt.
     pub(crate) const TENSOR: Counters = 32;
-    pub(crate) const ALL: Counters = 63;
+    /// SAMPLEcnt.
+    pub(crate) const SAMPLE: Counters = 64;
+    pub(crate) const ALL: Counters = 127;
 }
 
 /// Operations of one class are counted down in order.
@@ -34,10 +36,12 @@ pub(super) mod class {
     pub(crate) const SCALAR: u8 = 3;
     pub(crate) const FLAT: u8 = 4;
     pub(crate) const ASYNC: u8 = 5;
+    /// Out of order with loads also where one counter has both.
+    pub(crate) const SAMPLES: u8 = 6;
 }
 
 /// The wait, if the instruction is one: pairs of counters and how many operations may be left in
-/// them. Counters of exports, samples and ray tests are left out, which compute code does not have.
+/// them. Counters of exports and ray tests are left out, which compute code does not have.
 pub(super) fn wait(parts: &Parts<'_>) -> Option<Box<[(Counters, u32)]>> {
     let waits = splitbar_target::waits(parts.mnemonic, parts.rest)?;
     let bits = |counter| match counter {
@@ -47,7 +51,8 @@ pub(super) fn wait(parts: &Parts<'_>) -> Option<Box<[(Counters, u32)]>> {
         Counter::Kmcnt => Some(counter::SCALAR),
         Counter::Asynccnt => Some(counter::ASYNC),
         Counter::Tensorcnt => Some(counter::TENSOR),
-        Counter::Expcnt | Counter::Samplecnt | Counter::Bvhcnt => None,
+        Counter::Samplecnt => Some(counter::SAMPLE),
+        Counter::Expcnt | Counter::Bvhcnt => None,
     };
     let counted = |(counter, left)| Some((bits(counter)?, left));
     Some(waits.into_iter().filter_map(counted).collect())

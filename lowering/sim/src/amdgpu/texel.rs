@@ -2,13 +2,14 @@
 //! it takes effect.
 
 use super::access::{Operation, each};
-use super::inst::{Action, Components, Memory};
+use super::inst::{Action, Components, Memory, Sampled};
 use super::operand::Kind;
 use super::wave::Wave;
 use crate::context::{At, Context};
 use crate::finding::FindingKind;
 use crate::image::{Format, Image, MOST_TEXEL, Texel};
 use crate::memory::Space;
+use crate::sampler::{Sampler, mixed};
 
 impl Wave {
     /// The image that the descriptor from register `saddr` on describes; what is none is reported.
@@ -60,6 +61,10 @@ impl Wave {
             return;
         }
         operation.texels = Some((components, image.format));
+        if let Some(sampled) = components.sampled {
+            self.taps(memory, operation, (sampled, image), pc, cx);
+            return;
+        }
         for lane in each(operation.lanes) {
             let mut at = [0; 3];
             for (to, coordinate) in at.iter_mut().zip(&memory.coordinates) {
@@ -71,6 +76,42 @@ impl Wave {
                 Some(address) => operation.addresses[0][lane] = address,
                 None => operation.beyond |= 1u64 << lane,
             }
+        }
+    }
+}
+
+impl Wave {
+    /// What the sampler of an instruction takes in each lane.
+    fn taps(
+        &self,
+        memory: &Memory,
+        operation: &mut Operation,
+        (sampled, image): (Sampled, Image),
+        pc: u32,
+        cx: &mut Context<'_>,
+    ) {
+        let words: Vec<u32> = (sampled.sampler..sampled.sampler + 4)
+            .map(|n| self.s(n))
+            .collect();
+        let Some(sampler) = Sampler::described(&words) else {
+            cx.report(FindingKind::UnsupportedInstruction, pc, None, || {
+                format!("{words:x?} is not a descriptor of a sampler that the launch was given")
+            });
+            operation.beyond = u64::MAX;
+            return;
+        };
+        operation.taps.resize(64, Vec::new());
+        for lane in each(operation.lanes) {
+            let mut at = [0.0; 3];
+            for (to, coordinate) in at.iter_mut().zip(&memory.coordinates) {
+                if let Kind::Vgpr(index) = coordinate.kind {
+                    *to = f32::from_bits(self.v(index)[lane]);
+                }
+            }
+            operation.taps[lane.index()] = match sampled.gathers {
+                true => image.around(sampler, at, sampled.directions),
+                false => image.taps(sampler, at, sampled.directions),
+            };
         }
     }
 }
@@ -88,6 +129,10 @@ impl Operation {
             debug_assert!(false, "the operation is not of an image");
             return;
         };
+        if let Some(sampled) = components.sampled {
+            self.load_samples(components, sampled, format, cx);
+            return;
+        }
         let access = self.access;
         self.data = components.chosen().map(|_| [0; 64]).collect();
         for lane in each(self.lanes & !self.beyond) {
@@ -101,6 +146,49 @@ impl Operation {
             let texel = format.decode(part);
             for (register, n) in self.data.iter_mut().zip(components.chosen()) {
                 register[lane] = texel[n];
+            }
+        }
+    }
+
+    /// Reads what a sampler takes, and mixes it or hands it over.
+    fn load_samples(
+        &mut self,
+        components: Components,
+        sampled: Sampled,
+        format: Format,
+        cx: &mut Context<'_>,
+    ) {
+        let registers = match sampled.gathers {
+            true => 4,
+            false => components.chosen().count(),
+        };
+        self.data = vec![[0; 64]; registers];
+        for lane in each(self.lanes & !self.beyond) {
+            let at = At { pc: self.pc, lane };
+            let mut taken: Vec<(Texel, f32)> = Vec::new();
+            for tap in self.taps.get(lane.index()).into_iter().flatten() {
+                let mut bytes = [0; MOST_TEXEL];
+                let texel = match (tap.address, bytes.get_mut(..format.bytes())) {
+                    (Some(address), Some(part)) => {
+                        cx.read(Space::Global, address, part, at, self.access);
+                        format.decode(part)
+                    }
+                    _ => [0; 4],
+                };
+                taken.push((texel, tap.share));
+            }
+            let values: Vec<u32> = match sampled.gathers {
+                true => {
+                    let component = components.chosen().next().unwrap_or(0);
+                    taken.iter().map(|(texel, _)| texel[component]).collect()
+                }
+                false => {
+                    let texel = mixed(format.is_integer(), &taken);
+                    components.chosen().map(|n| texel[n]).collect()
+                }
+            };
+            for (register, value) in self.data.iter_mut().zip(values) {
+                register[lane] = value;
             }
         }
     }

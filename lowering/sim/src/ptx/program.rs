@@ -11,6 +11,7 @@ use crate::context::Access;
 use crate::finding::CodeLocation;
 use crate::matrix::Element;
 use crate::memory::{Global, Space};
+use crate::sampler::Directions;
 
 /// A register of a warp: one value per lane.
 pub(super) type Register = u32;
@@ -168,6 +169,10 @@ pub(super) enum TexelAction {
     Bytes(u32),
     /// `tex` by integers: components as the format means them.
     Fetch,
+    /// `tex` by floats: what the object's sampler makes of the texels around.
+    Sample(Directions),
+    /// `tld4`: one component of the four texels around.
+    Gather(u8),
     /// `sust.p`: components to what the format makes of them. Outside of the image the program
     /// traps (`.trap`), or nothing is stored (`.zero`).
     Store {

@@ -18,6 +18,7 @@ mod images;
 mod prints;
 mod program;
 mod rare;
+mod samplers;
 mod scalars;
 mod selects;
 mod tensors;

@@ -1,5 +1,5 @@
-//! Images without samplers: storage images and texel buffers, and fetches from sampled ones (SPIR-V
-//! 1.6, section 3.52.10).
+//! Images: storage images and texel buffers, fetches from sampled images, and samples (SPIR-V 1.6,
+//! section 3.52.10).
 //!
 //! What descriptors are: [`splitbar_typed::image`].
 //!
@@ -11,6 +11,7 @@ mod amdgpu;
 pub(crate) mod atomic;
 mod format;
 mod nvptx;
+mod sample;
 
 use super::function::FunctionEmitter;
 use super::types::{self, Kind, Scalar};
@@ -291,6 +292,10 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             let value = e.b.int_resize(number, e.result_ty(inst)?, false)?;
             e.bind(inst, value)?;
         }
+        Op::ImageSampleExplicitLod
+        | Op::ImageSampleDrefExplicitLod
+        | Op::ImageGather
+        | Op::ImageDrefGather => sample::emit(e, op, inst)?,
         // The atomic instructions take it apart.
         Op::ImageTexelPointer => {}
         _ => return Ok(Handled::No),

@@ -10,6 +10,7 @@ use super::super::Result;
 use super::super::function::FunctionEmitter;
 use super::super::types::{self, Scalar};
 use super::format::{self, Format, Meaning};
+use super::sample::Sampling;
 use super::{Access, Image, Shape};
 use crate::ffi::{self, IntPredicate, Opcode, Ty, Value};
 use spirv::Op;
@@ -390,4 +391,92 @@ pub(super) fn count<'c>(
         _ => "llvm.nvvm.txq.num.mipmap.levels",
     };
     e.b.intrinsic(name, &[], &[handle(e, descriptor)?])
+}
+
+/// The intrinsics that sample images of one shape, by what the components are.
+struct Sample {
+    float: &'static str,
+    signed: &'static str,
+    unsigned: &'static str,
+}
+
+macro_rules! sample {
+    ($shape:literal) => {
+        Sample {
+            float: concat!("llvm.nvvm.tex.unified.", $shape, ".level.v4f32.f32"),
+            signed: concat!("llvm.nvvm.tex.unified.", $shape, ".level.v4s32.f32"),
+            unsigned: concat!("llvm.nvvm.tex.unified.", $shape, ".level.v4u32.f32"),
+        }
+    };
+    (gather $component:literal) => {
+        Sample {
+            float: concat!("llvm.nvvm.tld4.unified.", $component, ".2d.v4f32.f32"),
+            signed: concat!("llvm.nvvm.tld4.unified.", $component, ".2d.v4s32.f32"),
+            unsigned: concat!("llvm.nvvm.tld4.unified.", $component, ".2d.v4u32.f32"),
+        }
+    };
+}
+
+/// Samples an image, or gathers from it: four components.
+pub(super) fn sample<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    sampling: &Sampling<'c>,
+) -> Result<Value<'c>> {
+    let lacks = |what: &str| {
+        Err(e.unsupported_on_target(inst, format!("an instruction for {} {what}", inst.name())))
+    };
+    if sampling.offset.is_some() {
+        return lacks("with an offset");
+    }
+    if sampling.reference.is_some() {
+        return lacks("with a comparison of depths");
+    }
+    let shape = sampling.image.shape;
+    let names = match (sampling.gathered, shape) {
+        (Some(0), Shape::D2) => sample!(gather "r"),
+        (Some(1), Shape::D2) => sample!(gather "g"),
+        (Some(2), Shape::D2) => sample!(gather "b"),
+        (Some(_), Shape::D2) => sample!(gather "a"),
+        (Some(_), _) => return lacks("of images other than those of two dimensions"),
+        (None, Shape::D1) => sample!("1d"),
+        (None, Shape::D2) => sample!("2d"),
+        (None, Shape::D3) => sample!("3d"),
+        (None, Shape::D1Array) => sample!("1d.array"),
+        (None, Shape::D2Array) => sample!("2d.array"),
+        (None, Shape::Cube | Shape::CubeArray) => {
+            return Err(e.unsupported(inst, "samples of cubes"));
+        }
+        (None, Shape::D2Samples | Shape::D2ArraySamples | Shape::Buffer) => {
+            return Err(e.b.internal("a sample of an image without a filter"));
+        }
+    };
+    let name = match sampling.component {
+        Scalar::Int { signed: true, .. } => names.signed,
+        Scalar::Int { signed: false, .. } => names.unsigned,
+        Scalar::Float { .. } | Scalar::Bool => names.float,
+    };
+    let mut arguments = vec![handle(e, sampling.descriptor)?];
+    let mut coordinates = sampling.coordinates.clone();
+    if is_layered(shape)
+        && let Some(layer) = coordinates.pop()
+    {
+        arguments.push(layer_number(e, layer)?);
+    }
+    arguments.extend(coordinates);
+    if sampling.gathered.is_none() {
+        arguments.push(sampling.level);
+    }
+    let texel = e.b.intrinsic(name, &[], &arguments)?;
+    members(e, texel, 4)
+}
+
+/// The number of a layer: the nearest one, the first for what lies below it. What lies behind the
+/// last one is that for the hardware (PTX ISA, "tex").
+fn layer_number<'c>(e: &FunctionEmitter<'_, 'c, '_>, layer: Value<'c>) -> Result<Value<'c>> {
+    let (float, word) = (layer.ty(), e.b.int_type(32));
+    let nearest = e.b.intrinsic("llvm.rint", &[float], &[layer])?;
+    let number =
+        e.b.intrinsic("llvm.fptosi.sat", &[word, float], &[nearest])?;
+    e.b.intrinsic("llvm.smax", &[word], &[number, e.b.i32(0)])
 }

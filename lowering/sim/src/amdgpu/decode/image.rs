@@ -1,14 +1,15 @@
-//! Image instructions (MIMG, VIMAGE): texels by integer coordinates, without samplers.
+//! Image instructions (MIMG, VIMAGE, VSAMPLE): texels by integer coordinates, and by samplers.
 //!
 //! `image_load dst, coordinates, descriptor dmask:... dim:...`; the coordinates are a range of
 //! registers or a list of them.
 
-use super::super::inst::{Action, Components, Memories, Memory, Op};
+use super::super::inst::{Action, Components, Memories, Memory, Op, Sampled};
 use super::super::isa::Isa;
 use super::super::operand::{Kind, Operand, parse_operand};
 use super::super::table::memory::Extend;
 use super::super::text::{Parts, pieces};
 use super::memory::{access, atomic, counted, pair, passes_by};
+use crate::sampler::Directions;
 
 /// The shapes whose texels the machine finds, and how many coordinates they have. Code for gfx9
 /// does not say its shape, which is in the descriptor: it is not simulated.
@@ -25,7 +26,7 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
     let modifiers = &parts.modifiers;
     let atomics = rest.strip_prefix("atomic_");
     let (action, bytes) = match (rest, atomics) {
-        ("load", _) => (Action::Load, 0),
+        ("load" | "sample_l" | "sample_lz" | "gather4_lz", _) => (Action::Load, 0),
         ("store", _) => (Action::Store, 0),
         ("get_resinfo", _) => (Action::Size, 0),
         (_, Some(name)) => {
@@ -53,6 +54,12 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
     if !fits || odd || mask == 0 {
         return None;
     }
+    let samples = rest.starts_with("sample_");
+    let gathers = rest.starts_with("gather4_");
+    let sampled = match samples || gathers {
+        true => Some(sampled(parts, shape, gathers)?),
+        false => None,
+    };
     let first = parts.operands.first()?;
     let is_descriptor = |operand: &&Operand| matches!(operand.kind, Kind::Sgpr(_));
     let descriptor = parts.operands.iter().find(is_descriptor)?;
@@ -60,6 +67,7 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
         memories: Memories::Image,
         action,
         bytes: match bytes {
+            0 if gathers => 16,
             0 => 4 * mask.count_ones() as u8,
             bytes => bytes,
         },
@@ -70,6 +78,7 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
             mask,
             repeats: isa.repeats_components,
             layers_of_lines: shape == "SQ_RSRC_IMG_1D_ARRAY",
+            sampled,
         }),
         coordinates: coordinates.into_iter().take(*count).collect(),
         dst: None,
@@ -97,6 +106,33 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
     }
     (memory.counters, memory.class) = counted(&memory, parts.mnemonic, isa);
     Some(Op::Memory(Box::new(memory)))
+}
+
+/// How an instruction with a sampler, the second of its scalar operands, samples an image of this
+/// shape. `None` for a gather from an image that has not two directions, or of several components.
+fn sampled(parts: &Parts<'_>, shape: &str, gathers: bool) -> Option<Sampled> {
+    let scalar = parts
+        .operands
+        .iter()
+        .filter_map(|operand| match operand.kind {
+            Kind::Sgpr(first) => Some(first),
+            _ => None,
+        });
+    let (_, count) = SHAPES.iter().find(|(name, _)| *name == shape)?;
+    let layered = shape.ends_with("_ARRAY");
+    let directions = Directions {
+        count: *count as u8 - u8::from(layered),
+        layered,
+    };
+    let one = parts.modifiers.number("dmask").count_ones() == 1;
+    if parts.modifiers.has("unorm") || gathers && !(directions.count == 2 && one) {
+        return None;
+    }
+    Some(Sampled {
+        gathers,
+        sampler: scalar.into_iter().nth(1)?,
+        directions,
+    })
 }
 
 /// The registers of the second operand, one each.

@@ -164,6 +164,7 @@ fn elsewhere(rest: &str, parts: &Parts<'_>) -> Option<Named> {
                     mask: (1 << count.0) - 1,
                     repeats: false,
                     layers_of_lines: false,
+                    sampled: None,
                 }),
                 ..one(action, 4 * count.0, Extend::Zero)
             });
@@ -430,6 +431,13 @@ pub(super) fn counted(memory: &Memory, name: &str, isa: Isa) -> (Counters, u8) {
         Memories::Flat if isa.flat_in_order => (vector.0 | counter::LDS, vector.1),
         Memories::Flat => (vector.0 | counter::LDS, class::FLAT),
         Memories::Global if name.contains("async") => (counter::ASYNC, class::ASYNC),
+        Memories::Image if memory.components.is_some_and(|one| one.sampled.is_some()) => {
+            let counter = match isa.kmcnt {
+                true => counter::SAMPLE,
+                false => counter::LOAD,
+            };
+            (counter, class::SAMPLES)
+        }
         Memories::Global | Memories::Private | Memories::Buffer | Memories::Image => vector,
     }
 }
@@ -455,6 +463,9 @@ pub(super) fn uses(memory: &Memory, touch: &mut impl FnMut(&Operand, u16, bool))
     }
     for address in &memory.coordinates {
         touch(address, address.count, false);
+    }
+    if let Some(sampled) = memory.components.and_then(|one| one.sampled) {
+        touch(&Operand::new(Kind::Sgpr(sampled.sampler), 4), 4, false);
     }
     for address in [&memory.vaddr, &memory.saddr, &memory.soffset, &memory.lds]
         .into_iter()

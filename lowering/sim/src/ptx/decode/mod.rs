@@ -285,7 +285,7 @@ impl<'m, 't> Decoder<'m, 't> {
             | "redux" | "elect" | "activemask" | "nanosleep" => {
                 self.synchronisation(&mut op, operands)
             }
-            "suld" | "sust" | "tex" | "suq" | "txq" => self.texel(&mut op, operands),
+            "suld" | "sust" | "tex" | "tld4" | "suq" | "txq" => self.texel(&mut op, operands),
             "mma" => self.multiply_add(&mut op, operands),
             "ldmatrix" => self.load_matrix(&mut op, operands),
             "mov" => self.move_(&mut op, operands),

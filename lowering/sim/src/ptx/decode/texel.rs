@@ -1,15 +1,22 @@
 //! Instructions on textures and surfaces: PTX ISA, "Texture Instructions" and "Surface
-//! Instructions". Known are those without a sampler: fetches by integers, surfaces as bytes,
-//! formatted stores, queries.
+//! Instructions". Known are fetches by integers, samples at a level of detail and gathers, surfaces
+//! as bytes, formatted stores, queries.
 
 use super::super::program::{Op, Source, TexelAction};
 use super::super::types::{Class, Type};
 use super::opcode::Opcode;
 use super::{Decoded, Decoder, Unknown};
+use crate::sampler::Directions;
 use splitbar_assembly::ptx::syntax::{Base, Operand};
 
 /// What coordinates are.
 const SIGNED: Type = Type::of(Class::Signed, 32);
+
+/// What coordinates of samples are.
+const SINGLE: Type = Type::of(Class::Single, 32);
+
+/// The components that are gathered.
+const COMPONENTS: &[(&str, u8)] = &[("r", 0), ("g", 1), ("b", 2), ("a", 3)];
 
 /// Coordinates, and whether the first of them is a layer.
 const GEOMETRIES: &[(&str, (usize, bool))] = &[
@@ -33,6 +40,11 @@ impl<'t> Decoder<'_, 't> {
         if matches!(op.root, "suq" | "txq") {
             return self.query(op, operands);
         }
+        let level = op.root == "tex" && op.flag("level");
+        let component = match op.root {
+            "tld4" => Some(op.one_of(COMPONENTS).ok_or(Unknown)?),
+            _ => None,
+        };
         let (count, layered) = op.one_of(GEOMETRIES).ok_or(Unknown)?;
         let vector = op.vector() as usize;
         let kind = op.kind().ok_or(Unknown)?;
@@ -42,11 +54,21 @@ impl<'t> Decoder<'_, 't> {
             "sust" => TexelAction::Store {
                 traps: op.flag("trap"),
             },
+            "tld4" if (count, layered) == (2, false) => {
+                TexelAction::Gather(component.ok_or(Unknown)?)
+            }
+            "tld4" => return Err(Unknown),
+            _ if level => TexelAction::Sample(Directions {
+                count: count as u8 - u8::from(layered),
+                layered,
+            }),
             _ => TexelAction::Fetch,
         };
+        let sampled = matches!(action, TexelAction::Sample(_) | TexelAction::Gather(_));
         let is_known = match action {
             TexelAction::Bytes(_) => op.flag("b") && op.flag("zero"),
             TexelAction::Store { traps } => op.flag("p") && traps != op.flag("zero") && is_word,
+            TexelAction::Sample(_) | TexelAction::Gather(_) => op.kind() == Some(SINGLE) && is_word,
             TexelAction::Fetch
             | TexelAction::Extent(_)
             | TexelAction::ChannelType
@@ -56,7 +78,11 @@ impl<'t> Decoder<'_, 't> {
             return Err(Unknown);
         }
         let (place, data) = match (action, operands) {
-            (TexelAction::Store { .. }, [place, data]) | (_, [data, place]) => (place, data),
+            (TexelAction::Store { .. }, [place, data]) => (place, data),
+            // There is one level, whatever is asked for.
+            (TexelAction::Sample(_), [data, place, _]) => (place, data),
+            (TexelAction::Sample(_), _) => return Err(Unknown),
+            (_, [data, place]) => (place, data),
             _ => return Err(Unknown),
         };
         let parts = match data {
@@ -81,8 +107,10 @@ impl<'t> Decoder<'_, 't> {
             used.rotate_left(1);
         }
         let mut at = [None; 3];
-        for (to, coordinate) in at.iter_mut().zip(&used) {
-            *to = Some(self.source(coordinate, SIGNED)?);
+        for (index, (to, coordinate)) in at.iter_mut().zip(&used).enumerate() {
+            let is_layer = layered && index + 1 == count;
+            let kind = if sampled && !is_layer { SINGLE } else { SIGNED };
+            *to = Some(self.source(coordinate, kind)?);
         }
         let data = self.list(&registers);
         let texel = Op::Texel {

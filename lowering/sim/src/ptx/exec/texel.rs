@@ -10,6 +10,7 @@ use crate::image::{Image, MOST_TEXEL, Texel};
 use crate::lane::Lane;
 use crate::memory::Space;
 use crate::ptx::program::{Kernel, Op, Source, TexelAction};
+use crate::sampler::{Directions, Sampler, Tap, mixed};
 
 impl Kernel {
     /// `Op::Texel`.
@@ -85,6 +86,46 @@ impl Kernel {
                     };
                     self.give(warp, lane, data, texel.map(u64::from));
                 }
+                TexelAction::Sample(_) | TexelAction::Gather(_) => {
+                    let Some(sampler) = sampler(context, handle) else {
+                        context.report(FindingKind::UnsupportedInstruction, pc, Some(lane), || {
+                            format!("the texture object {handle:#x} has no sampler")
+                        });
+                        return;
+                    };
+                    let taps = taps(&image, sampler, at, action);
+                    let taken: Vec<(Texel, f32)> = taps
+                        .iter()
+                        .map(|tap| {
+                            let mut bytes = [0; MOST_TEXEL];
+                            let part = bytes.get_mut(..image.format.bytes());
+                            let texel = match (tap.address, part) {
+                                (Some(address), Some(part)) => {
+                                    context.read(
+                                        Space::Global,
+                                        address,
+                                        part,
+                                        place,
+                                        Access::PLAIN,
+                                    );
+                                    image.format.decode(part)
+                                }
+                                _ => [0; 4],
+                            };
+                            (texel, tap.share)
+                        })
+                        .collect();
+                    let texel = match action {
+                        TexelAction::Gather(component) => {
+                            let one = |(texel, _): &(Texel, f32)| {
+                                texel.get(usize::from(component)).copied().unwrap_or(0)
+                            };
+                            taken.iter().map(one).collect::<Vec<u32>>()
+                        }
+                        _ => mixed(image.format.is_integer(), &taken).to_vec(),
+                    };
+                    self.give(warp, lane, data, texel.into_iter().map(u64::from));
+                }
                 TexelAction::Bytes(width) => {
                     let (texel, width) = (image.format.bytes() as u32, width as usize);
                     let all = width * data.count as usize;
@@ -118,6 +159,38 @@ impl Kernel {
             }
         }
     }
+}
+
+/// The texels that a sample or a gather takes at the coordinates with the bits `at`; a layer is an
+/// integer.
+fn taps(image: &Image, sampler: Sampler, at: [u32; 3], action: TexelAction) -> Vec<Tap> {
+    let mut coordinates = at.map(f32::from_bits);
+    match action {
+        TexelAction::Sample(directions) => {
+            let layer = usize::from(directions.count);
+            if directions.layered
+                && let (Some(to), Some(number)) = (coordinates.get_mut(layer), at.get(layer))
+            {
+                *to = *number as f32;
+            }
+            image.taps(sampler, coordinates, directions)
+        }
+        _ => {
+            let directions = Directions {
+                count: 2,
+                layered: false,
+            };
+            image.around(sampler, coordinates, directions)
+        }
+    }
+}
+
+/// The sampler behind the image of an object.
+fn sampler(context: &mut Context<'_>, handle: u64) -> Option<Sampler> {
+    let view = context.global.view(handle.wrapping_add(32), 16)?;
+    let (words, _) = view.bytes.as_chunks::<4>();
+    let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    Sampler::described(&words)
 }
 
 /// What lies at the address of an object.
