@@ -205,8 +205,8 @@ impl<'c> Body<'_, 'c> {
         }
     }
 
-    /// The label of a block; 0, which is no id, for those that control never reaches. Phis leave out
-    /// what comes from there, and nothing that is reached leads there.
+    /// The label of a block; 0, which is no id, for those that control never reaches. Phis leave
+    /// out what comes from there, and nothing that is reached leads there.
     fn label(&self, block: Block<'c>) -> u32 {
         self.labels.get(&block).copied().unwrap_or(0)
     }
