@@ -8,6 +8,7 @@ mod check;
 mod code;
 mod compare;
 mod depfile;
+mod described;
 mod emit;
 mod estimate;
 mod explain;

@@ -1,6 +1,7 @@
 //! `splitbar sim`: a kernel on the simulated machine, under many schedules.
 
 use super::compare::Comparison;
+use super::described::{SamplerArg, TensorArg, parse_sampler, parse_tensor};
 use super::estimate;
 use super::input::{MOST, read, read_at_most};
 use super::limits::LimitArgs;
@@ -16,10 +17,9 @@ use super::{
 use clap::{Args, value_parser};
 use serde::Serialize;
 use splitbar::simulate::machine::image::Format as TexelFormat;
-use splitbar::simulate::machine::sampler::Sampler;
 use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Lane, Schedule, Site};
 use splitbar::simulate::profile::{self, Measured};
-use splitbar::simulate::{BufferName, Elements, Inputs, Job, Outcome, PRINT_CAPACITY, Texels};
+use splitbar::simulate::{BufferName, Inputs, Job, Outcome, PRINT_CAPACITY, Texels};
 use splitbar::spec::Setting;
 use splitbar::{
     AbiForm, Optimization, Options, Strategy, Target, Validation, exit, require_llvm, spec,
@@ -803,81 +803,7 @@ pub(super) fn parse_image(text: &str) -> Result<ImageArg, String> {
     })
 }
 
-/// The sampler of an image: `SET:BINDING=FILTER,OUTSIDE`.
-#[derive(Clone, Debug)]
-pub(super) struct SamplerArg {
-    place: BufferName,
-    sampler: Sampler,
-}
-
-/// Reads `SET:BINDING=FILTER,OUTSIDE`.
-pub(super) fn parse_sampler(text: &str) -> Result<SamplerArg, String> {
-    let (place, name) = split(text)?;
-    let sampler = Sampler::by_name(name).ok_or_else(|| {
-        format!("{name:?} is not a sampler, such as linear,repeat or nearest,edge")
-    })?;
-    Ok(SamplerArg { place, sampler })
-}
-
-/// A buffer that is a tensor: `SET:BINDING=TYPE:DIMENSIONS`.
-#[derive(Clone, Debug)]
-pub(super) struct TensorArg {
-    place: BufferName,
-    elements: Elements,
-}
-
-/// Reads `SET:BINDING=TYPE:AxBxC` or `SET:BINDING=TYPE:AxBxC:XxYxZ`.
-pub(super) fn parse_tensor(text: &str) -> Result<TensorArg, String> {
-    fn numbers<N: std::str::FromStr>(text: &str) -> Option<Vec<N>> {
-        text.split('x').map(|number| number.parse().ok()).collect()
-    }
-    let (place, rest) = split(text)?;
-    let wrong = || format!("{rest:?} is neither TYPE:DIMENSIONS nor TYPE:DIMENSIONS:STRIDES");
-    let (ty, rest) = rest.split_once(':').ok_or_else(wrong)?;
-    let bytes = match ty {
-        "bool" => 1,
-        _ => match ty
-            .trim_start_matches("bf")
-            .trim_start_matches(['i', 'u', 'f'])
-        {
-            "8" => 1,
-            "16" => 2,
-            "32" => 4,
-            "64" => 8,
-            _ => {
-                return Err(format!(
-                    "{ty:?} is not the type of a tensor's elements, such as f32, u8 or bool"
-                ));
-            }
-        },
-    };
-    let (dimensions, strides) = match rest.split_once(':') {
-        Some((dimensions, strides)) => (dimensions, Some(strides)),
-        None => (rest, None),
-    };
-    let dimensions: Vec<u64> = numbers(dimensions).ok_or_else(wrong)?;
-    let strides: Option<Vec<i64>> = match strides {
-        Some(strides) => Some(numbers(strides).ok_or_else(wrong)?),
-        None => None,
-    };
-    if strides
-        .as_ref()
-        .is_some_and(|strides| strides.len() != dimensions.len())
-    {
-        return Err(format!("{rest:?} has not one stride for each dimension"));
-    }
-    Ok(TensorArg {
-        place,
-        elements: Elements {
-            bytes,
-            dimensions,
-            strides,
-            first: 0,
-        },
-    })
-}
-
-fn split(text: &str) -> Result<(BufferName, &str), String> {
+pub(super) fn split(text: &str) -> Result<(BufferName, &str), String> {
     let wrong =
         || format!("{text:?} does not begin with SET:BINDING=, SET:BINDING:ELEMENT= or INDEX=");
     let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
