@@ -104,13 +104,18 @@ pub fn translate(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
 
 /// As [`translate`], but barriers are calls of functions that nothing defines, as
 /// [`compile_ir`](crate::compile_ir) takes them: for tool chains that change the module before its
-/// barriers are planned.
+/// barriers are planned. The strategy that the options ask for is one for then.
 ///
 /// # Errors
 /// As [`translate`].
 pub fn translate_with_calls(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
-    guarded(options, || {
-        run(bytes, options, &mut (), |mut prepared, _| {
+    let options = Options {
+        strategy: None,
+        cluster: None,
+        ..options.clone()
+    };
+    guarded(&options, || {
+        run(bytes, &options, &mut (), |mut prepared, _| {
             let (kernels, plans) = (&prepared.kernels, &prepared.plans);
             let work = &prepared.work;
             let lowering = work.lowering(kernels, plans, Lines::None, Words::Planned);
