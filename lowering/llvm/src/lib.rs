@@ -140,6 +140,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             Optimization::O2 => "default<O2>",
             Optimization::O3 => "default<O3>",
         };
+        let owns_memory = lowering.ir.is_none() || own_memory::is_said(&context, &module);
         let hides = matches!(lowering.target.arch, Arch::Amdgpu(_))
             && lowering.optimization != Optimization::O0;
         if hides {
@@ -164,7 +165,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         if let Arch::Amdgpu(_) = lowering.target.arch {
             signed_zero::keep(&context, &module)?;
             lane_moves::keep(&context, &module)?;
-            if lowering.ir.is_none() {
+            if owns_memory {
                 own_memory::say(&context, &module)?;
             }
             private_arrays::keep(&module, &machine)?;

@@ -26,6 +26,7 @@
 //! println!("{plan}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))] // input must never reach one
 
 mod access_mark;
 pub mod async_copies;
