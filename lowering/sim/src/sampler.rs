@@ -107,12 +107,19 @@ impl Sampler {
     }
 }
 
+/// The number of the texel that `place` lies in, in texels from the first one; no coordinates are so
+/// far away that numbers beside it are none.
+fn number(place: f32) -> i64 {
+    const FARTHEST: f32 = (1u64 << 40) as f32;
+    place.floor().clamp(-FARTHEST, FARTHEST) as i64
+}
+
 /// The lower of the two texels around `coordinate` in a direction of `size`, and the share of the
 /// other one.
 fn around(coordinate: f32, size: u32) -> (i64, f32) {
     let place = coordinate * size as f32 - 0.5;
-    let lower = place.floor();
-    (lower as i64, place - lower)
+    let share = place - place.floor();
+    (number(place), if share.is_finite() { share } else { 0.0 })
 }
 
 /// The number of the layer that `coordinate` names, of so many.
@@ -147,7 +154,7 @@ impl Image {
             let (coordinate, size) = (coordinates[index], self.extent[index]);
             (base[index], shares[index]) = match sampler.linear {
                 true => around(coordinate, size),
-                false => ((coordinate * size as f32).floor() as i64, 0.0),
+                false => (number(coordinate * size as f32), 0.0),
             };
         }
         if directions.layered && count < 3 {
@@ -249,6 +256,30 @@ mod tests {
             of([0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3, 3])
         );
         assert_eq!(row(Outside::Border).filter(Option::is_none).count(), 10);
+    }
+
+    #[test]
+    fn coordinates_that_are_no_numbers_take_some_texel() {
+        let image = Image {
+            base: 0,
+            extent: [4, 2, 1],
+            format: Format::by_name("r8").unwrap(),
+            is_buffer: false,
+        };
+        let directions = Directions {
+            count: 2,
+            layered: true,
+        };
+        for filter in ["linear", "nearest"] {
+            for (outside, _) in OUTSIDE {
+                let sampler = Sampler::by_name(&format!("{filter},{outside}")).unwrap();
+                for far in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -1e30] {
+                    let taps = image.taps(sampler, [far; 3], directions);
+                    assert_eq!(taps.iter().map(|tap| tap.share).sum::<f32>(), 1.0);
+                    assert_eq!(image.around(sampler, [far; 3], directions).len(), 4);
+                }
+            }
+        }
     }
 
     #[test]

@@ -120,6 +120,7 @@ codes! {
     BarrierArguments = 604, Invalid, "a barrier is called with arguments that it does not have";
     UninlinableBarriers = 605, Unsupported, "a function with barriers cannot be inlined into the kernels";
     UnsupportedIrControlFlow = 606, Unsupported, "a kernel with split barriers branches in a way that is not followed";
+    ForeignBarrier = 607, Unsupported, "a kernel with split barriers has a barrier of the target that is not planned";
 
     // 09xx: ours.
     Internal = 900, Internal, "a bug in splitbar";

@@ -33,7 +33,8 @@ pub(crate) fn trials() -> Vec<Trial> {
             }
         }
     }
-    let tests: [(&str, Test); 8] = [
+    let tests: [(&str, Test); 9] = [
+        ("what_compilers_write_goes_in", what_compilers_write_goes_in),
         ("halves_stay_apart", halves_stay_apart),
         ("names_and_forms", names_and_forms),
         ("functions_go_into_kernels", functions_go_into_kernels),
@@ -228,6 +229,34 @@ define void @arrive(i32 %scope, i32 %semantics) noinline {
     Ok(())
 }
 
+/// Calls that ask not to be inlined, and a selector that no SPIR-V integer holds.
+fn what_compilers_write_goes_in() -> Result<()> {
+    for target in ["gfx1201", "sm_90"] {
+        let call = "call void @_Z33__spirv_ControlBarrierArriveINTELiii(i32 2, i32 2, i32 260)";
+        let apart = rotate(target)?.replace(call, "call void @arrive() noinline")
+            + &format!("\ndefine void @arrive() {{\n  {call}\n  ret void\n}}\n");
+        let branch = "  br i1 %some, label %round, label %done\n";
+        for width in [3, 33, 128] {
+            let wide = apart.replace(
+                branch,
+                &format!(
+                    "  %chosen = zext i1 %some to i{width}
+  switch i{width} %chosen, label %round [ i{width} 0, label %done i{width} -2, label %done ]
+"
+                ),
+            );
+            let wide = wide.replace(
+                "[ %sum.next, %round ]\n  %target",
+                "[ %sum.next, %round ], [ 0, %entry ]\n  %target",
+            );
+            linkable(target)?;
+            simulated(&wide, target, &["--strategy", "auto=always-split"])
+                .with_context(|| format!("{target}, i{width}"))?;
+        }
+    }
+    Ok(())
+}
+
 /// A full barrier of the target's own in a window, in a function that is not inlined: on gfx12 it
 /// would complete the phase that the arrive has begun.
 fn barriers_of_the_target_are_found() -> Result<()> {
@@ -334,6 +363,42 @@ joined:
         + &format!("@table = global ptr @half\ndefine void @half() {{\n{arrive}  ret void\n}}\n");
     let recursive = text.replace(arrive, "  call void @half()\n")
         + &format!("define void @half() {{\n{arrive}  call void @half()\n  ret void\n}}\n");
+    let half =
+        |attributes: &str| format!("define void @half() {attributes} {{\n{arrive}  ret void\n}}\n");
+    // The kernel has barriers of its own too: those of the function must not be left over.
+    let other_type = text.replace(arrive, "  call void @half(i32 1)\n") + &half("");
+    let other_gpu =
+        text.replace(arrive, "  call void @half()\n") + &half("\"target-cpu\"=\"gfx900\"");
+    let twice = |level: u32| {
+        let inner = level - 1;
+        format!(
+            "define void @half{level}() {{\n  call void @half{inner}()\n  call void @half{inner}()\n  ret void\n}}\n"
+        )
+    };
+    let doubled = text.replace(arrive, "  call void @half40()\n")
+        + &half("").replace("@half", "@half0")
+        + &(1..=40).map(twice).collect::<String>();
+    let foreign = |call: &str, declared: &str| {
+        let name = "call void @llvm.amdgcn.s.barrier.";
+        text.replace(wait, &format!("  {name}{call}\n{wait}"))
+            + &format!("declare void @llvm.amdgcn.s.barrier.{declared}\n")
+    };
+    let hidden = foreign("signal(i32 -1)", "signal(i32)").replace(
+        "  call void @llvm.amdgcn.s.barrier.signal(i32 -1)\n",
+        "  call void @signal()\n",
+    ) + "define void @signal() noinline {
+  call void @llvm.amdgcn.s.barrier.signal(i32 -1)
+  ret void
+}
+";
+    let tokens = text
+        .replace(
+            "entry:\n",
+            "entry:\n  %token = call token @llvm.experimental.convergence.entry()\n",
+        )
+        .replace(") \n    \"amdgpu-flat", ") convergent\n    \"amdgpu-flat")
+        .replace(")\n    \"amdgpu-flat", ") convergent\n    \"amdgpu-flat")
+        + "declare token @llvm.experimental.convergence.entry()\n";
     for (what, module, code, says) in [
         ("nothing", String::new(), 3, "SB0601"),
         ("no IR", "not IR".to_owned(), 1, "SB0600"),
@@ -371,6 +436,18 @@ joined:
         ),
         ("an address", taken, 3, "SB0605"),
         ("recursion", recursive, 3, "SB0605"),
+        ("calls of two types", other_type, 3, "SB0605"),
+        ("another GPU's function", other_gpu, 3, "SB0605"),
+        ("too much to inline", doubled, 3, "SB0010"),
+        (
+            "halves of the target",
+            foreign("signal(i32 -1)", "signal(i32)"),
+            3,
+            "SB0607",
+        ),
+        ("hidden halves of the target", hidden, 3, "SB0607"),
+        ("tokens of convergence", tokens, 3, "SB0606"),
+        ("no name", text.replace("@rotate", "@0"), 3, "SB0602"),
         ("a wait that may go", decided, 0, "SB2003"),
         ("an arrive alone", text.replace(wait, ""), 0, "SB2003"),
         ("a wait alone", text.replace(arrive, ""), 1, "SB02"),

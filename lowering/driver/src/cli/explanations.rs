@@ -362,13 +362,18 @@ const CODES: &[Text<Code>] = &[
     ),
     (
         Code::UninlinableBarriers,
-        "Every barrier of a kernel must have one place in one control-flow graph, so functions with barriers are inlined into the kernels. One that calls itself, whose address is taken, or that takes any number of arguments cannot be.",
+        "Every barrier of a kernel must have one place in one control-flow graph, so functions with barriers are inlined into the kernels. One that calls itself, whose address is taken, or that takes any number of arguments cannot be, nor one that LLVM leaves alone: one of another target-cpu, one that branches to addresses, or one that is called with other types than its own.",
         "Call it directly and without recursion, or move the barrier into the kernel.",
     ),
     (
         Code::UnsupportedIrControlFlow,
-        "Pairs of arrives and waits are found along the branches of a kernel. Branches to addresses, exceptions and assembly that branches are not followed.",
+        "Pairs of arrives and waits are found along the branches of a kernel. Branches to addresses, exceptions and assembly that branches are not followed, and tokens that control convergence say what the steps of a plan would have to say too.",
         "Write the kernel without them: `switch` in place of computed goto.",
+    ),
+    (
+        Code::ForeignBarrier,
+        "A plan counts with all barriers of a kernel. Halves of the target's own, barriers of a part of a workgroup or of a cluster, and those with a number would take a barrier that the plan uses, or complete a phase that a split barrier has begun.",
+        "Use the barriers of docs/llvm_ir.md, or keep the other ones in kernels without split barriers.",
     ),
     (
         Code::LinkerMissing,

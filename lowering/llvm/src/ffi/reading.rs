@@ -500,6 +500,22 @@ impl<'c> Func<'c> {
         }
     }
 
+    /// Takes an enum attribute (`noinline`) away from every call of it.
+    pub(crate) fn remove_attribute_of_calls(self, name: &str) {
+        let (name, length) = text(name);
+        let calls = self.value().users().into_iter();
+        for call in calls.filter(|user| user.callee() == Some(self)) {
+            // SAFETY: a live call and the number of a kind that LLVM knows.
+            unsafe {
+                LLVMRemoveCallSiteEnumAttribute(
+                    call.0,
+                    inkwell::llvm_sys::LLVMAttributeFunctionIndex,
+                    LLVMGetEnumAttributeKindForName(name, length),
+                );
+            }
+        }
+    }
+
     /// Whether something else than a call of it uses it.
     pub(crate) fn is_address_taken(self) -> bool {
         self.value().users().into_iter().any(|user| {

@@ -145,6 +145,30 @@ pub(super) fn of(instruction: Value<'_>) -> Option<Known> {
     known(instruction.callee()?)
 }
 
+/// Barriers of targets that no plan counts with, by the beginning of their names: those that meet
+/// in a part of a workgroup or in a cluster, and halves.
+const FOREIGN: &[&str] = &[
+    "llvm.amdgcn.s.barrier.",
+    "llvm.nvvm.barrier.",
+    "llvm.nvvm.barrier0.",
+];
+
+/// Whether the function is a barrier of a target that no plan counts with.
+pub(super) fn is_foreign(function: Func<'_>) -> bool {
+    let name = function.name();
+    known(function).is_none() && FOREIGN.iter().any(|start| name.starts_with(start))
+}
+
+/// Whether `instruction` calls a barrier of a target that no plan counts with.
+pub(super) fn calls_foreign(instruction: Value<'_>) -> bool {
+    let Some(callee) = instruction.callee() else {
+        return false;
+    };
+    let is_of_other_number =
+        |known: Known| known.is_of_target() && known.barrier(instruction) == Ok(None);
+    is_foreign(callee) || known(callee).is_some_and(is_of_other_number)
+}
+
 impl Known {
     /// Whether it is the target's own.
     pub(super) fn is_of_target(self) -> bool {

@@ -14,6 +14,9 @@ use std::collections::{HashMap, HashSet};
 /// What makes constants of operands that are none yet.
 const CONSTANTS: &str = "function(sroa,sccp,instsimplify)";
 
+/// Most instructions of a module whose functions with barriers have been inlined.
+const MOST_INSTRUCTIONS: u64 = 1 << 21;
+
 /// Inlines what has barriers, and lets their operands become constants.
 pub(super) fn inline<'c>(
     context: &'c Context,
@@ -36,16 +39,19 @@ pub(super) fn inline<'c>(
     if found.has_errors() {
         return Err(found.sorted());
     }
+    check_size(&functions, &called)?;
     for function in &called {
         for attribute in ["noinline", "optnone"] {
             function.remove_attribute(attribute);
         }
+        function.remove_attribute_of_calls("noinline");
         function.attribute(context, "alwaysinline");
         function.set_internal();
     }
     if !called.is_empty() {
         codegen::run(module, machine, "always-inline")?;
     }
+    check_left(module)?;
     if has_open_operands(module) {
         codegen::run(module, machine, CONSTANTS)?;
     }
@@ -68,6 +74,7 @@ fn with_barriers<'c>(module: &Module<'c>, functions: &[Func<'c>]) -> HashSet<Fun
             match calls::known(callee) {
                 Some(known) if known.is_of_target() => of_target.push(*function),
                 Some(_) => named.push(*function),
+                None if calls::is_foreign(callee) => of_target.push(*function),
                 None => {}
             }
         }
@@ -115,6 +122,88 @@ fn check<'c>(function: Func<'c>, with_barriers: &HashSet<Func<'c>>, found: &mut 
     }
     if reaches_itself(function, with_barriers) {
         found.push(refused("it calls itself"));
+    }
+}
+
+/// That `functions` do not get too large when those of `called`, none of which calls itself, go
+/// into their callers.
+fn check_size<'c>(functions: &[Func<'c>], called: &[Func<'c>]) -> Result<(), Diagnostics> {
+    let is_called: HashSet<Func<'c>> = called.iter().copied().collect();
+    let mut left: HashMap<Func<'c>, Vec<Func<'c>>> = HashMap::new();
+    let mut own: HashMap<Func<'c>, u64> = HashMap::new();
+    for function in functions {
+        let instructions = function.instructions();
+        own.insert(*function, instructions.len() as u64);
+        let callees = instructions.iter().filter_map(|one| one.callee());
+        let callees = callees.filter(|callee| is_called.contains(callee));
+        left.insert(*function, callees.collect());
+    }
+    // The whole of a function is known when that of everything it calls is.
+    let mut whole: HashMap<Func<'c>, u64> = HashMap::new();
+    for function in called {
+        let mut path = vec![*function];
+        while let Some(at) = path.last().copied() {
+            let callees = left.get(&at).map_or(&[][..], Vec::as_slice);
+            let open = callees.iter().find(|callee| !whole.contains_key(callee));
+            match open {
+                Some(callee) => path.push(*callee),
+                None => {
+                    whole.insert(at, sum(&own, &whole, at, callees));
+                    path.pop();
+                }
+            }
+        }
+    }
+    let all = functions.iter().fold(0u64, |all, function| {
+        let callees = left.get(function).map_or(&[][..], Vec::as_slice);
+        all.saturating_add(sum(&own, &whole, *function, callees))
+    });
+    if all > MOST_INSTRUCTIONS {
+        let large = Diagnostic::error(
+            Code::ModuleTooLarge,
+            "the functions that contain barriers get too large when they are inlined",
+        );
+        return Err(large.help("call them from fewer places").into());
+    }
+    Ok(())
+}
+
+/// Instructions of `function` and of all that it calls.
+fn sum<'c>(
+    own: &HashMap<Func<'c>, u64>,
+    whole: &HashMap<Func<'c>, u64>,
+    function: Func<'c>,
+    callees: &[Func<'c>],
+) -> u64 {
+    let size = |of: &HashMap<Func<'c>, u64>, function| of.get(&function).copied().unwrap_or(0);
+    let parts = callees.iter().map(|callee| size(whole, *callee));
+    parts.fold(size(own, function), u64::saturating_add)
+}
+
+/// That every call of a function with barriers is gone: LLVM does not inline all of them.
+fn check_left(module: &Module<'_>) -> Result<(), Diagnostics> {
+    let functions = ffi::functions(ffi::module_ref(module));
+    let with_barriers = with_barriers(module, &functions);
+    let mut found = Diagnostics::new();
+    for function in &functions {
+        let instructions = function.instructions().into_iter();
+        let left = instructions.filter(|one| {
+            let callee = one.callee();
+            callee.is_some_and(|callee| with_barriers.contains(&callee))
+        });
+        for call in left {
+            let name = call.callee().map_or_else(String::new, Func::name);
+            let message =
+                format!("`{name}` has barriers, and LLVM does not inline this call of it");
+            let refused = Diagnostic::error(Code::UninlinableBarriers, message).help(
+                "callers need its type and its target, and branches to addresses are not inlined",
+            );
+            found.push(at(refused, *function, call));
+        }
+    }
+    match found.has_errors() {
+        true => Err(found.sorted()),
+        false => Ok(()),
     }
 }
 

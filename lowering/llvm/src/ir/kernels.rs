@@ -143,11 +143,35 @@ fn check<'c>(function: Func<'c>, instructions: &[Value<'c>], found: &mut Diagnos
         refused.location.block = Some(block.name()).filter(|name| !name.is_empty());
         found.push(refused);
     }
+    let name = function.name();
+    if name.is_empty() || name.contains(char::REPLACEMENT_CHARACTER) {
+        let message = match name.is_empty() {
+            true => "a kernel with split barriers has no name".to_owned(),
+            false => format!("the name of the kernel `{name}` is not UTF-8"),
+        };
+        found.push(Diagnostic::error(Code::NoIrKernel, message).help("give it a name"));
+    }
+    let foreign = instructions
+        .iter()
+        .filter(|one| calls::calls_foreign(**one));
+    for instruction in foreign {
+        let name = instruction.callee().map_or_else(String::new, Func::name);
+        let message = format!("a kernel with split barriers calls `{name}`, which is not planned");
+        let refused = Diagnostic::error(Code::ForeignBarrier, message).help(
+            "of the target's barriers only those of the whole workgroup stand beside split barriers",
+        );
+        found.push(at(refused, function, *instruction));
+    }
     for instruction in instructions {
+        let is_token = |callee: Func<'_>| {
+            let name = callee.name();
+            name.starts_with("llvm.experimental.convergence.")
+        };
         let what = match instruction.opcode() {
             Some(Opcode::LLVMIndirectBr) => "a branch to an address",
             Some(Opcode::LLVMInvoke | Opcode::LLVMResume) => "exceptions",
             Some(Opcode::LLVMCallBr) => "assembly that branches",
+            _ if instruction.callee().is_some_and(is_token) => "tokens that control convergence",
             _ => continue,
         };
         let message = format!("a kernel with split barriers has {what}");

@@ -365,14 +365,19 @@ impl<'c> Body<'_, 'c> {
             }
             (Opcode::LLVMSwitch, [default, ..]) => {
                 let selector = end.condition()?;
-                let shape = match Shape::of(selector.ty()) {
+                let given = Shape::of(selector.ty());
+                let shape = match given {
                     Shape::Int(64) => Shape::Int(64),
                     _ => Shape::Int(32),
                 };
                 let selector = self.as_shape(selector, shape);
                 let mut operands = vec![selector, *default];
                 for (index, to) in (0u32..).zip(&to).skip(1) {
-                    let bits = end.case_value(index).and_then(Value::as_u64)?;
+                    // Nobody sees what integers of other widths are: each case has its number.
+                    let bits = match given {
+                        Shape::Other => u64::from(index),
+                        _ => end.case_value(index).and_then(Value::as_u64)?,
+                    };
                     operands.push(bits as u32);
                     if shape == Shape::Int(64) {
                         operands.push((bits >> 32) as u32);
