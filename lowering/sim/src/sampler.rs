@@ -107,8 +107,8 @@ impl Sampler {
     }
 }
 
-/// The number of the texel that `place` lies in, in texels from the first one; no coordinates are so
-/// far away that numbers beside it are none.
+/// The number of the texel that `place` lies in, in texels from the first one; no coordinates are
+/// so far away that numbers beside it are none.
 fn number(place: f32) -> i64 {
     const FARTHEST: f32 = (1u64 << 40) as f32;
     place.floor().clamp(-FARTHEST, FARTHEST) as i64

@@ -99,7 +99,7 @@ codes! {
     BlockTooLarge = 380, Limit, "what is passed by value is larger than the arguments of a kernel can be";
     StackTooLarge = 381, Limit, "the variables of an invocation are larger than its stack can be";
 
-    TensorTooLarge = 382, Limit, "a tensor has more dimensions than are lowered";
+    TensorTooLarge = 382, Limit, "a tensor has more dimensions, or an access of it more elements, than are lowered";
 
     // 038x: what surrounds a compilation.
     ToolFailed = 385, Unsupported, "an external program could not be used";

@@ -290,8 +290,8 @@ const CODES: &[Text<Code>] = &[
     ),
     (
         Code::TensorTooLarge,
-        "A tensor instruction computes an address from one coordinate, one dimension and one stride for each dimension. At most 32 dimensions are lowered, more than any tensor of Vulkan's has to have.",
-        "Take several dimensions for one, where nothing lies between their elements.",
+        "A tensor instruction computes an address from one coordinate, one dimension and one stride for each dimension. At most 32 dimensions are lowered, more than any tensor of Vulkan's has to have. An instruction reads or writes at most 512 elements, each of which takes code of its own.",
+        "Take several dimensions for one, where nothing lies between their elements; read and write large arrays by parts, in a loop.",
     ),
     // Limits of targets.
     (

@@ -25,6 +25,10 @@ const GLOBAL: u32 = 1;
 /// of its elements.
 const ELEMENT_PARTS: u64 = 8;
 
+/// Most elements of one access. Each that is written has a branch, and LLVM's time for a function
+/// grows with the square of its blocks.
+const MOST_ELEMENTS: u64 = 512;
+
 /// The tensor operands of an access.
 #[derive(Default)]
 struct Extra {
@@ -204,6 +208,17 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         self.ty(ty)?;
         match *self.kind(ty)? {
             Kind::Array { element, length } if element == tensor.element => {
+                if length > MOST_ELEMENTS {
+                    let message = format!(
+                        "{} has {length} elements; at most {MOST_ELEMENTS} are lowered",
+                        inst.name()
+                    );
+                    return Err(Box::new(
+                        Diagnostic::error(Code::TensorTooLarge, message)
+                            .at_word(inst.offset)
+                            .help("take fewer elements at once, in a loop"),
+                    ));
+                }
                 self.count_parts(length.saturating_mul(ELEMENT_PARTS))?;
                 Ok(Some(length))
             }

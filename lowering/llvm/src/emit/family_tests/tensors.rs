@@ -100,6 +100,8 @@ fn what_is_not_lowered_is_refused() {
     let of_huge = "%loaded = OpLoad %wide %other
         %size = OpTensorQuerySizeARM %uint %loaded %zero";
     let long = "%row = OpTypeArray %float %many";
+    let shorter = "%several = OpConstant %uint 513
+        %row = OpTypeArray %float %several";
     let row = "%loaded = OpLoad %tensor %variable
         %value = OpTensorReadARM %row %loaded %at";
     for (ty, rank, declared, body, code) in [
@@ -110,6 +112,7 @@ fn what_is_not_lowered_is_refused() {
         ("%float %rank", 2, composite, constant, "SB0302"),
         ("%float %rank", 2, local, copied, "SB0302"),
         ("%float %rank", 2, long, row, "SB0302"),
+        ("%float %rank", 2, shorter, row, "SB0382"),
     ] {
         let words = shader(ty, rank, declared, body);
         for target in ["gfx1201", "sm_90"] {
