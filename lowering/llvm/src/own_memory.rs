@@ -27,8 +27,8 @@ pub(crate) fn say(context: &Context, module: &Module<'_>) -> Result<(), Diagnost
     Ok(())
 }
 
-/// Whether a module that somebody else wrote marks all of these operations: what the optimiser makes
-/// of them may be marked then, too.
+/// Whether a module that somebody else wrote marks all of these operations: what the optimiser
+/// makes of them may be marked then, too.
 pub(crate) fn is_said(context: &Context, module: &Module<'_>) -> bool {
     let kinds = kinds(context);
     updates(context, module).all(|update| {

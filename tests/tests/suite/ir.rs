@@ -361,6 +361,7 @@ joined:
         + "declare i1 @llvm.is.constant.i32(i32)\n";
     let taken = text.replace(arrive, "  call void @half()\n")
         + &format!("@table = global ptr @half\ndefine void @half() {{\n{arrive}  ret void\n}}\n");
+    let named = text.clone() + "@table = global ptr @_Z33__spirv_ControlBarrierArriveINTELiii\n";
     let recursive = text.replace(arrive, "  call void @half()\n")
         + &format!("define void @half() {{\n{arrive}  call void @half()\n  ret void\n}}\n");
     let half =
@@ -435,6 +436,7 @@ joined:
             "SB0604",
         ),
         ("an address", taken, 3, "SB0605"),
+        ("a barrier's address", named, 3, "SB0605"),
         ("recursion", recursive, 3, "SB0605"),
         ("calls of two types", other_type, 3, "SB0605"),
         ("another GPU's function", other_gpu, 3, "SB0605"),

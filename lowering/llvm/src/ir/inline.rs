@@ -36,6 +36,15 @@ pub(super) fn inline<'c>(
     for function in &called {
         check(*function, &with_barriers, &mut found);
     }
+    for function in &functions {
+        let is_barrier = calls::known(*function).is_some_and(|known| !known.is_of_target());
+        if is_barrier && function.is_address_taken() {
+            let name = function.name();
+            let message = format!("the address of `{name}` is taken, and nothing defines it");
+            let refused = Diagnostic::error(Code::UninlinableBarriers, message);
+            found.push(refused.help("call it by name"));
+        }
+    }
     if found.has_errors() {
         return Err(found.sorted());
     }
