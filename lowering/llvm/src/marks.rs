@@ -27,7 +27,9 @@ pub struct Eliminated {
 }
 
 /// Takes the marks and waits without effect out of every function of the module in `bitcode`; gives
-/// the module and what was taken out. To be called before the inliner.
+/// the module and what was taken out. To be called before the inliner. The bytes must be trusted:
+/// LLVM reads them in this process, and takes a module that its verifier accepts for one of a
+/// compiler.
 ///
 /// # Errors
 /// `LlvmFailed` when `bitcode` is none that this LLVM reads.
