@@ -231,6 +231,11 @@ define void @arrive(i32 %scope, i32 %semantics) noinline {
 
 /// Calls that ask not to be inlined, and a selector that no SPIR-V integer holds.
 fn what_compilers_write_goes_in() -> Result<()> {
+    linkable("gfx1201")?;
+    // As clang 16 has it.
+    let id = "call i32 @llvm.amdgcn.workitem.id.x()";
+    let older = rotate("gfx1201")?.replace(id, &format!("{id}, !noundef !1")) + "!1 = !{}\n";
+    simulated(&older, "gfx1201", &["--strategy", "auto=always-split"])?;
     for target in ["gfx1201", "sm_90"] {
         let call = "call void @_Z33__spirv_ControlBarrierArriveINTELiii(i32 2, i32 2, i32 260)";
         let apart = rotate(target)?.replace(call, "call void @arrive() noinline")

@@ -185,6 +185,18 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// Takes metadata of this kind from the instruction.
+    pub(crate) fn remove_metadata(self, context: &'c Context, kind: &str) {
+        let (name, length) = text(kind);
+        // SAFETY: done to an instruction of `context`; no node is what takes one away.
+        unsafe {
+            let kind = LLVMGetMDKindIDInContext(context.as_ctx_ref(), name, length as c_uint);
+            if !LLVMIsAInstruction(self.0).is_null() {
+                LLVMSetMetadata(self.0, kind, std::ptr::null_mut());
+            }
+        }
+    }
+
     /// Where the source of the instruction stands, if it says so.
     pub(crate) fn source_place(self) -> Option<SourcePlace> {
         let mut length: c_uint = 0;

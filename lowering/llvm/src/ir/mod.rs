@@ -17,7 +17,7 @@ mod skeleton;
 
 use crate::Lowered;
 use crate::codegen;
-use crate::ffi::{self, Errors, Func, Value};
+use crate::ffi::{self, Errors, Func, Opcode, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, SourcePosition, WordOffset};
@@ -225,10 +225,25 @@ pub(crate) fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>
         refused("LLVM cannot read the module", reason)
             .help(format!("give bitcode or text that LLVM {version} reads"))
     })?;
+    upgrade(context, &module);
     module
         .verify()
         .map_err(|reason| refused("LLVM's verifier refuses the module", &reason.to_string()))?;
     Ok(module)
+}
+
+/// What LLVM's own upgrade of older modules leaves: clang 16 says of calls that ask for ids that
+/// they are not undefined, which only loads say today.
+fn upgrade(context: &Context, module: &Module<'_>) {
+    for function in ffi::functions(ffi::module_ref(module)) {
+        for instruction in function.instructions() {
+            if instruction.opcode() != Some(Opcode::LLVMLoad)
+                && instruction.has_metadata(context, "noundef")
+            {
+                instruction.remove_metadata(context, "noundef");
+            }
+        }
+    }
 }
 
 /// Points a diagnostic at an instruction of `function`.
