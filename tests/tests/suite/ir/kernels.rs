@@ -24,7 +24,10 @@ const LEVELS: [(&str, Optimization); 2] = [("O0", Optimization::O0), ("O2", Opti
 const SCHEDULES: u32 = 4;
 
 /// Kernels that OpenCL C cannot express, and why.
-const OTHERS: [(&str, &str); 1] = [("cooperative_matmul", "it has no cooperative matrices")];
+const OTHERS: [(&str, &str); 2] = [
+    ("cooperative_matmul", "it has no cooperative matrices"),
+    ("cooperative_tensors", "it has no cooperative matrices"),
+];
 
 pub(super) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
