@@ -454,6 +454,12 @@ joined:
         ),
         ("hidden halves of the target", hidden, 3, "SB0607"),
         ("tokens of convergence", tokens, 3, "SB0606"),
+        (
+            "what LLVM does not know",
+            text.replace("\"64,64\" !reqd", "\"64,64\" gc \"x\" !reqd"),
+            3,
+            "SB0608",
+        ),
         ("no name", text.replace("@rotate", "@0"), 3, "SB0602"),
         ("a wait that may go", decided, 0, "SB2003"),
         ("an arrive alone", text.replace(wait, ""), 0, "SB2003"),

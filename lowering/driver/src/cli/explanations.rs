@@ -376,6 +376,11 @@ const CODES: &[Text<Code>] = &[
         "Use the barriers of docs/llvm_ir.md, or keep the other ones in kernels without split barriers.",
     ),
     (
+        Code::IrEndsLlvm,
+        "LLVM takes a module that its verifier accepts for one of a compiler: on a garbage collector that it does not know, on an alias of a kernel for NVIDIA GPUs, or on vectors without a fixed length for a GPU it says why and ends the process. The module was compiled in a process of its own, which ended so.",
+        "Leave out what the reason names.",
+    ),
+    (
         Code::LinkerMissing,
         "A code object for AMD GPUs is linked by LLVM's linker, and none was found on PATH or in the Rust tool chain.",
         "Install lld, or name one in SPLITBAR_LLD. `--emit obj` needs no linker.",

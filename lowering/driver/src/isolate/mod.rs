@@ -26,6 +26,7 @@ use group::Group;
 use message::{Event, Request};
 use said::Listener;
 use serde::{Deserialize, Serialize};
+use source::Language;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use std::ffi::OsString;
 use std::io;
@@ -139,8 +140,10 @@ impl Worker {
             Some(running) => running,
             None => Running::start(&self.isolation).map_err(|error| missing(&error))?,
         };
+        let source = source.into();
+        let language = source.language();
         let request = Request {
-            source: source.into(),
+            source,
             options: options.clone(),
             products: products.to_vec(),
             artefacts: observer.wants_artefacts(),
@@ -182,7 +185,12 @@ impl Worker {
                     return Err(late(stage, self.isolation.time, pass.as_deref()).into());
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(running.death(stage, memory_limit(&self.isolation)).into());
+                    let died = running.death(stage, memory_limit(&self.isolation));
+                    return Err(match language {
+                        Language::SpirV => died,
+                        Language::LlvmIr => on_ir(died),
+                    }
+                    .into());
                 }
             }
         }
@@ -372,6 +380,21 @@ fn death(
         "this is a bug in splitbar {}: please report it with the module and the options; the artefacts of the stages before this one help",
         env!("CARGO_PKG_VERSION")
     ))
+}
+
+/// The diagnostic for a worker that died of what somebody else wrote for LLVM: LLVM takes a module
+/// that its verifier accepts for one of a compiler, which writes nothing that the target lacks.
+fn on_ir(died: Diagnostic) -> Diagnostic {
+    let gave_up = died
+        .reasons
+        .iter()
+        .any(|reason| reason.starts_with("LLVM ERROR"));
+    if !gave_up || died.code == Code::WorkerLimit {
+        return died;
+    }
+    let refused = Diagnostic::error(Code::IrEndsLlvm, died.message);
+    let refused = died.reasons.into_iter().fold(refused, Diagnostic::because);
+    refused.help("leave out what the reason names, or compile the module for a target that has it")
 }
 
 /// Whether most of a stage is LLVM's work.
