@@ -90,7 +90,7 @@ pub struct Lowering<'m> {
     pub late_windows: Option<LateWindows>,
     /// The LLVM module whose skeleton the module is: its kernels are lowered then.
     pub ir: Option<&'m IrModule>,
-    /// Leaves barriers as calls of functions that nothing defines, which [`ir`](crate::ir) takes,
+    /// Leaves barriers as calls of functions that nothing defines, which [`ir`] takes,
     /// and writes no steps.
     pub calls: bool,
 }

@@ -303,17 +303,18 @@ fn counted(
         .map(|moments| moments.into_iter().unzip())
         .unzip();
     let found = marks::without_empty(&copies.cfg, &by_block);
-    let mut marks = Vec::new();
-    for (block, moments) in BlockIndex::numbered(&by_block) {
-        for (index, moment) in moments.iter().enumerate() {
-            if *moment == Moment::Mark && !found.empty.contains(&(block, index)) {
-                marks.push(offsets[block.index()][index]);
+    let left: BTreeMap<_, _> = found.waits.into_iter().collect();
+    let (mut marks, mut waits) = (Vec::new(), Vec::new());
+    for ((block, moments), offsets) in BlockIndex::numbered(&by_block).zip(&offsets) {
+        for (index, (moment, offset)) in moments.iter().zip(offsets).enumerate() {
+            let place = (block, index);
+            if *moment == Moment::Mark && !found.empty.contains(&place) {
+                marks.push(*offset);
             }
+            waits.extend(left.get(&place).map(|left| (*offset, *left)));
         }
     }
-    let waits = found.waits.into_iter();
-    let waits = waits.map(|((block, index), left)| (offsets[block.index()][index], left));
-    (marks, waits.collect())
+    (marks, waits)
 }
 
 fn wait(found: &Marks, place: marks::EventPlace, most: u8) -> Option<Step> {
