@@ -668,7 +668,7 @@ fn refusals() -> Result<()> {
     Ok(())
 }
 
-/// `--tensor` says what a buffer is; what is no type or shape is wrong usage.
+/// `--tensor` says what a buffer is; anything that is not a type or a shape is wrong usage.
 fn command_line() -> Result<()> {
     let module = assembled(&CASES[1].module())?;
     let run = |tensor: &str, target: &str| {
