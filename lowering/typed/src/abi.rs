@@ -62,7 +62,7 @@ const PRINT_BUFFER_ALIGN: u32 = 8;
 
 /// Most bytes that are passed by value, of one block and of all together. The drivers allow less;
 /// LLVM takes no more than it can address.
-const MAX_BLOCK_BYTES: u64 = 1 << 16;
+pub const MAX_BLOCK_BYTES: u64 = 1 << 16;
 
 /// What an argument is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize)]

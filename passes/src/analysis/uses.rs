@@ -3,7 +3,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::module::{
-    Constants, Declarations, EntryPoint, Function, Id, Inst, Type, Variable, called,
+    Constants, Declarations, EntryPoint, Function, Id, IdFilter, Type, Variable, called,
 };
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +45,7 @@ impl Uses {
         function: &Function<'_>,
         declarations: &Declarations<'_>,
         constants: &Constants,
-        touchable: &Touchable,
+        touching: &IdFilter,
         done: &BTreeMap<Id, Uses>,
     ) -> Uses {
         let mut uses = Uses::default();
@@ -57,8 +57,9 @@ impl Uses {
                 uses.lengths.insert(variable);
             }
             uses.prints |= declarations.is_printf(inst);
-            if touchable.names_one(inst) {
-                for (_, id) in declarations.module.ids(inst) {
+            if touching.may_name_one(inst) {
+                let ids = declarations.module.ids(inst).map(|(_, id)| id);
+                for id in ids.filter(|id| touching.may_be_one(*id)) {
                     uses.reach(id, declarations, constants);
                 }
             }
@@ -106,37 +107,20 @@ impl Uses {
     }
 }
 
-/// The ids of the module's variables and of the constants that are made of others. Few instructions
-/// name one, and a look at their words tells which may.
-struct Touchable(Vec<bool>);
-
-impl Touchable {
-    fn of(declarations: &Declarations<'_>) -> Touchable {
-        let variables = declarations.variables.iter().map(|variable| variable.id);
-        let constants = declarations
-            .module
-            .instructions()
-            .take_while(|inst| inst.op() != Some(Op::Function))
-            .filter(|inst| is_made_of_others(inst.op()))
-            .filter_map(|inst| inst.result());
-        let mut ids = Vec::new();
-        for Id(id) in variables.chain(constants) {
-            let at = id as usize;
-            if ids.len() <= at {
-                ids.resize(at + 1, false);
-            }
-            if let Some(known) = ids.get_mut(at) {
-                *known = true;
-            }
-        }
-        Touchable(ids)
-    }
-
-    /// Whether a word of `inst` is one of the ids; it may still be a number that looks like one.
-    fn names_one(&self, inst: Inst<'_>) -> bool {
-        let known = |word: &u32| self.0.get(*word as usize).copied().unwrap_or(false);
-        inst.operands().iter().any(known)
-    }
+/// The instructions that may name one of the module's variables, or of the constants that are made
+/// of others. Few do.
+fn touching(declarations: &Declarations<'_>) -> IdFilter {
+    let variables = declarations.variables.iter().map(|variable| variable.id);
+    let constants = declarations
+        .module
+        .instructions()
+        .take_while(|inst| inst.op() != Some(Op::Function))
+        .filter(|inst| is_made_of_others(inst.op()))
+        .filter_map(|inst| inst.result());
+    IdFilter::new(
+        declarations.module.words().len(),
+        variables.chain(constants),
+    )
 }
 
 /// The variable that the pointer to a buffer's structure comes from, and the indexes into the
@@ -191,11 +175,11 @@ impl Reached {
         entry: &EntryPoint<'_>,
     ) -> Result<Reached, Diagnostic> {
         let order = declarations.reachable_functions(entry.function)?;
-        let touchable = Touchable::of(declarations);
+        let touching = touching(declarations);
         let mut uses = BTreeMap::new();
         for id in &order {
             if let Some(function) = declarations.function(*id) {
-                let of = Uses::of(function, declarations, constants, &touchable, &uses);
+                let of = Uses::of(function, declarations, constants, &touching, &uses);
                 uses.insert(*id, of);
             }
         }

@@ -267,9 +267,11 @@ impl<'m> Declarations<'m> {
     /// its result is no function of its operands.
     #[inline]
     pub fn is_printf(&self, inst: Inst<'_>) -> bool {
-        let is_ext = inst.op() == Some(spirv::Op::ExtInst);
+        if inst.opcode() != spirv::Op::ExtInst as u16 {
+            return false; // most are not
+        }
         match inst.operands() {
-            [set, number, ..] if is_ext && *number == spirv::OpenclStd100Op::printf as u32 => {
+            [set, number, ..] if *number == spirv::OpenclStd100Op::printf as u32 => {
                 self.ext_inst_sets.get(&Id(*set)) == Some(&ExtInstSet::OpenCl)
             }
             _ => false,
@@ -296,7 +298,7 @@ impl<'m> Declarations<'m> {
         self.types.get(id)
     }
 
-    /// All types in the order of their ids.
+    /// All types in the order of their declarations.
     pub fn types(&self) -> impl Iterator<Item = (Id, &Type)> {
         self.types.iter()
     }

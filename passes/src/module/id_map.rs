@@ -3,7 +3,7 @@
 use super::Id;
 use std::collections::BTreeMap;
 
-/// Values by id, iterated in the order of the ids.
+/// Values by id, iterated in the order in which the ids got their first value.
 #[derive(Clone, Debug)]
 pub(crate) struct IdMap<T> {
     /// Ids from here on have no slot: a small module may have absurd ones.
@@ -12,7 +12,7 @@ pub(crate) struct IdMap<T> {
     slots: Vec<u32>,
     /// The same of ids without a slot.
     far: BTreeMap<Id, u32>,
-    values: Vec<T>,
+    values: Vec<(Id, T)>,
 }
 
 impl<T> Default for IdMap<T> {
@@ -46,16 +46,17 @@ impl<T> IdMap<T> {
     }
 
     pub(crate) fn get(&self, id: Id) -> Option<&T> {
-        self.values.get(self.place(id)?)
+        let (_, value) = self.values.get(self.place(id)?)?;
+        Some(value)
     }
 
     /// Gives `id` a value; one that it had is replaced.
     pub(crate) fn insert(&mut self, id: Id, value: T) {
         if let Some(old) = self.place(id).and_then(|place| self.values.get_mut(place)) {
-            *old = value;
+            old.1 = value;
             return;
         }
-        self.values.push(value);
+        self.values.push((id, value));
         // A module has fewer than 2^30 words, and each value comes from one of them at least.
         let slot = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
         let index = id.0 as usize;
@@ -71,12 +72,9 @@ impl<T> IdMap<T> {
         }
     }
 
-    /// The values with their ids, in the order of the ids.
+    /// The values with their ids, in the order in which the ids got their first value.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
-        let near = (0..).map(Id).zip(self.slots.iter().copied());
-        let far = self.far.iter().map(|(id, slot)| (*id, *slot));
-        near.chain(far)
-            .filter_map(|(id, slot)| Some((id, self.values.get((slot as usize).checked_sub(1)?)?)))
+        self.values.iter().map(|(id, value)| (*id, value))
     }
 }
 
@@ -87,7 +85,7 @@ impl<T: Default> IdMap<T> {
             self.insert(id, T::default());
         }
         let place = self.place(id)?;
-        self.values.get_mut(place)
+        self.values.get_mut(place).map(|(_, value)| value)
     }
 }
 
@@ -108,11 +106,11 @@ mod tests {
                 .map(|(id, value)| (id.0, *value))
                 .collect::<Vec<_>>(),
             [
-                (3, 4),
                 (7, 7),
+                (1_000_000_000, 1_000_000_000),
+                (3, 4),
                 (9, 9),
-                (10, 10),
-                (1_000_000_000, 1_000_000_000)
+                (10, 10)
             ]
         );
         assert_eq!(

@@ -159,7 +159,7 @@ impl Types {
         self.by_id.get(id).map(|(ty, _)| ty)
     }
 
-    /// All of them in the order of their ids.
+    /// All of them in the order of their declarations.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &Type)> {
         self.by_id.iter().map(|(id, (ty, _))| (id, ty))
     }

@@ -461,6 +461,15 @@ joined:
             "SB0608",
         ),
         ("no name", text.replace("@rotate", "@0"), 3, "SB0602"),
+        (
+            "large arguments",
+            text.replace(
+                "i32 %rounds)",
+                "i32 %rounds, [1073741824 x i32] %all, i64 %behind)",
+            ),
+            3,
+            "SB0380",
+        ),
         ("a wait that may go", decided, 0, "SB2003"),
         ("an arrive alone", text.replace(wait, ""), 0, "SB2003"),
         ("a wait alone", text.replace(arrive, ""), 1, "SB02"),

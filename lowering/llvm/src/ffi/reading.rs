@@ -307,6 +307,31 @@ impl<'c> Block<'c> {
         Func::wrap(unsafe { LLVMGetBasicBlockParent(self.0) })
     }
 
+    /// The blocks that control may come from, once per edge.
+    pub(crate) fn predecessors(self) -> Vec<Block<'c>> {
+        let mut all = Vec::new();
+        // SAFETY: a live block, whose uses are not changed while they are walked; a terminator is
+        // in a block.
+        unsafe {
+            let mut at = LLVMGetFirstUse(LLVMBasicBlockAsValue(self.0));
+            while !at.is_null() {
+                let user = LLVMGetUser(at);
+                if !LLVMIsATerminatorInst(user).is_null() {
+                    all.push(Block::wrap(LLVMGetInstructionParent(user)));
+                }
+                at = LLVMGetNextUse(at);
+            }
+        }
+        all
+    }
+
+    /// Its first instruction.
+    pub(crate) fn first_instruction(self) -> Option<Value<'c>> {
+        // SAFETY: a live block.
+        let raw = unsafe { LLVMGetFirstInstruction(self.0) };
+        (!raw.is_null()).then(|| Value::wrap(raw))
+    }
+
     /// Lets every edge of this block that leads to `from` lead to `to`.
     pub(crate) fn redirect(self, from: Block<'c>, to: Block<'c>) {
         let Some(end) = self.terminator() else {

@@ -1,27 +1,39 @@
 //! The arguments of a kernel that somebody else wrote, where its parameters place them.
 
+use crate::emit::Result;
 use crate::ffi::{self, Func, ModuleRef, Value};
+use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_plan::target::Arch;
-use splitbar_typed::abi::{Argument, ArgumentKind};
+use splitbar_typed::abi::{Argument, ArgumentKind, MAX_BLOCK_BYTES};
 
-/// The arguments of `function`, in order. Each stands at the next multiple of the alignment of its
-/// type: LLVM AMDGPUUsage, "Kernarg Segment"; PTX ISA, "Kernel Function Parameters".
+/// The arguments of `function`, the kernel `name`, in order. Each stands at the next multiple of
+/// the alignment of its type: LLVM AMDGPUUsage, "Kernarg Segment"; PTX ISA, "Kernel Function
+/// Parameters".
+///
+/// # Errors
+/// `BlockTooLarge` for more bytes than are passed by value.
 pub(super) fn arguments<'c>(
     module: ModuleRef<'c>,
     function: Func<'c>,
+    name: &str,
     arch: &Arch,
-) -> Vec<Argument> {
-    let mut end = 0u32;
+) -> Result<Vec<Argument>> {
+    let mut end = 0u64;
     (0..)
         .zip(function.params())
         .map(|(index, parameter)| {
             let (size, align) = room(module, function, index, parameter);
-            let offset = end.next_multiple_of(align.max(1));
-            end = offset.saturating_add(size);
+            let offset = end.next_multiple_of(u64::from(align.max(1)));
+            let fits = offset
+                .checked_add(size)
+                .filter(|end| *end <= MAX_BLOCK_BYTES);
+            end = fits.ok_or_else(|| too_large(name, index))?;
+            // What ends below that limit begins below it.
+            let [size, offset] = [size, offset].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
             let kind = kind(function, index, parameter, arch);
             let address_align =
                 (kind == ArgumentKind::Buffer).then(|| function.param_align(index).unwrap_or(1));
-            Argument {
+            Ok(Argument {
                 index,
                 kind,
                 set: None,
@@ -30,9 +42,17 @@ pub(super) fn arguments<'c>(
                 offset,
                 align,
                 address_align,
-            }
+            })
         })
         .collect()
+}
+
+fn too_large(name: &str, index: u32) -> Box<Diagnostic> {
+    let message = format!(
+        "with parameter {index} the kernel `{name}` takes more than {MAX_BLOCK_BYTES} bytes of \
+         arguments"
+    );
+    Box::new(Diagnostic::error(Code::BlockTooLarge, message).help("keep large data in a buffer"))
 }
 
 /// The type that lies in the argument block where parameter `index` is the address of its part.
@@ -47,10 +67,10 @@ fn room<'c>(
     function: Func<'c>,
     index: u32,
     parameter: Value<'c>,
-) -> (u32, u32) {
+) -> (u64, u32) {
     let inside = contents(function, index);
     let ty = inside.unwrap_or(parameter.ty());
-    let size = u32::try_from(ffi::size_of_type(module, ty)).unwrap_or(u32::MAX);
+    let size = ffi::size_of_type(module, ty);
     let own = ffi::align_of_type(module, ty);
     let asked = inside.and_then(|_| function.param_align(index));
     (size, asked.unwrap_or(own))

@@ -106,7 +106,7 @@ fn in_kernel<'e, 'c>(
             call.erase();
         }
         for (number, (instruction, word)) in instructions.iter().zip(&kernel.words).enumerate() {
-            if kernel.calls.contains(&number) {
+            if kernel.calls.binary_search(&number).is_ok() {
                 continue; // it is gone
             }
             let Some(word) = word else {
@@ -134,7 +134,7 @@ fn in_kernel<'e, 'c>(
         workgroup_size: plan.workgroup_size,
         shared_memory_bytes: shared_bytes,
         dynamic_shared_bytes: plan.dynamic_shared_bytes,
-        arguments: arguments(b.module(), function, &target.arch),
+        arguments: arguments(b.module(), function, &kernel.name, &target.arch)?,
         form: emission.form.clone(),
         resources: Vec::new(),
         prints: Default::default(),
@@ -203,14 +203,13 @@ fn split_before<'c>(e: &FunctionEmitter<'_, 'c, '_>, function: Func<'c>, call: V
     let tail = call.block();
     let head = function.append(e.b.context());
     head.move_before(tail);
-    for block in function.blocks() {
+    for block in tail.predecessors() {
         block.redirect(tail, head);
     }
     e.b.position(head);
-    for instruction in tail.instructions() {
-        if instruction == call {
-            break;
-        }
+    while let Some(instruction) = tail.first_instruction()
+        && instruction != call
+    {
         instruction.move_to(e.b.raw());
     }
 }

@@ -42,7 +42,7 @@ pub(crate) struct IrKernel {
     /// The word of the skeleton for each instruction, in order; none for the instructions of blocks
     /// that control never reaches, which the skeleton leaves out.
     pub(crate) words: Vec<Option<WordOffset>>,
-    /// The barrier calls among those that have one, by number.
+    /// The barrier calls among those that have one, by number, in order.
     pub(crate) calls: Vec<usize>,
 }
 

@@ -32,7 +32,7 @@ use crate::analysis::callgraph::CallGraph;
 use crate::analysis::group_copies::is_group_copy;
 use crate::analysis::pairing::SiteKind;
 use crate::diagnostic::Diagnostics;
-use crate::module::{Declarations, Function, Id, IdMap, Module, WordOffset};
+use crate::module::{Declarations, Function, Id, IdFilter, IdMap, Module, WordOffset};
 use annotations::Fate;
 use code::Code;
 use expand::{Callees, expand};
@@ -128,14 +128,10 @@ fn roots(
             .is_some()
     }));
     let mut in_function = false;
+    let naming = IdFilter::new(module.words().len(), concerned.iter().copied());
     for inst in module.instructions() {
         in_function |= inst.op() == Some(Op::Function);
-        // Few instructions name a function.
-        let is_function = |id| {
-            let def = module.definition(id);
-            def.is_some_and(|def| module.opcode_at(def) == Op::Function as u16)
-        };
-        if module.all_ids(inst, |_, id| !is_function(id)) {
+        if !naming.may_name_one(inst) {
             continue;
         }
         let ids = module.ids(inst).map(|(_, id)| id);

@@ -138,10 +138,11 @@ struct Uses<'u, 'm> {
     own: Range<WordOffset>,
 }
 
-/// Where an id is used: the block, and the word of the instruction.
+/// Where an id is used: the block, where it begins, and the word of the instruction.
 #[derive(Copy, Clone)]
 struct UseSite {
     block: BlockIndex,
+    start: WordOffset,
     word: WordOffset,
 }
 
@@ -170,7 +171,8 @@ impl<'u, 'm> Uses<'u, 'm> {
                 if is_phi(*inst) {
                     self.check_phi(*inst, report);
                 } else {
-                    self.check_inst(*inst, block, report);
+                    let (start, word) = (code.offset, inst.offset);
+                    self.check_inst(*inst, UseSite { block, start, word }, report);
                 }
                 if report.is_full() {
                     return;
@@ -179,13 +181,9 @@ impl<'u, 'm> Uses<'u, 'm> {
         }
     }
 
-    fn check_inst(&self, inst: Inst<'_>, block: BlockIndex, report: &mut Report<'_>) {
+    fn check_inst(&self, inst: Inst<'_>, here: UseSite, report: &mut Report<'_>) {
         let module = self.context.declarations.module;
         let head = head(inst);
-        let here = UseSite {
-            block,
-            word: inst.offset,
-        };
         if module.all_ids(inst, |word, id| word <= head || self.is_behind(id, here)) {
             return;
         }
@@ -215,9 +213,12 @@ impl<'u, 'm> Uses<'u, 'm> {
                 .cfg
                 .index_of(Id(*parent))
                 .filter(|block| self.cfg.is_reachable(*block))
-                .map(|block| UseSite {
-                    block,
-                    word: WordOffset::END,
+                .and_then(|block| {
+                    Some(UseSite {
+                        block,
+                        start: *self.starts.get(block.index())?,
+                        word: WordOffset::END,
+                    })
                 });
             if let Some(end) = end.filter(|end| !self.is_behind(Id(*value), *end)) {
                 let message = format!(
@@ -237,13 +238,8 @@ impl<'u, 'm> Uses<'u, 'm> {
         let Some(def) = self.context.declarations.module.definition(id) else {
             return true;
         };
-        let here = self
-            .starts
-            .get(place.block.index())
-            .copied()
-            .unwrap_or(WordOffset::END);
         !self.own.contains(&def)
-            || (here..place.word).contains(&def) && place.word != WordOffset::END
+            || (place.start..place.word).contains(&def) && place.word != WordOffset::END
             || self.is_passed(def, place)
     }
 

@@ -55,18 +55,7 @@ fn insts<'c, 'm>(context: &'c Context<'c, 'm>) -> impl Iterator<Item = Inst<'m>>
 
 /// The declarations of layouts and views.
 fn types<'c, 'm>(context: &'c Context<'c, 'm>) -> impl Iterator<Item = (Inst<'m>, Op)> + 'c {
-    let others = context
-        .declarations
-        .types()
-        .filter_map(|(id, ty)| match ty {
-            Type::Other { opcode } => Some((id, *opcode)),
-            _ => None, // no tensor
-        });
-    let tensors = [Op::TypeTensorLayoutNV, Op::TypeTensorViewNV];
-    others.filter_map(move |(id, opcode)| {
-        let op = *tensors.iter().find(|op| **op as u32 == u32::from(opcode))?;
-        Some((context.declarations.module.def(id)?, op))
-    })
+    context.other_types(&[Op::TypeTensorLayoutNV, Op::TypeTensorViewNV])
 }
 
 /// The declaration of the type `ty`, if it has this opcode.

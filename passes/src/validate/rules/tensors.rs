@@ -64,11 +64,8 @@ pub(super) const OPERANDS: Rule = Rule {
 
 /// The tensor types of the module.
 fn types<'c>(context: &'c Context<'_, '_>) -> impl Iterator<Item = (Inst<'c>, TensorType)> {
-    let module = context.declarations.module;
-    let declared = module
-        .instructions()
-        .take_while(|inst| inst.op() != Some(Op::Function));
-    declared.filter_map(|inst| Some((inst, TensorType::of(inst)?)))
+    let declared = context.other_types(&[Op::TypeTensorARM]);
+    declared.filter_map(|(inst, _)| Some((inst, TensorType::of(inst)?)))
 }
 
 /// The instructions that access or ask tensors. A module without tensor types has none that is
