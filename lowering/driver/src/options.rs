@@ -106,6 +106,10 @@ pub struct Options {
     pub promote_async_copies: bool,
     /// LLVM's optimisation level, -O2 by default.
     pub optimization: Optimization,
+    /// Rounds quotients and square roots of 32 and 16 bits correctly. Without it they have the
+    /// errors that the environment allows (docs/features.md): Vulkan 2.5 ULP for a quotient,
+    /// OpenCL 2.5 ULP and 3 ULP for a root.
+    pub correctly_rounded_divide_sqrt: bool,
     /// The wave size; `None` is the target's default.
     pub wave_size: Option<u32>,
     /// The invocations of a subgroup, a power of two up to the wave size; `None` is what the entry
@@ -201,6 +205,7 @@ impl Options {
             cluster: plan.cluster,
             promote_async_copies: false,
             optimization: Optimization::O2,
+            correctly_rounded_divide_sqrt: false,
             wave_size: plan.wave_size,
             subgroup_size: plan.subgroup_size,
             workgroup_size: None,

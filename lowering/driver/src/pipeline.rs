@@ -258,6 +258,7 @@ impl Work<'_> {
             abi: &self.options.abi,
             late_windows: self.late_windows(),
             ir: self.options.ir.as_deref(),
+            correctly_rounded: self.options.correctly_rounded_divide_sqrt,
             calls: false,
         }
     }

@@ -44,6 +44,10 @@ const SETTINGS: &[Setting] = &[
         set: |options, value| set(&mut options.cluster, size(value)),
     },
     Setting {
+        name: "correctly-rounded-divide-sqrt",
+        set: |options, value| set(&mut options.correctly_rounded_divide_sqrt, flag(value)),
+    },
+    Setting {
         name: "cu-mode",
         set: |options, value| placement(options, Placement::CuMode, value),
     },

@@ -39,6 +39,7 @@ pub(crate) struct Lowering<'m> {
     pub(crate) optimization: Optimization,
     pub(crate) late_windows: Option<LateWindows>,
     pub(crate) ir: Option<&'m ir::IrModule>,
+    pub(crate) correctly_rounded: bool,
     pub(crate) calls: bool,
 }
 

@@ -90,6 +90,9 @@ pub struct Lowering<'m> {
     pub late_windows: Option<LateWindows>,
     /// The LLVM module whose skeleton the module is: its kernels are lowered then.
     pub ir: Option<&'m IrModule>,
+    /// Rounds quotients and square roots of 32 and 16 bits correctly, where the environment would
+    /// be content with less.
+    pub correctly_rounded: bool,
     /// Leaves barriers as calls of functions that nothing defines, which [`ir`] takes,
     /// and writes no steps.
     pub calls: bool,

@@ -95,6 +95,7 @@ fn lowered(target: &'static Target) -> String {
         abi: &AbiForm::Arguments,
         late_windows: None,
         ir: None,
+        correctly_rounded: false,
         calls: false,
     };
     lower(&lowering).unwrap().assembly().unwrap()

@@ -21,7 +21,9 @@ pub fn execution_mode(one: spirv::ExecutionMode) -> Outcome {
         E::DenormPreserve
         | E::SignedZeroInfNanPreserve
         | E::RoundingModeRTE
-        | E::FloatingPointModeIEEEINTEL => Honoured("what both back ends do always"),
+        | E::FloatingPointModeIEEEINTEL => {
+            Honoured("what both back ends do always, but for quotients and roots: quotient.rs")
+        }
         E::SubgroupUniformControlFlowKHR => NoEffect("a promise that is not used"),
         E::MaximallyReconvergesKHR => Honoured(
             "no pass takes a group operation out of its control flow; that lanes meet again is LLVM's business",

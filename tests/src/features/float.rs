@@ -1,7 +1,7 @@
 //! Float arithmetic: rounded to nearest, with NaN, infinities and denormals.
 
 use super::Feature;
-use super::ty::{F16, F32, FLOATS, Scalar, Ty};
+use super::ty::{F16, F32, F64, FLOATS, Scalar, Ty};
 use super::want::Want::{self, Bits, Near};
 use super::want::{Limit, float};
 
@@ -15,9 +15,19 @@ const TWO: [(&str, Two); 3] = [
     ("OpFMul", |a, b| a * b),
 ];
 
+/// Vulkan: 2.5 ULP for a divisor in [2^-126, 2^126] (halves: [2^-14, 2^14]), whose reciprocal is a
+/// normal number too.
 fn divided(s: Scalar, a: f64, b: f64) -> Want {
+    let least = s.least_normal();
+    if s != F64 && b.is_finite() && b != 0.0 && !(least..=1.0 / least).contains(&b.abs()) {
+        return Want::Any;
+    }
+    divided_anywhere(s, a, b)
+}
+
+/// OpenCL: 2.5 ULP, whatever the divisor is.
+fn divided_anywhere(s: Scalar, a: f64, b: f64) -> Want {
     let quotient = a / b;
-    // Vulkan: 2.5 ULP for a divisor in [2^-126, 2^126], more than is asked for here.
     if quotient.is_nan() || quotient.is_infinite() || quotient == 0.0 {
         float(s, quotient)
     } else {
@@ -69,7 +79,7 @@ pub(super) fn features() -> Vec<Feature> {
             }));
         }
         let mut division = two("OpFDiv", divided);
-        division.requirement = "2.5 ULP";
+        division.requirement = "2.5 ULP for divisors in [2^-126, 2^126] (16 bits: [2^-14, 2^14])";
         all.push(division);
         all.push(two("OpFRem", remainder));
         all.push(two("OpFMod", modulo));
@@ -94,4 +104,25 @@ pub(super) fn features() -> Vec<Feature> {
         }
     }
     all
+}
+
+/// Quotients of OpenCL kernels, where doubles and halves are rounded; a subnormal quotient of
+/// doubles is rounded twice.
+pub(super) fn kernel_features() -> Vec<Feature> {
+    let rows = FLOATS.map(|s| {
+        let ty = Ty::from(s);
+        let mut feature = Feature::simple("OpFDiv", &[ty, ty], ty, move |row| {
+            let (a, b) = (s.float(row[0]), s.float(row[1]));
+            let quotient = a / b;
+            match s {
+                F16 => float(s, quotient),
+                F64 if quotient.is_normal() || quotient == 0.0 => float(s, quotient),
+                F64 if quotient.is_finite() => Near(quotient, Limit::Ulp(1.0)),
+                _ => divided_anywhere(s, a, b),
+            }
+        });
+        feature.requirement = if s == F32 { "2.5 ULP" } else { "" };
+        feature
+    });
+    rows.into()
 }

@@ -329,6 +329,7 @@ pub fn families() -> Vec<Family> {
         family("compare", Shader, compare::features()),
         family("compare_kernel", Kernel, compare::kernel_features()),
         family("float", Shader, float::features()),
+        family("float_kernel", Kernel, float::kernel_features()),
         family("convert", Shader, convert::features()),
         family("convert_kernel", Kernel, convert::kernel_features()),
         family("glsl", Shader, glsl::features()),

@@ -51,6 +51,11 @@ pub(super) struct CodeArgs {
     /// Lets the compiler close windows, to see the effect
     #[arg(long)]
     pub(super) no_window_guards: bool,
+    /// Rounds quotients and square roots of 32 and 16 bits correctly
+    ///
+    /// Without it they have the errors that Vulkan and OpenCL allow: docs/features.md.
+    #[arg(long)]
+    pub(super) correctly_rounded_divide_sqrt: bool,
     /// The ptxas, if not that of SPLITBAR_PTXAS or PATH
     ///
     /// For --emit cubin, and for windows in machine code.
@@ -80,6 +85,7 @@ impl CodeArgs {
         options.optimization = self.optimization;
         options.wave_size = self.wave;
         options.waits = self.waits.into();
+        options.correctly_rounded_divide_sqrt = self.correctly_rounded_divide_sqrt;
         options.ptxas.clone_from(&self.ptxas);
         options.lld.clone_from(&self.lld);
         options.workgroup_size = self.workgroup_size;

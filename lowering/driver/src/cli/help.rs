@@ -40,6 +40,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "cu-mode",
             "tgsplit",
             "abi",
+            "correctly-rounded-divide-sqrt",
             "ptxas",
             "lld",
         ],

@@ -194,6 +194,7 @@ fn planned<'c>(
         abi: &AbiForm::Arguments,
         late_windows: None,
         ir: Some(ir),
+        correctly_rounded: false,
         calls: false,
     };
     ir::insert::insert(context, module, &lowering, ir, &mut found);

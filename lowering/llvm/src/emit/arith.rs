@@ -29,7 +29,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::FAdd => binary(e, inst, Opcode::LLVMFAdd)?,
         Op::FSub => binary(e, inst, Opcode::LLVMFSub)?,
         Op::FMul => binary(e, inst, Opcode::LLVMFMul)?,
-        Op::FDiv => binary(e, inst, Opcode::LLVMFDiv)?,
+        Op::FDiv => e.b.fdiv(e.operand(inst, 0)?, e.operand(inst, 1)?)?,
         Op::FRem => {
             let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
             float_remainder(e, x, y)?

@@ -31,6 +31,17 @@ pub(crate) fn lowered_at(
     lines: bool,
     optimization: Optimization,
 ) -> Result<Lowered, Diagnostics> {
+    lowered_with(module, target, lines, optimization, false)
+}
+
+/// As [`lowered_at`], with quotients and roots that are correctly rounded or not.
+pub(crate) fn lowered_with(
+    module: &Module<'_>,
+    target: &str,
+    lines: bool,
+    optimization: Optimization,
+    correctly_rounded: bool,
+) -> Result<Lowered, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let declarations = Declarations::of(module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
@@ -59,6 +70,7 @@ pub(crate) fn lowered_at(
         abi: &AbiForm::Arguments,
         late_windows: None,
         ir: None,
+        correctly_rounded,
         calls: false,
     })
 }

@@ -96,7 +96,7 @@ fn one<'c>(
         Glsl::Fract => numeric::fract(b, x)?,
         Glsl::Radians => b.fmul(x, b.float(x.ty(), std::f64::consts::PI / 180.0)?)?,
         Glsl::Degrees => b.fmul(x, b.float(x.ty(), 180.0 / std::f64::consts::PI)?)?,
-        Glsl::Sqrt => call1(b, "llvm.sqrt", x)?,
+        Glsl::Sqrt => b.sqrt(x)?,
         Glsl::InverseSqrt => math::inverse_sqrt(b, x, Precision::Fast)?,
         Glsl::Determinant => {
             let columns = at_least_single(b, &linear::columns(b, x)?)?;
@@ -238,7 +238,9 @@ fn unpack<'c>(b: &Build<'c>, x: Value<'c>, width: u32, signed: bool) -> Result<V
     let ty = b.float_type(32).vector(lanes);
     let integers = b.bitcast(x, b.int_type(width).vector(lanes))?;
     let wide = b.int_resize(integers, b.int_type(32).vector(lanes), signed)?;
-    let number = b.fdiv(b.cast(Opcode::LLVMSIToFP, wide, ty)?, b.float(ty, scale)?)?;
+    let (whole, scale) = (b.cast(Opcode::LLVMSIToFP, wide, ty)?, b.float(ty, scale)?);
+    // Rounded, so that what was packed comes back.
+    let number = b.binary(Opcode::LLVMFDiv, whole, scale)?;
     if signed {
         call2(b, "llvm.maxnum", number, b.float(ty, low)?)
     } else {
@@ -265,7 +267,7 @@ fn refract<'c>(b: &Build<'c>, i: Value<'c>, n: Value<'c>, eta: Value<'c>) -> Res
     let d = linear::dot(b, n, i)?;
     let k = b.fsub(one, b.fmul(b.fmul(eta, eta)?, b.fsub(one, b.fmul(d, d)?)?)?)?;
     let total = b.fcmp(RealPredicate::LLVMRealOLT, k, b.float(scalar, 0.0)?)?;
-    let along = b.fadd(b.fmul(eta, d)?, call1(b, "llvm.sqrt", k)?)?;
+    let along = b.fadd(b.fmul(eta, d)?, b.sqrt(k)?)?;
     let bent = b.fsub(
         b.fmul(b.splat(eta, lanes)?, i)?,
         b.fmul(b.splat(along, lanes)?, n)?,

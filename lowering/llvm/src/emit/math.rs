@@ -9,8 +9,9 @@
 
 use super::build::{Build, fast};
 use super::function::FunctionEmitter;
+use super::quotient::Quotient;
 use super::{Result, library};
-use crate::ffi::{IntPredicate, RealPredicate, Ty, Value};
+use crate::ffi::{IntPredicate, Opcode, RealPredicate, Ty, Value};
 use splitbar_plan::target::Arch;
 
 /// Which requirement a function has to meet.
@@ -258,8 +259,8 @@ fn fast_unary<'c>(
     }))
 }
 
-/// `1 / sqrt(x)`. Of halves in 32 bits where one rounding is asked for: the root's own would come
-/// on top of the quotient's.
+/// `1 / sqrt(x)`: OpenCL and Vulkan ask for 2 ULP. Of halves in 32 bits where one rounding is asked
+/// for: the root's own would come on top of the quotient's.
 pub(crate) fn inverse_sqrt<'c>(
     b: &Build<'c>,
     x: Value<'c>,
@@ -271,14 +272,15 @@ pub(crate) fn inverse_sqrt<'c>(
         return b.float_resize(inverse_sqrt(b, wide, precision)?, ty);
     }
     let one = b.float(ty, 1.0)?;
-    let flags = if precision == Precision::Fast && ty.scalar_bits() == 32 {
+    let flags = if precision == Precision::Fast && b.quotient(x) == Quotient::Approximate {
         fast::APPROXIMATE | fast::CONTRACT
     } else {
         0
     };
+    // The bounds of a root and a quotient together are more than is allowed.
     with_fast_math(b, flags, || {
         let root = b.intrinsic("llvm.sqrt", &[ty], &[x])?;
-        b.fdiv(one, root)
+        b.binary(Opcode::LLVMFDiv, one, root)
     })
 }
 

@@ -5,6 +5,7 @@ use super::abi;
 use super::attributes::target_attributes;
 use super::build::Build;
 use super::function::{FunctionEmitter, Slot};
+use super::quotient::Quotients;
 use super::state::{Callee, Callees, Control, Shared, StateSlots};
 use super::types::{self, Kind, Types};
 use super::uses::{Hidden, Reached, Uses};
@@ -220,6 +221,12 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         self.b.raw().set_location(line, scope);
         self.b.raw().br(start);
         self.b.position(start);
+        self.b.quotients.set(Quotients::of(
+            self.lowering.module.declarations(),
+            plan.function,
+            &self.lowering.target.arch,
+            self.lowering.correctly_rounded,
+        ));
         let float_controls = spirv::Capability::FloatControls2;
         let strict = self
             .lowering

@@ -153,7 +153,7 @@ pub(crate) fn length<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
     if !x.ty().is_vector() {
         return magnitude(b, x);
     }
-    call1(b, "llvm.sqrt", dot(b, x, x)?)
+    b.sqrt(dot(b, x, x)?)
 }
 
 /// The vector of length 1 in the same direction; of a scalar its sign.

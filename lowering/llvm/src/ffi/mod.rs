@@ -371,11 +371,14 @@ impl<'c> Value<'c> {
         Value::wrap(unsafe { LLVMConstArray2(element.0, raw.as_mut_ptr(), raw.len() as u64) })
     }
 
-    /// Metadata of kind `kind` on this instruction.
+    /// Metadata of kind `kind` on this instruction; a constant that it was folded to has none.
     pub(crate) fn set_metadata(self, context: &'c Context, kind: &str, node: Meta<'c>) {
         let (name, length) = text(kind);
-        // SAFETY: self is an instruction of `context`; the name is a valid slice.
+        // SAFETY: self is checked to be an instruction, of `context`; the name is a valid slice.
         unsafe {
+            if LLVMIsAInstruction(self.0).is_null() {
+                return;
+            }
             let c = context.as_ctx_ref();
             let id = LLVMGetMDKindIDInContext(c, name, length as c_uint);
             LLVMSetMetadata(self.0, id, LLVMMetadataAsValue(c, node.0));

@@ -70,10 +70,6 @@ impl<'c> Build<'c> {
     pub(crate) fn fmul(&self, a: Value<'c>, b: Value<'c>) -> Result<Value<'c>> {
         self.binary(Opcode::LLVMFMul, a, b)
     }
-    /// `a / b`, floating-point.
-    pub(crate) fn fdiv(&self, a: Value<'c>, b: Value<'c>) -> Result<Value<'c>> {
-        self.binary(Opcode::LLVMFDiv, a, b)
-    }
 
     /// `-a`, floating-point.
     pub(crate) fn fneg(&self, a: Value<'c>) -> Result<Value<'c>> {

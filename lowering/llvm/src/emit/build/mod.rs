@@ -10,6 +10,7 @@ mod arithmetic;
 mod memory;
 
 use super::Result;
+use super::quotient::Quotients;
 use crate::ffi::{self, Block, Func, ModuleRef, RawBuilder, Ty, Value};
 use inkwell::context::Context;
 use splitbar_passes::diagnostic::{Code, Diagnostic, WordOffset};
@@ -59,6 +60,8 @@ pub(crate) struct Build<'c> {
     /// Fast-math flags given to every floating-point instruction that is built (see [`fast`]); set
     /// per instruction by the emitter.
     pub(crate) fast_math: Cell<u32>,
+    /// How exact quotients and square roots are; set per function by the emitter.
+    pub(crate) quotients: Cell<Quotients>,
     /// How many parts the loads and stores written so far have (see memory.rs).
     pub(crate) parts: Cell<u64>,
     /// Stack bytes of one invocation that the kernel at hand has taken so far (see place.rs).
@@ -75,6 +78,7 @@ impl<'c> Build<'c> {
             module,
             at: Cell::new(WordOffset::default()),
             fast_math: Cell::new(0),
+            quotients: Cell::default(),
             parts: Cell::new(0),
             stack_bytes: Cell::new(0),
             intrinsics: RefCell::default(),
@@ -112,7 +116,7 @@ impl<'c> Build<'c> {
         Box::new(Diagnostic::bug(message).at_word(self.at.get()))
     }
 
-    fn same(&self, what: &str, a: Value<'c>, b: Value<'c>) -> Result<()> {
+    pub(crate) fn same(&self, what: &str, a: Value<'c>, b: Value<'c>) -> Result<()> {
         if a.ty() == b.ty() {
             Ok(())
         } else {

@@ -17,6 +17,7 @@ mod descriptors;
 mod images;
 mod prints;
 mod program;
+mod quotients;
 mod rare;
 mod samplers;
 mod scalars;

@@ -241,11 +241,15 @@ fn decoded<'c>(
             Meaning::Float => b.float_resize(b.bitcast(word, b.float_type(format.bits))?, to)?,
             Meaning::Unorm => {
                 let number = b.cast(Opcode::LLVMUIToFP, word, to)?;
-                b.fdiv(number, b.float(to, largest(format.bits))?)?
+                b.binary(Opcode::LLVMFDiv, number, b.float(to, largest(format.bits))?)?
             }
             Meaning::Snorm => {
                 let number = b.cast(Opcode::LLVMSIToFP, word, to)?;
-                let share = b.fdiv(number, b.float(to, largest(format.bits - 1))?)?;
+                let share = b.binary(
+                    Opcode::LLVMFDiv,
+                    number,
+                    b.float(to, largest(format.bits - 1))?,
+                )?;
                 b.intrinsic("llvm.maxnum", &[to], &[share, b.float(to, -1.0)?])?
             }
             Meaning::Signed => b.int_resize(word, to, true)?,

@@ -1,0 +1,61 @@
+//! Quotients and square roots: how exact they are in each environment.
+
+use super::*;
+use crate::emit::core_tests::lowered_with;
+use spirv::ExecutionMode as Mode;
+
+/// The division and the root of 32 bits in the IR of a shader with `modes`.
+fn lines(modes: &[Mode], target: &str, rounded: bool) -> [String; 2] {
+    let mut s = Shader::new();
+    let main = s.b.module_ref().entry_points[0].operands[1].unwrap_id_ref();
+    for mode in modes {
+        s.b.execution_mode(main, *mode, [32]);
+    }
+    let (x, y) = (s.load_f(), s.load_f());
+    let quotient = s.b.f_div(s.f32, None, x, y).unwrap();
+    let root = s.ext(s.f32, Glsl::Sqrt, &[quotient]);
+    s.store_bits(root);
+    let module = Module::from_words(s.words()).unwrap();
+    let lowered = lowered_with(&module, target, false, Optimization::O2, rounded).unwrap();
+    let ir = lowered.unoptimized();
+    ["div", "sqrt"].map(|word| {
+        let line = ir
+            .lines()
+            .find(|line| line.contains(" = ") && line.contains(word) && line.contains("float %"));
+        line.unwrap_or_else(|| panic!("{ir}")).trim().to_owned()
+    })
+}
+
+#[test]
+fn vulkan_allows_the_reciprocal() {
+    for target in ["gfx906", "gfx1201", "sm_80"] {
+        let [quotient, root] = lines(&[], target, false);
+        assert!(quotient.contains("fdiv contract afn float"), "{quotient}");
+        assert!(root.contains("afn float @llvm.sqrt"), "{root}");
+    }
+}
+
+#[test]
+fn what_is_to_be_kept_is_bounded() {
+    for mode in [Mode::DenormPreserve, Mode::SignedZeroInfNanPreserve] {
+        let [quotient, root] = lines(&[mode], "gfx1201", false);
+        assert!(quotient.contains("fdiv") && quotient.contains("!fpmath"));
+        assert!(root.contains("llvm.sqrt") && root.contains("!fpmath"));
+        assert!(!quotient.contains("afn") && !root.contains("afn"));
+        let [quotient, root] = lines(&[mode], "sm_80", false);
+        assert!(quotient.contains("@llvm.nvvm.div.full("), "{quotient}");
+        assert!(root.contains("@llvm.nvvm.sqrt.approx.f("), "{root}");
+    }
+}
+
+#[test]
+fn a_rounding_mode_and_the_option_ask_for_rounded_ones() {
+    for (modes, rounded) in [(&[Mode::RoundingModeRTE][..], false), (&[], true)] {
+        for target in ["gfx1201", "sm_80"] {
+            for line in lines(modes, target, rounded) {
+                assert!(!line.contains("afn") && !line.contains("fpmath"), "{line}");
+                assert!(!line.contains("nvvm"), "{line}");
+            }
+        }
+    }
+}
