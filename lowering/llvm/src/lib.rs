@@ -33,6 +33,7 @@ mod masked_division;
 mod own_memory;
 mod private_arrays;
 mod shared_blocks;
+mod shared_offsets;
 mod signed_zero;
 
 pub use disassemble::{Disassembled, disassemble};
@@ -165,6 +166,9 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             expand::none_left(&module).map_err(|problem| Diagnostics::from(*problem))?;
         }
         masked_division::expand(&module)?;
+        if lowering.optimization != Optimization::O0 && has_short_buffers(lowering) {
+            shared_offsets::share(&context, &module);
+        }
         if let Arch::Amdgpu(_) = lowering.target.arch {
             signed_zero::keep(&context, &module)?;
             lane_moves::keep(&context, &module)?;
@@ -259,6 +263,14 @@ fn write<'c>(
     }
     codegen::verify(module, "as it was written")?;
     Ok(kernels)
+}
+
+/// Whether all addresses of 32-bit offsets lead into buffers, whose length docs/abi.md limits.
+fn has_short_buffers(lowering: &Lowering<'_>) -> bool {
+    use spirv::Capability::{Kernel, PhysicalStorageBufferAddresses};
+    let declarations = lowering.module.declarations();
+    let physical = [Kernel, PhysicalStorageBufferAddresses];
+    lowering.ir.is_none() && !physical.iter().any(|it| declarations.has_capability(*it))
 }
 
 fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {

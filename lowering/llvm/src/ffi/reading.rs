@@ -163,6 +163,30 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// Whether it is an address with one offset in bytes.
+    pub(crate) fn is_byte_offset(self) -> bool {
+        // SAFETY: asked of the instruction that it is for.
+        unsafe {
+            if LLVMIsAGetElementPtrInst(self.0).is_null() || LLVMGetNumOperands(self.0) != 2 {
+                return false;
+            }
+            let element = LLVMGetGEPSourceElementType(self.0);
+            LLVMGetTypeKind(element) == TypeKind::LLVMIntegerTypeKind
+                && LLVMGetIntTypeWidth(element) == 8
+        }
+    }
+
+    /// Puts `new` in place of every operand of this instruction that is `old`, of the same type.
+    pub(crate) fn replace_operand(self, old: Value<'c>, new: Value<'c>) {
+        for (index, operand) in (0u32..).zip(self.operands()) {
+            if operand == old {
+                // SAFETY: a live instruction has so many operands; the caller says that `new`
+                // dominates it.
+                unsafe { LLVMSetOperand(self.0, index, new.0) }
+            }
+        }
+    }
+
     /// The type of what an alloca makes, or of a global variable's contents.
     pub(crate) fn contents(self) -> Option<Ty<'c>> {
         // SAFETY: each question is asked of the kind of value that it is for.
