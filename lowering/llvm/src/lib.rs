@@ -32,6 +32,7 @@ pub mod marks;
 mod masked_division;
 mod own_memory;
 mod private_arrays;
+mod schedule;
 mod shared_blocks;
 mod shared_offsets;
 mod signed_zero;
@@ -105,6 +106,8 @@ pub struct Lowered {
     #[cfg(test)]
     unoptimized: Vec<u8>,
     bitcode: Vec<u8>,
+    /// Its assembly, where it has been generated already.
+    assembly: Option<String>,
     /// The same code with debug lines, where `bitcode` has none.
     lined: Option<Vec<u8>>,
     kernels: Vec<KernelAbi>,
@@ -180,6 +183,18 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         }
         codegen::check(&errors)?;
         codegen::verify(&module, "after optimisation")?;
+        let assembly = match lowering.target.arch {
+            Arch::Amdgpu(_) => schedule::choose(
+                &context,
+                &module,
+                lowering.target,
+                lowering.plans,
+                lowering.optimization,
+            )?,
+            Arch::Nvptx(_) => None,
+        };
+        // It has no debug lines.
+        let assembly = assembly.filter(|_| lowering.lines != Lines::All);
         let written = |module: &Module<'_>| module.write_bitcode_to_memory().as_slice().to_vec();
         let with_lines = || {
             debug::place(&context, &module);
@@ -202,6 +217,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             #[cfg(test)]
             unoptimized,
             bitcode,
+            assembly,
             lined,
             kernels,
             target: lowering.target,
@@ -304,6 +320,7 @@ impl Lowered {
             #[cfg(test)]
             unoptimized: bitcode.clone(),
             bitcode,
+            assembly: None,
             lined: None,
             kernels: Vec::new(),
             target,
@@ -335,7 +352,10 @@ impl Lowered {
     /// # Errors
     /// `LlvmFailed` with LLVM's reason.
     pub fn assembly(&self) -> Result<String, Diagnostics> {
-        self.assembly_of(&self.bitcode, false)
+        match &self.assembly {
+            Some(assembly) => Ok(self.widened(assembly.clone())),
+            None => self.assembly_of(&self.bitcode, false),
+        }
     }
 
     /// The assembly with debug lines, if [`Lowering::lines`] asked for them, and with LLVM's
@@ -351,11 +371,15 @@ impl Lowered {
         let file = FileType::Assembly;
         let bytes = codegen::generate(bitcode, self.target, self.optimization, file, comments)?;
         let text = String::from_utf8_lossy(&bytes);
-        let text = text.trim_end_matches('\0');
-        Ok(match self.widened.is_empty() {
-            true => text.to_owned(),
-            false => widen(text, self.target, &self.widened).into_owned(),
-        })
+        Ok(self.widened(text.trim_end_matches('\0').to_owned()))
+    }
+
+    /// Assembly with its windows widened.
+    fn widened(&self, text: String) -> String {
+        match self.widened.is_empty() {
+            true => text,
+            false => widen(&text, self.target, &self.widened).into_owned(),
+        }
     }
 
     /// Whether windows are widened in final code.
