@@ -7,9 +7,9 @@
 //! argument), which meets OpenCL's table. Functions that have no hardware form use the library in
 //! both. 16-bit numbers are computed in 32 bits; 64-bit numbers with the library always.
 
+use super::build::quotient::Quotient;
 use super::build::{Build, fast};
 use super::function::FunctionEmitter;
-use super::quotient::Quotient;
 use super::{Result, library};
 use crate::ffi::{IntPredicate, Opcode, RealPredicate, Ty, Value};
 use splitbar_plan::target::Arch;

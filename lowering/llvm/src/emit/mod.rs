@@ -10,7 +10,7 @@
 //! | [`body`] | the walk over blocks and instructions |
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
 //! | [`memory`], [`place`], [`pointer`], [`control`], [`barrier`], [`counter`], [`objects`], [`named`], [`waits`], [`builtin`], [`clock`] | families that touch the emitter's core |
-//! | [`arith`], [`quotient`], [`bits`], [`compare`], [`casts`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
+//! | [`arith`], [`bits`], [`compare`], [`casts`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
 //! | [`async_copy`], [`promoted_copy`], [`bulk_copy`], [`held`] | asynchronous copies between global and workgroup memory: of groups, of plain stores, by one invocation; those that stay in registers on their way |
 //! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
@@ -84,7 +84,6 @@ pub(crate) mod place;
 pub(crate) mod pointer;
 pub(crate) mod prologue;
 mod promoted_copy;
-mod quotient;
 mod scan;
 pub(crate) mod state;
 pub(crate) mod subgroup;

@@ -4,8 +4,8 @@
 use super::abi;
 use super::attributes::target_attributes;
 use super::build::Build;
+use super::build::quotient::Quotients;
 use super::function::{FunctionEmitter, Slot};
-use super::quotient::Quotients;
 use super::state::{Callee, Callees, Control, Shared, StateSlots};
 use super::types::{self, Kind, Types};
 use super::uses::{Hidden, Reached, Uses};

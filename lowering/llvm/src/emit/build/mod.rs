@@ -8,11 +8,12 @@
 mod aggregate;
 mod arithmetic;
 mod memory;
+pub(crate) mod quotient;
 
 use super::Result;
-use super::quotient::Quotients;
 use crate::ffi::{self, Block, Func, ModuleRef, RawBuilder, Ty, Value};
 use inkwell::context::Context;
+use quotient::Quotients;
 use splitbar_passes::diagnostic::{Code, Diagnostic, WordOffset};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -116,7 +117,7 @@ impl<'c> Build<'c> {
         Box::new(Diagnostic::bug(message).at_word(self.at.get()))
     }
 
-    pub(crate) fn same(&self, what: &str, a: Value<'c>, b: Value<'c>) -> Result<()> {
+    fn same(&self, what: &str, a: Value<'c>, b: Value<'c>) -> Result<()> {
         if a.ty() == b.ty() {
             Ok(())
         } else {

@@ -14,8 +14,8 @@
 //! width whose subnormal numbers, zeros, infinities and NaNs are to be kept is bounded, one with a
 //! rounding mode is rounded.
 
-use super::Result;
-use super::build::{Build, fast};
+use super::super::Result;
+use super::{Build, fast};
 use crate::ffi::{Opcode, Ty, Value, meta_node, meta_value};
 use spirv::{Capability, ExecutionMode};
 use splitbar_passes::module::{Declarations, Id};
@@ -144,7 +144,11 @@ impl<'c> Build<'c> {
 
     /// Builds with `afn` besides the instruction's own flags.
     fn approximately<T>(&self, build: impl FnOnce() -> T) -> T {
-        super::math::with_fast_math(self, fast::APPROXIMATE, build)
+        let before = self.fast_math.get();
+        self.fast_math.set(before | fast::APPROXIMATE);
+        let result = build();
+        self.fast_math.set(before);
+        result
     }
 
     /// Says how many ULP `value`, of 32 bits, may be wrong (LLVM LangRef, `fpmath`).
