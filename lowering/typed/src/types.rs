@@ -326,9 +326,7 @@ impl Table<'_, '_> {
                 known.then(|| self.plain(Scalar::Float { width, format }, 1))?
             }
             Type::Vector { component, count } => match self.get(*component)?.kind {
-                Kind::Plain(Shape { scalar, lanes: 1 }) if matches!(count, 2 | 3 | 4 | 8 | 16) => {
-                    self.plain(scalar, *count)
-                }
+                Kind::Plain(Shape { scalar, lanes: 1 }) => self.plain(scalar, *count),
                 _ => return None,
             },
             Type::Matrix { column, count } => {

@@ -47,6 +47,7 @@ fn may_access(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
             | Op::InBoundsPtrAccessChain
+            | Op::RawAccessChainNV
             | Op::Bitcast
             | Op::Phi
             | Op::Select

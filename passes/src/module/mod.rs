@@ -55,4 +55,4 @@ pub use semantics::{Classes, Order, Scope, Semantics};
 pub use tensor::TensorType;
 pub use tensor_access::TensorAccess;
 pub(crate) use types::is_terminator;
-pub use types::{FloatFormat, MOST_TYPE_DEPTH, Type};
+pub use types::{FloatFormat, MOST_COMPONENTS, MOST_TYPE_DEPTH, Type};

@@ -9,6 +9,9 @@ use crate::diagnostic::{Code, Diagnostic};
 /// What walks over types may recurse.
 pub const MOST_TYPE_DEPTH: u32 = 255;
 
+/// Components of a vector: what shading languages with long vectors allow.
+pub const MOST_COMPONENTS: u32 = 1024;
+
 /// How the bits of a floating-point type are read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FloatFormat {
@@ -43,11 +46,12 @@ pub enum Type {
         /// Encoding.
         format: FloatFormat,
     },
-    /// OpTypeVector.
+    /// OpTypeVector, or OpTypeVectorIdEXT (which is OpTypeCooperativeVectorNV, too) with a constant
+    /// count.
     Vector {
         /// Component type.
         component: Id,
-        /// 2, 3, 4, 8 or 16.
+        /// 1 to [`MOST_COMPONENTS`].
         count: u32,
     },
     /// OpTypeMatrix.
@@ -169,7 +173,8 @@ impl Types {
     /// again).
     pub(super) fn declare(&mut self, module: &Module<'_>, inst: Inst<'_>, report: &mut Report<'_>) {
         let Some(id) = inst.result() else { return };
-        match decode(inst).and_then(|ty| self.depth_of(module, inst, &ty).map(|depth| (ty, depth)))
+        match decode(module, inst)
+            .and_then(|ty| self.depth_of(module, inst, &ty).map(|depth| (ty, depth)))
         {
             Ok((ty, Some(depth))) => {
                 self.by_id.insert(id, (ty, depth));
@@ -249,7 +254,7 @@ fn check_part(inst: Inst<'_>, ty: &Type, part: Id, found: &Type) -> Result<(), D
 }
 
 /// Decodes one declaration.
-fn decode(inst: Inst<'_>) -> Result<Type, Diagnostic> {
+fn decode(module: &Module<'_>, inst: Inst<'_>) -> Result<Type, Diagnostic> {
     use spirv::Op;
     let ids = |from: usize| {
         inst.operands()
@@ -275,11 +280,15 @@ fn decode(inst: Inst<'_>) -> Result<Type, Diagnostic> {
         Op::TypeFloat => float(inst)?,
         Op::TypeVector => Type::Vector {
             component: inst.id(0)?,
-            count: count(inst)?,
+            count: vector_count(inst, inst.operand(1)?)?,
+        },
+        Op::TypeVectorIdEXT => Type::Vector {
+            component: inst.id(0)?,
+            count: vector_count(inst, literal_count(module, inst)?)?,
         },
         Op::TypeMatrix => Type::Matrix {
             column: inst.id(0)?,
-            count: count(inst)?,
+            count: columns(inst)?,
         },
         Op::TypeArray => Type::Array {
             element: inst.id(0)?,
@@ -349,19 +358,44 @@ fn float(inst: Inst<'_>) -> Result<Type, Diagnostic> {
     Ok(Type::Float { width, format })
 }
 
-/// Components of a vector or columns of a matrix: at least 2 (SPIR-V 3.49.6), at most 16 (SPIR-V
-/// 2.16.1, Vector16).
-fn count(inst: Inst<'_>) -> Result<u32, Diagnostic> {
+/// The components of a vector: 2, 3, 4, 8 or 16, with SPV_EXT_long_vector any number from 1 on.
+fn vector_count(inst: Inst<'_>, count: u32) -> Result<u32, Diagnostic> {
+    if (1..=MOST_COMPONENTS).contains(&count) {
+        return Ok(count);
+    }
+    Err(unsupported_count(inst, count).because(format!("vectors have 1 to {MOST_COMPONENTS}")))
+}
+
+/// The count of an OpTypeVectorIdEXT, which is a cooperative vector's type too: an OpConstant.
+fn literal_count(module: &Module<'_>, inst: Inst<'_>) -> Result<u32, Diagnostic> {
+    let count = module.def(inst.id(1)?);
+    let is_constant = count.is_some_and(|count| count.op() == Some(spirv::Op::Constant));
+    match count.map(Inst::operands) {
+        Some([count]) if is_constant => Ok(*count),
+        _ => Err(Diagnostic::error(
+            Code::UnsupportedType,
+            "the number of a vector's components is not an OpConstant of 32 bits",
+        )
+        .at_word(inst.offset)
+        .because("types are known before specialization constants have their values")
+        .help("give the number as a constant")),
+    }
+}
+
+fn columns(inst: Inst<'_>) -> Result<u32, Diagnostic> {
     let count = inst.operand(1)?;
     if (2..=16).contains(&count) {
         return Ok(count);
     }
-    Err(Diagnostic::error(
+    Err(unsupported_count(inst, count).because("matrices have 2 to 16"))
+}
+
+fn unsupported_count(inst: Inst<'_>, count: u32) -> Diagnostic {
+    Diagnostic::error(
         Code::UnsupportedType,
         format!("{} with {count} parts", inst.name()),
     )
     .at_word(inst.offset)
-    .because("vectors and matrices have 2 to 16"))
 }
 
 /// Decodes a storage class.

@@ -151,6 +151,7 @@ pub fn problems(families: &[Family], wanted: &[String]) -> Vec<String> {
             &feature.body,
             &feature.globals,
             &feature.variables,
+            &feature.imports,
             &feature.functions,
         ];
         let word = |text: &String| text.split_whitespace().any(|word| word == name);

@@ -72,9 +72,236 @@ fn integers(all: &mut Vec<Feature>) {
     }
 }
 
+/// Products with half of an operand, functions of three operands by their table, and arithmetic
+/// fences.
+fn rare(all: &mut Vec<Feature>) {
+    for lanes in [1, 3] {
+        let ty = Ty::vector(U32, lanes);
+        type Product = fn(u64, u64) -> u64;
+        let products: [(&str, Product); 2] = [
+            ("OpIMul32x16INTEL", |x, y| x.wrapping_mul(y as i16 as u64)),
+            ("OpUMul32x16INTEL", |x, y| x.wrapping_mul(y & 0xffff)),
+        ];
+        for (op, product) in products {
+            let body = format!("$r = {op} %{} $a $b", ty.name());
+            let feature = Feature::new(op, &[ty, ty], &[ty], &body, move |row| {
+                let (x, y) = row.split_at(lanes);
+                let parts = x.iter().zip(y);
+                parts
+                    .map(|(x, y)| Bits(product(*x, *y) & 0xffff_ffff))
+                    .collect()
+            });
+            all.push(feature.needing(&["IntegerFunctions2INTEL"]));
+        }
+    }
+    // All functions of the kinds that instructions exist for, some others, and the constant ones.
+    for table in [
+        0, 0x01, 0x08, 0x1b, 0x2d, 0x3c, 0x56, 0x5a, 0x69, 0x6a, 0x80, 0x96, 0xaa, 0xac, 0xc0,
+        0xca, 0xcc, 0xe8, 0xf0, 0xfe, 0xff,
+    ] {
+        let widths: &[Scalar] = if table == 0xca { &INTEGERS } else { &[U32] };
+        for s in widths.iter().copied() {
+            let ty = Ty::from(s);
+            let op = "OpBitwiseFunctionINTEL";
+            let body = format!("$r = {op} %{} $a $b $c %u32_{table}", s.name());
+            let feature = Feature::new(op, &[ty, ty, ty], &[ty], &body, move |row| {
+                let bit = |at: u32| {
+                    let [a, b, c] = [row[0], row[1], row[2]].map(|word| word >> at & 1);
+                    u64::from(table >> (a + 2 * b + 4 * c) & 1u32) << at
+                };
+                vec![Bits((0..s.bits()).map(bit).sum())]
+            });
+            let feature = feature.called(&format!("{}.{table:#04x}", s.name()));
+            all.push(feature.needing(&["TernaryBitwiseFunctionINTEL"]));
+        }
+    }
+    for s in FLOATS {
+        for lanes in [1, 2] {
+            let ty = Ty::vector(s, lanes);
+            let body = format!("$r = OpArithmeticFenceEXT %{} $a", ty.name());
+            let feature = Feature::new("OpArithmeticFenceEXT", &[ty], &[ty], &body, move |row| {
+                let same = |bits: &u64| super::want::float_or_bits(s, *bits);
+                row.iter().map(same).collect()
+            });
+            all.push(feature.needing(&["ArithmeticFenceEXT"]));
+        }
+    }
+    let body = "$r = OpRoundFToTF32INTEL %f32 $a";
+    let feature = Feature::new(
+        "OpRoundFToTF32INTEL",
+        &[F32.into()],
+        &[F32.into()],
+        body,
+        |row| {
+            let x = F32.float(row[0]);
+            if !x.is_finite() || x == 0.0 {
+                return vec![super::want::float_or_bits(F32, row[0])];
+            }
+            // Units of the last of ten bits; subnormal floats have those of the least normal one.
+            let exponent = super::ty::exponent(x).max(F32.least_exponent());
+            let step = super::ty::power_of_two(exponent - 10);
+            let rounded = (x / step).round_ties_even() * step;
+            vec![super::want::float(F32, rounded.copysign(x))]
+        },
+    );
+    all.push(feature.needing(&["TensorFloat32RoundingINTEL"]));
+}
+
+/// Vectors of as many components as nothing else has (SPV_EXT_long_vector), and of one: made, taken
+/// apart, computed with, kept in variables, shuffled.
+fn long_vectors(all: &mut Vec<Feature>) {
+    let word = Ty::from(U32);
+    for lanes in [1usize, 5, 32, 64, 100] {
+        // Component i is a + i * b.
+        let mut body = String::new();
+        let mut parts = String::new();
+        for lane in 0..lanes {
+            body += &format!(
+                "$m{lane} = OpIMul %u32 $b %u32_{lane}\n$p{lane} = OpIAdd %u32 $a $m{lane}\n"
+            );
+            parts += &format!(" $p{lane}");
+        }
+        body += &format!(
+            "$v = OpCompositeConstruct %u32V{lanes}{parts}\n$w = OpIMul %u32V{lanes} $v $v\n\
+             OpStore $place $w\n$at = OpUMod %u32 $c %u32_{lanes}\n\
+             $where = OpAccessChain %p_Function_u32 $place $at\n$x = OpLoad %u32 $where\n\
+             $whole = OpLoad %u32V{lanes} $place\n$y = OpVectorExtractDynamic %u32 $whole $at\n\
+             $with = OpVectorInsertDynamic %u32V{lanes} $whole $a $at\n\
+             $last = OpCompositeExtract %u32 $with {last}\n\
+             $turned = OpVectorShuffle %u32v2 $with $whole {last} {lanes}\n\
+             $r = OpIAdd %u32 $x $y\n$s = OpCopyObject %u32 $last\n\
+             $t = OpCompositeExtract %u32 $turned 0\n$u = OpCompositeExtract %u32 $turned 1",
+            last = lanes - 1
+        );
+        let feature = Feature::new(
+            "OpCompositeConstruct",
+            &[word, word, word],
+            &[word, word, word, word],
+            &body,
+            move |row| {
+                let part = |lane: u64| {
+                    let value = row[0].wrapping_add(lane.wrapping_mul(row[1])) as u32;
+                    u64::from(value.wrapping_mul(value))
+                };
+                let (at, last) = (row[2] % lanes as u64, lanes as u64 - 1);
+                let end = if at == last { row[0] } else { part(last) };
+                [part(at).wrapping_mul(2) & 0xffff_ffff, end, end, part(0)]
+                    .map(Bits)
+                    .to_vec()
+            },
+        );
+        all.push(
+            feature
+                .called(&format!("u32.long{lanes}"))
+                .needing(&["LongVectorEXT"])
+                .with_variables(format!(
+                    "$place = OpVariable %p_Function_u32V{lanes} Function\n"
+                )),
+        );
+    }
+    let body = "$v = OpCompositeConstruct %f32V7 $a $b $c $a $b $c $a\n\
+                $w = OpExtInst %f32V7 %glsl Fma $v $v $v\n$x = OpExtInst %f32V7 %glsl FMax $w $v\n\
+                $r = OpCompositeExtract %f32 $x 5";
+    let f = Ty::from(F32);
+    let feature = Feature::new("GLSL.std.450 Fma", &[f, f, f], &[f], body, |row| {
+        let x = F32.float(row[2]);
+        if !x.is_finite() || x.abs() > 1e15 || x.abs() < 1e-15 {
+            return vec![Want::Any];
+        }
+        let fused = (x as f32).mul_add(x as f32, x as f32);
+        vec![super::want::float(F32, f64::from(fused.max(x as f32)))]
+    });
+    all.push(feature.called("f32.long7").needing(&["LongVectorEXT"]));
+}
+
+/// Pointers to where bytes of a buffer are, whatever its type: a word of a record, and a vector.
+fn raw_chains(all: &mut Vec<Feature>) {
+    const RECORDS: u64 = 16;
+    const STRIDE: u64 = 20;
+    let bytes: Vec<u8> = (0..RECORDS * STRIDE)
+        .map(|at| (at * 37 + 11) as u8)
+        .collect();
+    let word = |bytes: &[u8], at: u64| {
+        let at = at as usize;
+        u64::from(u32::from_le_bytes([
+            bytes[at],
+            bytes[at + 1],
+            bytes[at + 2],
+            bytes[at + 3],
+        ]))
+    };
+    for robust in ["", " RobustnessPerElementNV", " RobustnessPerComponentNV"] {
+        let body = format!(
+            "$i = OpUMod %u32 $a %u32_{RECORDS}\n\
+             $p = OpRawAccessChainNV %p_StorageBuffer_f32 $m %u32_{STRIDE} $i %u32_8{robust}\n\
+             $x = OpLoad %f32 $p Aligned 4\n$r = OpBitcast %u32 $x\n\
+             $q = OpRawAccessChainNV %p_StorageBuffer_u32v2 $m %u32_{STRIDE} $i %u32_12{robust}\n\
+             $y = OpLoad %u32v2 $q Aligned 4\n$s = OpCompositeExtract %u32 $y 1"
+        );
+        let given = bytes.clone();
+        let u32s = [U32.into(), U32.into()];
+        let feature = Feature::new(
+            "OpRawAccessChainNV",
+            &[U32.into()],
+            &u32s,
+            &body,
+            move |row| {
+                let at = row[0] % RECORDS * STRIDE;
+                let float = word(&given, at + 8);
+                vec![
+                    super::want::float_or_bits(F32, float),
+                    Bits(word(&given, at + 16)),
+                ]
+            },
+        );
+        all.push(
+            feature
+                .called(&format!("u32{}", robust.replace(' ', ".")))
+                .needing(&["RawAccessChainsNV"])
+                .with_globals("$ra = OpTypeRuntimeArray %u32\n$block = OpTypeStruct $ra\n$pb = OpTypePointer StorageBuffer $block\n")
+                .decorated("OpDecorate $ra ArrayStride 4\nOpDecorate $block Block\nOpMemberDecorate $block 0 Offset 0\n")
+                .with_memory(super::Memory {
+                    name: "m",
+                    pointer: "$pb".to_owned(),
+                    before: bytes.clone(),
+                    after: None,
+                    links: Vec::new(),
+                }),
+        );
+    }
+    // Stores of every invocation's own record.
+    let body = "$n = OpBitcast %u32 %gid\n$p = OpRawAccessChainNV %p_StorageBuffer_u16 $m %u32_8 $n %u32_6\n\
+                OpStore $p $a Aligned 2\n$r = OpCopyObject %u32 %u32_0";
+    let mut feature = Feature::new(
+        "OpRawAccessChainNV",
+        &[super::ty::U16.into()],
+        &[U32.into()],
+        body,
+        |_| vec![Bits(0)],
+    );
+    let mut after = vec![0; 8 * super::INVOCATIONS];
+    for (row, record) in feature.inputs.iter().zip(after.chunks_exact_mut(8)) {
+        record[6..].copy_from_slice(&(row[0] as u16).to_le_bytes());
+    }
+    feature.variant = "u16.store".to_owned();
+    all.push(
+        feature
+            .needing(&["RawAccessChainsNV"])
+            .with_globals("$ra = OpTypeRuntimeArray %u32\n$block = OpTypeStruct $ra\n$pb = OpTypePointer StorageBuffer $block\n")
+            .decorated("OpDecorate $ra ArrayStride 4\nOpDecorate $block Block\nOpMemberDecorate $block 0 Offset 0\n")
+            .with_memory(super::Memory {
+                name: "m",
+                pointer: "$pb".to_owned(),
+                before: vec![0; 8 * super::INVOCATIONS],
+                after: Some(after),
+                links: Vec::new(),
+            }),
+    );
+}
+
 /// The nearest bfloat16, the even one of two; subnormal ones may be zero. Its bits are the upper
 /// half of the float's.
-fn brain(value: f64) -> Want {
+pub(super) fn brain(value: f64) -> Want {
     if value.is_nan() {
         return Want::Any;
     }
@@ -171,6 +398,9 @@ pub(super) fn features() -> Vec<Feature> {
     clocks(&mut all);
     integers(&mut all);
     brains(&mut all);
+    rare(&mut all);
+    raw_chains(&mut all);
+    long_vectors(&mut all);
     for s in [F16, F32, F64] {
         let ty = Ty::from(s);
         let fma = Feature::simple("OpFmaKHR", &[ty, ty, ty], ty, move |row| {

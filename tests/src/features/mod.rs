@@ -106,6 +106,8 @@ pub struct Feature {
     pub globals: String,
     /// Variables of the function.
     pub variables: String,
+    /// Functions that it calls and that the module imports.
+    pub imports: String,
     /// Functions that it calls.
     pub functions: String,
     /// Buffers beside those of operands and results.
@@ -148,6 +150,7 @@ impl Feature {
             decorate: String::new(),
             globals: String::new(),
             variables: String::new(),
+            imports: String::new(),
             functions: String::new(),
             memory: Vec::new(),
             spec: Vec::new(),
@@ -217,6 +220,12 @@ impl Feature {
     /// The same with variables of the function.
     pub fn with_variables(mut self, variables: impl Into<String>) -> Feature {
         self.variables = variables.into();
+        self
+    }
+
+    /// The same with imports to call.
+    pub fn with_imports(mut self, imports: impl Into<String>) -> Feature {
+        self.imports = imports.into();
         self
     }
 

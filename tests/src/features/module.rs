@@ -69,8 +69,8 @@ struct Declarations {
 
 impl Declarations {
     /// Declares every `%NAME` of `text` that says what it is: `u32`, `f32v4`, `bf16`, `e4m3`,
-    /// `e5m2v2`, `f32m4x3`, `u32a8` (an array), `s_u32_f32` (a structure), `p_Function_u32` (a
-    /// pointer), `u32_7` (a constant), `true`.
+    /// `e5m2v2`, `u32V32` (a long vector), `f32m4x3`, `u32a8` (an array), `s_u32_f32` (a structure), `p_Function_u32` (a
+    /// pointer), `fn__void__u32` (a function), `u32_7` (a constant), `true`.
     fn name_all(&mut self, text: &str) {
         for token in text.split('%').skip(1) {
             let end = token
@@ -124,6 +124,11 @@ impl Declarations {
             }
             _ => {}
         }
+        if let Some(types) = name.strip_prefix("fn__") {
+            let types: Vec<&str> = types.split("__").collect();
+            types.iter().for_each(|ty| self.name(ty));
+            return Some(format!("OpTypeFunction %{}", types.join(" %")));
+        }
         if let Some((kind, rest)) = name.split_once('_') {
             return match kind {
                 "p" => {
@@ -154,6 +159,12 @@ impl Declarations {
             let (columns, rows) = shape.split_once('x')?;
             self.name(&format!("{scalar}v{rows}"));
             return Some(format!("OpTypeMatrix %{scalar}v{rows} {columns}"));
+        }
+        if let Some((scalar, lanes)) = name.split_once('V') {
+            Scalar::by_name(scalar)?;
+            self.name(scalar);
+            self.name(&format!("u32_{lanes}"));
+            return Some(format!("OpTypeVectorIdEXT %{scalar} %u32_{lanes}"));
         }
         let (scalar, lanes) = name.split_once('v')?;
         if !SMALL_FLOATS.iter().any(|(float, _)| *float == scalar) {
@@ -198,6 +209,7 @@ pub fn batch(features: &[&Feature], flavour: Flavour) -> Batch {
     let mut data: BTreeMap<Scalar, Vec<u64>> = BTreeMap::new();
     let (mut decorate, mut globals, mut variables) = (String::new(), String::new(), String::new());
     let (mut functions, mut spec) = (String::new(), Vec::new());
+    let mut imports = String::new();
     let (mut memory, mut memories) = (Vec::new(), Vec::new());
     for (index, feature) in features.iter().enumerate() {
         let own = |text: &str| text.replace('$', &format!("%k{index}_"));
@@ -226,6 +238,7 @@ pub fn batch(features: &[&Feature], flavour: Flavour) -> Batch {
         spec.extend(&feature.spec);
         decorate.push_str(&own(&own_decorate));
         functions.push_str(&own(&feature.functions));
+        imports.push_str(&own(&feature.imports));
         let first = 2 * used.len() + memory.len();
         for one in &feature.memory {
             let links = one.links.iter();
@@ -268,6 +281,7 @@ pub fn batch(features: &[&Feature], flavour: Flavour) -> Batch {
         decorate,
         globals,
         variables,
+        imports,
         functions,
         memories,
         code,
@@ -431,6 +445,7 @@ struct Frame {
     decorate: String,
     globals: String,
     variables: String,
+    imports: String,
     functions: String,
     /// Names and pointer types of the features' own buffers.
     memories: Vec<(String, String)>,
@@ -500,6 +515,7 @@ impl Frame {
             &self.decorate,
             &self.globals,
             &self.variables,
+            &self.imports,
             &self.functions,
             &self.code,
         ] {
@@ -604,11 +620,12 @@ impl Frame {
         }
         let declared = declarations.text;
         format!(
-            "{head}{decorate}{own_decorate}{declared}{globals}{own_globals}%function = OpTypeFunction %void{types}\n\
+            "{head}{decorate}{own_decorate}{declared}{globals}{own_globals}%function = OpTypeFunction %void{types}\n{imports}\
              %main = OpFunction %void None %function\n{parameters}%entry = OpLabel\n{variables}\
              %gid3 = OpLoad %{index}v3 %gids\n%gid = OpCompositeExtract %{index} %gid3 0\n\
              %local = OpLoad %u32 %lids\n%lane = OpLoad %u32 %sgl\n{code}OpReturn\nOpFunctionEnd\n{functions}",
             own_decorate = self.decorate,
+            imports = self.imports,
             functions = self.functions,
             variables = self.variables,
             code = self.code,

@@ -49,6 +49,13 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             let (y, z) = (e.operand(inst, 1)?, e.operand(inst, 2)?);
             e.b.intrinsic("llvm.fma", &[x.ty()], &[x, y, z])?
         }
+        Op::IMul32x16INTEL => half_product(e, inst, true)?,
+        Op::UMul32x16INTEL => half_product(e, inst, false)?,
+        // An identity that nothing is reassociated across, with fast-math flags on both sides.
+        Op::ArithmeticFenceEXT => {
+            let x = e.operand(inst, 0)?;
+            e.b.intrinsic("llvm.arithmetic.fence", &[x.ty()], &[x])?
+        }
         Op::IAddSatINTEL => saturated(e, inst, "llvm.sadd.sat")?,
         Op::UAddSatINTEL => saturated(e, inst, "llvm.uadd.sat")?,
         Op::ISubSatINTEL => saturated(e, inst, "llvm.ssub.sat")?,
@@ -75,6 +82,20 @@ fn saturated<'c>(
 ) -> Result<Value<'c>> {
     let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
     e.b.intrinsic(name, &[x.ty()], &[x, y])
+}
+
+/// The product with the lower 16 bits of the second operand, extended with or without sign
+/// (SPV_INTEL_shader_integer_functions2).
+fn half_product<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    signed: bool,
+) -> Result<Value<'c>> {
+    let b = e.b;
+    let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
+    let half = b.int_type(16).vector(y.ty().lanes());
+    let low = b.int_resize(b.int_resize(y, half, signed)?, y.ty(), signed)?;
+    b.mul(x, low)
 }
 
 /// The larger operand without the smaller one.

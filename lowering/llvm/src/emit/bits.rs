@@ -33,6 +33,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
         Op::UCountLeadingZerosINTEL => zeros(e, inst, "llvm.ctlz")?,
         Op::UCountTrailingZerosINTEL => zeros(e, inst, "llvm.cttz")?,
+        Op::BitwiseFunctionINTEL => function_of_three(e, inst)?,
         Op::BitFieldInsert => insert(e, inst)?,
         Op::BitFieldSExtract => extract(e, inst, true)?,
         Op::BitFieldUExtract => extract(e, inst, false)?,
@@ -40,6 +41,44 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     };
     e.bind(inst, value)?;
     Ok(Handled::Yes)
+}
+
+/// Any function of the bits of three operands (SPV_INTEL_ternary_bitwise_function): bit `a + 2 b +
+/// 4 c` of the table is its value. As a sum of products (its algebraic normal form), which LLVM and
+/// ptxas make one instruction of where there is one.
+fn function_of_three<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    /// Values of the function.
+    const VALUES: u32 = 8;
+    let b = e.b;
+    let operands = [
+        e.operand(inst, 0)?,
+        e.operand(inst, 1)?,
+        e.operand(inst, 2)?,
+    ];
+    let Some(table) = e.constant_u32(inst.id(3)?) else {
+        return Err(e.unsupported(inst, "a function that is not a constant"));
+    };
+    let ty = e.result_ty(inst)?;
+    let mut sum: Option<Value<'c>> = None;
+    for product in 0..VALUES {
+        // Whether the product of these operands is in the form: the sum of the values below it.
+        let below = (0..VALUES).filter(|value| value & product == *value);
+        let is_in = below.filter(|value| table >> value & 1 == 1).count() % 2 == 1;
+        if !is_in {
+            continue;
+        }
+        let mut factor = b.not(ty.zero())?;
+        for (at, operand) in operands.into_iter().enumerate() {
+            if product >> at & 1 == 1 {
+                factor = b.and(factor, operand)?;
+            }
+        }
+        sum = Some(match sum {
+            Some(sum) => b.xor(sum, factor)?,
+            None => factor,
+        });
+    }
+    Ok(sum.unwrap_or(ty.zero()))
 }
 
 /// Zeros at one end; of 0, the width.

@@ -61,6 +61,12 @@ fn construct<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Valu
     if let (Kind::Cooperative(_), [every]) = (e.kind(e.result_type(inst)?)?, parts.as_slice()) {
         return e.b.splat(*every, ty.lanes());
     }
+    if let ([one], false) = (parts.as_slice(), ty.is_vector())
+        && one.ty() == ty
+        && e.component_type(e.result_type(inst)?).is_some()
+    {
+        return Ok(*one); // a vector of one element
+    }
     if ty.is_vector() {
         let mut lanes = Vec::with_capacity(ty.lanes() as usize);
         for part in parts {
@@ -114,7 +120,7 @@ fn insert<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'
 fn shuffle<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let (first, second) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
     let literals = inst.operands_from(2);
-    if first.ty() == second.ty() {
+    if first.ty() == second.ty() && first.ty().is_vector() {
         let mask: Vec<Option<u32>> = literals
             .iter()
             .map(|&lane| (lane != u32::MAX).then_some(lane))

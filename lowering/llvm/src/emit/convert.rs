@@ -12,7 +12,7 @@ use super::float8::{self, Float8};
 use super::function::{FunctionEmitter, Pointer};
 use super::types::Kind;
 use super::{Handled, Result, matrix};
-use crate::ffi::{Opcode, Value};
+use crate::ffi::{Opcode, RealPredicate, Value};
 use spirv::{Decoration, FPRoundingMode, Op};
 use splitbar_passes::module::Inst;
 
@@ -36,6 +36,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
         Op::QuantizeToF16 => quantize(e.b, e.operand(inst, 0)?)?,
         Op::ConvertFToBF16INTEL => to_bfloat_bits(e, inst)?,
+        Op::RoundFToTF32INTEL => to_tf32(e, inst)?,
         Op::ConvertBF16ToFINTEL => from_bfloat_bits(e, inst)?,
         Op::Bitcast => return bitcast(e, inst),
         _ => return Ok(Handled::No),
@@ -176,6 +177,22 @@ fn to_bfloat_bits<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result
     let brain =
         e.b.float_resize(x, e.b.bfloat_type().vector(x.ty().lanes()))?;
     e.b.bitcast(brain, to)
+}
+
+/// OpRoundFToTF32INTEL: a float whose significand has 10 bits, the nearest, the even one of two. A
+/// carry out of the significand goes to the exponent, where the greatest becomes an infinity.
+fn to_tf32<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    /// Bits that are dropped.
+    const DROPPED: u64 = 13;
+    let (x, b) = (e.operand(inst, 0)?, e.b);
+    let int = b.int_type(32).vector(x.ty().lanes());
+    let bits = b.bitcast(x, int)?;
+    let odd = b.and(b.lshr(bits, b.int(int, DROPPED)?)?, b.int(int, 1)?)?;
+    let half = b.int(int, (1 << (DROPPED - 1)) - 1)?;
+    let sum = b.add(bits, b.add(odd, half)?)?;
+    let rounded = b.and(sum, b.int(int, !((1u64 << DROPPED) - 1) & 0xffff_ffff)?)?;
+    let is_nan = b.fcmp(RealPredicate::LLVMRealUNO, x, x)?;
+    b.select(is_nan, x, b.bitcast(rounded, x.ty())?)
 }
 
 /// OpConvertBF16ToFINTEL: from the bfloat's bits in a 16-bit integer.

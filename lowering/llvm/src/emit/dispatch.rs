@@ -51,7 +51,7 @@ pub(crate) fn family(op: Op) -> Option<Family> {
         Op::Load | Op::Store | Op::CopyMemory | Op::CopyMemorySized => Family::Memory,
 
         Op::Variable | Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain
-        | Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR | Op::CopyObject | Op::ArrayLength
+        | Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR | Op::RawAccessChainNV | Op::CopyObject | Op::ArrayLength
         | Op::SizeOf => Family::Place,
 
         Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::GenericCastToPtrExplicit | Op::GenericPtrMemSemantics
@@ -63,13 +63,14 @@ pub(crate) fn family(op: Op) -> Option<Family> {
 
         Op::IAdd | Op::ISub | Op::IMul | Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod | Op::SNegate
         | Op::FAdd | Op::FSub | Op::FMul | Op::FDiv | Op::FRem | Op::FMod | Op::FNegate
-        | Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended | Op::FmaKHR
+        | Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended | Op::FmaKHR | Op::ArithmeticFenceEXT
+        | Op::IMul32x16INTEL | Op::UMul32x16INTEL
         | Op::AbsISubINTEL | Op::AbsUSubINTEL | Op::IAddSatINTEL | Op::UAddSatINTEL | Op::ISubSatINTEL | Op::USubSatINTEL
         | Op::IAverageINTEL | Op::UAverageINTEL | Op::IAverageRoundedINTEL | Op::UAverageRoundedINTEL => Family::Arith,
 
         Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic | Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::Not
         | Op::BitReverse | Op::BitCount | Op::BitFieldInsert | Op::BitFieldSExtract | Op::BitFieldUExtract
-        | Op::UCountLeadingZerosINTEL | Op::UCountTrailingZerosINTEL => Family::Bits,
+        | Op::UCountLeadingZerosINTEL | Op::UCountTrailingZerosINTEL | Op::BitwiseFunctionINTEL => Family::Bits,
 
         Op::IEqual | Op::INotEqual | Op::LogicalEqual | Op::LogicalNotEqual | Op::LogicalAnd | Op::LogicalOr | Op::LogicalNot | Op::Any | Op::All
         | Op::UGreaterThan | Op::SGreaterThan | Op::UGreaterThanEqual | Op::SGreaterThanEqual
@@ -81,7 +82,7 @@ pub(crate) fn family(op: Op) -> Option<Family> {
 
         Op::ConvertFToU | Op::ConvertFToS | Op::ConvertUToF | Op::ConvertSToF | Op::UConvert | Op::SConvert | Op::FConvert
         | Op::SatConvertSToU | Op::SatConvertUToS | Op::QuantizeToF16 | Op::Bitcast
-        | Op::ConvertFToBF16INTEL | Op::ConvertBF16ToFINTEL => Family::Convert,
+        | Op::ConvertFToBF16INTEL | Op::ConvertBF16ToFINTEL | Op::RoundFToTF32INTEL => Family::Convert,
 
         Op::CompositeConstruct | Op::CompositeConstructReplicateEXT | Op::CompositeExtract | Op::CompositeInsert | Op::CopyLogical
         | Op::VectorShuffle | Op::VectorExtractDynamic | Op::VectorInsertDynamic => Family::Composite,

@@ -253,7 +253,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                         .component_type(ty)
                         .ok_or_else(|| self.b.mismatch(format!("{ty} has no elements")))?;
                 }
-                Kind::Plain(shape) if shape.lanes > 1 => {
+                Kind::Plain(shape) if shape.lanes > 1 || self.component_type(ty).is_some() => {
                     let stride = matrix
                         .filter(|m| m.row_major)
                         .map_or(u64::from(shape.scalar.bytes()), |m| u64::from(m.stride));
@@ -395,6 +395,44 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         self.bind_pointer(inst, pointer)
     }
 
+    /// OpRawAccessChainNV: `offset + stride * index` bytes behind the beginning of a buffer, in 32
+    /// bits without sign. What robustness asks for is the environment's, which has no bounds here.
+    fn raw_chain(&mut self, inst: Inst<'_>) -> Result<()> {
+        let base = self.pointer(inst.id(0).map_err(Box::new)?)?;
+        if self.is_descriptor_array(base.class, base.pointee) {
+            return Err(self.unsupported(inst, "its base is an array of descriptors"));
+        }
+        let ty = self.result_type(inst)?;
+        let Kind::Pointer {
+            pointee: Some(pointee),
+            ..
+        } = *self.kind(ty)?
+        else {
+            return Err(self.mismatch(inst, "its result is not a pointer to something"));
+        };
+        let (b, word) = (self.b, self.b.int_type(32));
+        let part = |index| b.int_resize(self.operand(inst, index)?, word, false);
+        let (stride, index, offset) = (part(1)?, part(2)?, part(3)?);
+        let bytes = b.add(b.mul(stride, index)?, offset)?;
+        // What is not known of the sum each access says (it must have Aligned).
+        let align = match bytes.as_u64() {
+            Some(bytes) => layout::alignment_of_offset(base.align, bytes),
+            None => 1,
+        };
+        let bytes = b.int_resize(bytes, b.int_type(64), false)?;
+        let address = b.offset(base.address, bytes, false)?;
+        self.bind_pointer(
+            inst,
+            Pointer {
+                address,
+                pointee: Some(pointee),
+                align,
+                matrix: None,
+                ..base
+            },
+        )
+    }
+
     /// The length in bytes, `i32`, of the buffer that `structure` points to.
     fn buffer_length(&self, inst: Inst<'_>, structure: Id) -> Result<Value<'c>> {
         let refused = || self.unsupported(inst, "its structure is not known to be a variable's");
@@ -496,6 +534,7 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
             let place = e.walk(base, inst.operands_from(2), true)?;
             e.bind_pointer(inst, place)?;
         }
+        Op::RawAccessChainNV => e.raw_chain(inst)?,
         Op::CopyObject => match e.pointer(id(0)?) {
             Ok(pointer) => e.bind_pointer(inst, pointer)?,
             Err(_) => {

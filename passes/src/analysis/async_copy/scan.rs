@@ -215,6 +215,7 @@ impl<'m> Scanner<'_, 'm> {
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
             | Op::InBoundsPtrAccessChain
+            | Op::RawAccessChainNV
             | Op::CopyObject
             | Op::Phi
             | Op::Select

@@ -145,7 +145,8 @@ fn touches_no_memory(module: &Module<'_>, inst: Inst<'_>) -> bool {
             | Op::AccessChain
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain,
+            | Op::InBoundsPtrAccessChain
+            | Op::RawAccessChainNV,
         ) => true,
         // Debug information: code is the same with it and without.
         Some(Op::ExtInst) => inst

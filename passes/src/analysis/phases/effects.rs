@@ -395,6 +395,7 @@ impl<'e, 'm> Effects<'e, 'm> {
                 | Op::InBoundsAccessChain
                 | Op::PtrAccessChain
                 | Op::InBoundsPtrAccessChain
+                | Op::RawAccessChainNV
                 | Op::Bitcast
                 | Op::CopyObject => inst.id(0).ok()?,
                 _ => return None, // an address from elsewhere

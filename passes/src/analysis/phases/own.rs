@@ -90,6 +90,7 @@ impl<'m> Effects<'_, 'm> {
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
             | Op::InBoundsPtrAccessChain
+            | Op::RawAccessChainNV
             | Op::ArrayLength
             | Op::Undef
             | Op::Phi

@@ -45,6 +45,7 @@ pub(in crate::analysis) fn root(module: &Module<'_>, pointer: Id) -> Option<Id> 
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
             | Op::InBoundsPtrAccessChain
+            | Op::RawAccessChainNV
             | Op::CopyObject => inst.id(0).ok()?,
             _ => return None, // a parameter, or an address from elsewhere
         };
@@ -321,6 +322,7 @@ fn is_deterministic(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
         Op::Variable
         | Op::AccessChain
         | Op::InBoundsAccessChain
+        | Op::RawAccessChainNV
         | Op::Phi
         | Op::SelectionMerge
         | Op::LoopMerge
@@ -359,5 +361,9 @@ pub(crate) fn is_arithmetic(op: Op) -> bool {
         | 154..=191 // comparisons
         | 194..=205 // bits
         | 400 // OpCopyLogical
+        | 4427 | 4463 // OpFmaKHR, OpCompositeConstructReplicateEXT
+        | 5585..=5598 // SPV_INTEL_shader_integer_functions2
+        | 6116 | 6117 | 6426 // conversions of bfloat16 and TF32
+        | 6145 | 6242 // OpArithmeticFenceEXT, OpBitwiseFunctionINTEL
     )
 }

@@ -24,6 +24,9 @@ impl<'c> Build<'c> {
     pub(crate) fn lane_dynamic(&self, vector: Value<'c>, index: Value<'c>) -> Result<Value<'c>> {
         if vector.ty().is_vector() && index.ty().is_int() && !index.ty().is_vector() {
             Ok(self.raw.extract_element(vector, index))
+        } else if vector.ty().is_int() || vector.ty().is_float() {
+            // A vector of one element is a scalar, and no other index is valid.
+            Ok(vector)
         } else {
             Err(self.mismatch(format!("a component of {}", vector.ty().print())))
         }
@@ -43,6 +46,8 @@ impl<'c> Build<'c> {
             && !index.ty().is_vector()
         {
             Ok(self.raw.insert_element(vector, element, index))
+        } else if !ty.is_vector() && ty == element.ty() && index.ty().is_int() {
+            Ok(element) // a vector of one element
         } else {
             Err(self.mismatch(format!(
                 "{} as a component of {}",
