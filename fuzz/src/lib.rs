@@ -30,6 +30,8 @@ pub const FLAGS: &[&str] = &[
     "inline-barrier-functions",
     "instrument-barrier-skew=set:7,binding:31",
     "instrument-split-barriers=set:7,binding:31",
+    "link-device-library",
+    "modernize-cooperative-matrices",
     "move-split-barriers",
     "move-split-barriers=all-memory",
     "order-split-barriers",

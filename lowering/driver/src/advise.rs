@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::options::{Choice, Options, SplitBarriers};
 use crate::output::{Entry, Output};
 use crate::pipeline::compile;
+use crate::prepare::first;
 use crate::weigh::{Barrier, Version};
 use crate::window::Window;
 use serde::Serialize;
@@ -72,7 +73,7 @@ pub struct Refused {
 /// As [`compile`] with the strategy `fused`, or with another one for a reason that lies not in the
 /// strategy.
 pub fn advise(bytes: &[u8], options: &Options) -> Result<(Vec<Advice>, Diagnostics), Failure> {
-    let module = Module::parse(bytes)?;
+    let module = first(bytes)?;
     let mut problems = Diagnostics::new();
     let sites = options.sites(&Declarations::of(&module, &mut problems))?;
     let with = |strategy| compiled(bytes, options, Some(strategy));

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::options::{Choice, Options, SplitBarriers};
 use crate::output::{Entry, Output};
 use crate::pipeline::compile;
-use crate::prepare::plan;
+use crate::prepare::{first, plan};
 use crate::split::split;
 use crate::usage::{Resident, Usage};
 use crate::weigh::{Barrier, BarrierKind, Facts, Version, Weighed, Written};
@@ -131,7 +131,7 @@ pub(crate) fn settle(bytes: &[u8], options: &Options) -> Result<Option<Settled>,
     if options.weighing() != Weighing::ByCode {
         return Ok(None);
     }
-    let module = Module::parse(bytes)?;
+    let module = first(bytes)?;
     let mut problems = Diagnostics::new();
     let declarations = Declarations::of(&module, &mut problems);
     let sites = options.sites(&declarations).map_err(Failure::from)?;

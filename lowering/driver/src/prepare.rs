@@ -14,6 +14,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
 use splitbar_passes::module::{
     Constants, Declarations, EntryPoint, Module, SpecValues, WordOffset,
 };
+use splitbar_passes::transform::registry::{Pass, PassOptions};
 use splitbar_passes::transform::{Edited, Origin};
 use splitbar_passes::validate::{Checked, Inlined};
 use splitbar_plan::EntryPlan;
@@ -205,9 +206,18 @@ pub(crate) fn read<R>(
     let span = info_span!("read").entered();
     observer.begin(Stage::Read);
     show(observer, Artefact::Input, || bytes.to_vec());
-    let module = Module::parse(bytes)?;
+    let given = Module::parse(bytes)?;
     let mut found = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut found);
+    let mut declarations = Declarations::of(&given, &mut found);
+    let ready = match found.has_errors() {
+        true => None,
+        false => made_ready(&declarations)?,
+    };
+    let module = ready.as_ref().unwrap_or(&given);
+    if ready.is_some() {
+        found = Diagnostics::new();
+        declarations = Declarations::of(module, &mut found);
+    }
     let mut spec = spec.clone();
     if let Some(size) = workgroup_size {
         declarations.specialize_workgroup_size(size, &mut spec);
@@ -223,7 +233,7 @@ pub(crate) fn read<R>(
     });
     problems.take(found)?;
     show(observer, Artefact::Disassembly, || {
-        disassembly(&module, &declarations).into_bytes()
+        disassembly(module, &declarations).into_bytes()
     });
     span.exit();
     let source = Source {
@@ -234,6 +244,49 @@ pub(crate) fn read<R>(
         moves: &[],
     };
     then(source, observer)
+}
+
+/// Passes that every module goes through: they write what is asked for in one of several ways in
+/// the way that is lowered, and change no other module.
+const FIRST: [&str; 2] = ["link-device-library", "modernize-cooperative-matrices"];
+
+/// The module after the passes of [`FIRST`]; `None` where they leave it as it is. Its words are no
+/// longer those of the bytes that were given, as with modules that are linked.
+///
+/// # Errors
+/// That the module gets too large.
+fn made_ready(declarations: &Declarations<'_>) -> Result<Option<Module<'static>>, Diagnostics> {
+    let mut ready: Option<Module<'static>> = None;
+    for name in FIRST {
+        let mut found = Diagnostics::new();
+        let after = ready
+            .as_ref()
+            .map(|module| Declarations::of(module, &mut found));
+        let declarations = after.as_ref().unwrap_or(declarations);
+        let pass =
+            Pass::named(name).ok_or_else(|| Diagnostic::bug(format!("there is no pass {name}")))?;
+        let options = PassOptions::None;
+        let edited = pass.run(declarations.module, declarations, &options, &mut found)?;
+        if let Some(edited) = edited {
+            ready = Some(edited.module);
+        }
+    }
+    Ok(ready)
+}
+
+/// The module in `bytes` after the passes of [`FIRST`]: its words are those that [`read`] knows.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(crate) fn first(bytes: &[u8]) -> Result<Module<'_>, Diagnostics> {
+    let module = Module::parse(bytes)?;
+    let mut found = Diagnostics::new();
+    let declarations = Declarations::of(&module, &mut found);
+    if found.has_errors() {
+        return Ok(module); // whoever compiles it says so
+    }
+    let ready = made_ready(&declarations)?;
+    Ok(ready.unwrap_or(module))
 }
 
 /// Plans the entry points of a module.

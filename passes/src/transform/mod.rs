@@ -16,6 +16,8 @@ mod inlined;
 mod instrument_barrier_skew;
 mod instrument_split_barriers;
 mod link;
+mod link_device_library;
+mod modernize_cooperative_matrices;
 mod move_split_barriers;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]

@@ -6,8 +6,9 @@ use super::rewrite::Edited;
 use super::{
     eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
     fuse_narrow_split_barriers, inline, instrument_barrier_skew, instrument_split_barriers,
-    move_split_barriers, order_split_barriers, promote_async_copies, split_control_barriers,
-    stage_barrier_loop_loads, strip_split_barrier_spelling, unroll_barrier_loops,
+    link_device_library, modernize_cooperative_matrices, move_split_barriers, order_split_barriers,
+    promote_async_copies, split_control_barriers, stage_barrier_loop_loads,
+    strip_split_barrier_spelling, unroll_barrier_loops,
 };
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, Spelling};
@@ -157,6 +158,22 @@ pub const PASSES: &[Pass] = &[
         keeps_order: false,
         parse: buffer,
         run: instrument_split_barriers::run,
+    },
+    Pass {
+        name: "link-device-library",
+        about: "provide imported functions of SYCL's device library, of C, and of SPIR-V's instructions",
+        value: None,
+        keeps_order: true,
+        parse: none,
+        run: link_device_library::run,
+    },
+    Pass {
+        name: "modernize-cooperative-matrices",
+        about: "write matrices of SPV_NV_cooperative_matrix as those of SPV_KHR_cooperative_matrix",
+        value: None,
+        keeps_order: true,
+        parse: none,
+        run: modernize_cooperative_matrices::run,
     },
     Pass {
         name: "move-split-barriers",

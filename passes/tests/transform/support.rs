@@ -13,6 +13,8 @@ pub(crate) const FLAGS: &[&str] = &[
     "fuse-split-barriers",
     "fuse-split-barriers=arrive",
     "inline-barrier-functions",
+    "link-device-library",
+    "modernize-cooperative-matrices",
     "order-split-barriers",
     "promote-async-copies",
     "split-control-barriers",

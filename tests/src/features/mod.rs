@@ -11,6 +11,7 @@ mod collectives;
 mod compare;
 mod convert;
 pub mod coverage;
+mod device_library;
 mod dot;
 pub mod edges;
 mod extensions;
@@ -366,5 +367,6 @@ pub fn families() -> Vec<Family> {
         family("amd", Shader, amd::features()),
         family("opencl_integer", Kernel, opencl_integer::features()),
         family("opencl_math", Kernel, opencl_math::features()),
+        family("device_library", Kernel, device_library::features()),
     ]
 }

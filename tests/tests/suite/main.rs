@@ -35,6 +35,7 @@ mod launches;
 mod limits;
 mod llvm_traps;
 mod matrices;
+mod matrices_nv;
 mod matrix_operations;
 mod messages;
 mod model;
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
     trials.extend(subgroups::trials(&fixtures));
     trials.extend(shared_memory::trials());
     trials.extend(matrices::trials());
+    trials.extend(matrices_nv::trials());
     trials.extend(matrix_operations::trials());
     trials.extend(tensor_layouts::trials());
     trials.extend(messages::trials());
