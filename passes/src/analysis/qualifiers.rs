@@ -180,7 +180,7 @@ impl MemoryQualifiers {
                     flow.edge(initializer, STORED);
                 }
             }
-            Op::Load | Op::CooperativeMatrixLoadKHR => {
+            Op::Load | Op::CooperativeMatrixLoadKHR | Op::CooperativeVectorLoadNV => {
                 if facts.pointers {
                     flow.edge(STORED, result);
                 }

@@ -54,6 +54,8 @@ fn has_bits(op: Op) -> bool {
             | Op::Function
             | Op::CooperativeMatrixLoadKHR
             | Op::CooperativeMatrixStoreKHR
+            | Op::CooperativeVectorLoadNV
+            | Op::CooperativeVectorStoreNV
             | Op::TensorReadARM
             | Op::TensorWriteARM
             | Op::CooperativeMatrixLoadTensorNV

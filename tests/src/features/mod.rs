@@ -10,6 +10,7 @@ mod bits;
 mod collectives;
 mod compare;
 mod convert;
+mod cooperative_vector;
 pub mod coverage;
 mod device_library;
 mod dot;
@@ -36,6 +37,7 @@ mod subgroup;
 mod subgroup_apart;
 mod subgroup_intel;
 mod subgroup_partial;
+mod subgroup_product;
 pub mod ty;
 mod vector;
 pub mod want;
@@ -363,10 +365,12 @@ pub fn families() -> Vec<Family> {
         family("subgroup_kernel", Kernel, subgroup_intel::features()),
         family("subgroup_apart", Shader, subgroup_apart::features()),
         family("subgroup_apart_kernel", Kernel, subgroup_apart::features()),
+        family("subgroup_product", Shader, subgroup_product::features()),
         family("opencl_memory", Kernel, opencl_memory::features()),
         family("amd", Shader, amd::features()),
         family("opencl_integer", Kernel, opencl_integer::features()),
         family("opencl_math", Kernel, opencl_math::features()),
+        family("cooperative_vector", Shader, cooperative_vector::features()),
         family("device_library", Kernel, device_library::features()),
     ]
 }

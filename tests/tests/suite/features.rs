@@ -47,8 +47,9 @@ const PARTS: [Lanes; 10] = [
 ];
 
 /// The families of [`PARTS`].
-const OF_SUBGROUPS: [&str; 6] = [
+const OF_SUBGROUPS: [&str; 7] = [
     "subgroup",
+    "subgroup_product",
     "subgroup_kernel",
     "subgroup_apart",
     "subgroup_apart_kernel",

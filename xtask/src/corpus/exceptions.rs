@@ -31,7 +31,7 @@ pub(super) const EXCEPTIONS: &[Exception] = &[
         marks: &["RayQuery", "AccelerationStructure"],
     },
     Exception {
-        name: "cooperative vectors (NVIDIA)",
+        name: "cooperative vectors, matrices of optimal layouts (NVIDIA)",
         why: "how their matrices lie in memory is the driver's own",
         marks: &["CooperativeVector"],
     },

@@ -5,8 +5,8 @@
 use super::function::FunctionEmitter;
 use super::{
     Handled, Result, arith, async_copy, atomic, barrier, bits, clock, compare, composite, control,
-    convert, derivative, ext, image, linear, matrix, memory, named, place, pointer, promoted_copy,
-    subgroup, tensor,
+    convert, cooperative_vector, derivative, ext, image, linear, matrix, memory, named, place,
+    pointer, promoted_copy, subgroup, tensor,
 };
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -28,6 +28,7 @@ pub(crate) enum Family {
     Composite,
     Linear,
     Matrix,
+    CooperativeVector,
     Image,
     Tensor,
     Atomic,
@@ -97,6 +98,9 @@ pub(crate) fn family(op: Op) -> Option<Family> {
         | Op::TensorLayoutSetClampValueNV | Op::TensorLayoutSetBlockSizeNV | Op::CreateTensorViewNV | Op::TensorViewSetDimensionNV
         | Op::TensorViewSetStrideNV | Op::TensorViewSetClipNV => Family::Matrix,
 
+        Op::CooperativeVectorLoadNV | Op::CooperativeVectorStoreNV | Op::CooperativeVectorMatrixMulNV | Op::CooperativeVectorMatrixMulAddNV
+        | Op::CooperativeVectorOuterProductAccumulateNV | Op::CooperativeVectorReduceSumAccumulateNV => Family::CooperativeVector,
+
         Op::Image | Op::ImageFetch | Op::ImageRead | Op::ImageWrite | Op::ImageTexelPointer
         | Op::ImageQuerySize | Op::ImageQuerySizeLod | Op::ImageQueryLevels | Op::ImageQuerySamples
         | Op::ImageQueryFormat | Op::ImageQueryOrder
@@ -127,6 +131,7 @@ pub(crate) fn family(op: Op) -> Option<Family> {
         | Op::SubgroupBallotKHR | Op::SubgroupFirstInvocationKHR | Op::SubgroupAllKHR | Op::SubgroupAnyKHR | Op::SubgroupAllEqualKHR
         | Op::SubgroupReadInvocationKHR | Op::SubgroupShuffleINTEL | Op::SubgroupShuffleDownINTEL | Op::SubgroupShuffleUpINTEL
         | Op::GroupNonUniformPartitionEXT
+        | Op::SubgroupMatrixMultiplyAccumulateINTEL
         | Op::SubgroupShuffleXorINTEL | Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL => Family::Subgroup,
 
         Op::ReadClockKHR => Family::Clock,
@@ -174,6 +179,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         Family::Composite => composite::emit(e, op, inst),
         Family::Linear => linear::emit(e, op, inst),
         Family::Matrix => matrix::emit(e, op, inst),
+        Family::CooperativeVector => cooperative_vector::emit(e, op, inst),
         Family::Image => image::emit(e, op, inst),
         Family::Tensor => tensor::emit(e, op, inst),
         Family::Atomic if image::atomic::is_texel(e, inst) => image::atomic::emit(e, op, inst),

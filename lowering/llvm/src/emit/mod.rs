@@ -47,6 +47,7 @@ pub(crate) mod composite;
 pub(crate) mod constant;
 pub(crate) mod control;
 pub(crate) mod convert;
+mod cooperative_vector;
 #[cfg(test)]
 pub(crate) mod core_tests;
 pub(crate) mod counter;
@@ -87,6 +88,7 @@ mod promoted_copy;
 mod scan;
 pub(crate) mod state;
 pub(crate) mod subgroup;
+mod subgroup_product;
 pub(crate) mod tensor;
 pub(crate) mod types;
 mod unroll;

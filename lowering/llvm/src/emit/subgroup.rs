@@ -35,6 +35,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             | Op::SubgroupShuffleXorINTEL
             | Op::SubgroupBlockReadINTEL
             | Op::SubgroupBlockWriteINTEL
+            | Op::SubgroupMatrixMultiplyAccumulateINTEL
             | Op::GroupNonUniformQuadAllKHR
             | Op::GroupNonUniformQuadAnyKHR
             | Op::GroupNonUniformPartitionEXT
@@ -68,6 +69,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             let lane = index(e, e.operand(inst, first + 1)?)?;
             lanes.read(e.operand(inst, first)?, lane)?
         }
+        Op::SubgroupMatrixMultiplyAccumulateINTEL => super::subgroup_product::multiply(e, inst)?,
         Op::GroupNonUniformShuffleXor | Op::SubgroupShuffleXorINTEL => {
             let lanes = Lanes::new(e, inst)?;
             let mask = index(e, e.operand(inst, first + 1)?)?;

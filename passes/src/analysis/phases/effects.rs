@@ -174,8 +174,12 @@ impl<'e, 'm> Effects<'e, 'm> {
             return known.copied().unwrap_or(Effect::UNKNOWN);
         }
         match op {
-            Op::Load | Op::CooperativeMatrixLoadKHR => self.access(inst, 0, Effect::read),
-            Op::Store | Op::CooperativeMatrixStoreKHR => self.access(inst, 0, Effect::write),
+            Op::Load | Op::CooperativeMatrixLoadKHR | Op::CooperativeVectorLoadNV => {
+                self.access(inst, 0, Effect::read)
+            }
+            Op::Store | Op::CooperativeMatrixStoreKHR | Op::CooperativeVectorStoreNV => {
+                self.access(inst, 0, Effect::write)
+            }
             Op::CopyMemory | Op::CopyMemorySized => {
                 self.access(inst, 0, Effect::write) | self.access(inst, 1, Effect::read)
             }
@@ -456,7 +460,7 @@ fn is_free(op: Op) -> bool {
             | 4166 // OpTensorQuerySizeARM
             | 4459 | 4460 // cooperative matrices: multiply, length
             | 5372..=5379 | 5382 | 5384 // tensor layouts and views
-            | 5571..=5574 // shuffles of subgroups (INTEL)
+            | 5571..=5574 | 6237 // shuffles and products of subgroups (INTEL)
             | 5630 | 5631 // assumptions
         )
 }

@@ -60,6 +60,9 @@ pub(in crate::analysis) fn written_pointer(inst: Inst<'_>) -> Option<Id> {
         Op::Store | Op::CopyMemory | Op::CopyMemorySized | Op::AtomicStore => inst.id(0).ok(),
         Op::AtomicFlagClear => inst.id(0).ok(),
         Op::CooperativeMatrixStoreKHR | Op::CooperativeMatrixStoreTensorNV => inst.id(0).ok(),
+        Op::CooperativeVectorStoreNV
+        | Op::CooperativeVectorOuterProductAccumulateNV
+        | Op::CooperativeVectorReduceSumAccumulateNV => inst.id(0).ok(),
         _ if is_atomic(op) => inst.id(0).ok(),
         _ => None, // it writes none
     }
