@@ -317,11 +317,11 @@ impl Table<'_, '_> {
                     .then(|| self.plain(Scalar::Int { width, signed }, 1))?
             }
             Type::Float { width, format } => {
-                use FloatFormat::{BFloat16, Float8E4M3, Float8E5M2, Ieee};
+                use FloatFormat::Ieee;
                 let (width, format) = (*width, *format);
                 let known = match format {
                     Ieee => matches!(width, 16 | 32 | 64),
-                    BFloat16 | Float8E4M3 | Float8E5M2 => matches!(width, 8 | 16),
+                    _ => width <= 16, // as wide as the format says
                 };
                 known.then(|| self.plain(Scalar::Float { width, format }, 1))?
             }

@@ -36,13 +36,16 @@ pub enum Outcome {
 
 /// Capabilities that the grammar in use does not name, whose instructions are reported where they
 /// stand.
-const NAMELESS: std::ops::RangeInclusive<u32> = 6912..=6919;
+const NAMELESS: [std::ops::RangeInclusive<u32>; 2] = [
+    4228..=4232, // SPV_EXT_ocp_microscaling_types
+    6912..=6919, // SPV_VALVE_mixed_float_dot_product
+];
 
 /// What the capability with this number does; one that the grammar does not have is refused.
 pub fn capability_number(number: u32) -> Outcome {
     match spirv::Capability::from_u32(number) {
         Some(one) => capability(one),
-        None if NAMELESS.contains(&number) => {
+        None if NAMELESS.iter().any(|numbers| numbers.contains(&number)) => {
             Outcome::NoEffect("it allows what is looked at where it stands")
         }
         None => Outcome::Refused(Code::UnsupportedCapability),

@@ -7,9 +7,10 @@ use super::FloatFormat;
 struct Layout {
     exponent_bits: u32,
     mantissa_bits: u32,
-    /// Has infinities and many NaNs, as IEEE 754; else the one pattern of all ones is NaN, and
-    /// there is no infinity.
+    /// Has infinities and many NaNs, as IEEE 754; else there is no infinity.
     ieee: bool,
+    /// Without infinities: whether the pattern of all ones is NaN. Where it is not, there is none.
+    one_nan: bool,
 }
 
 fn layout(width: u32, format: FloatFormat) -> Option<Layout> {
@@ -19,12 +20,17 @@ fn layout(width: u32, format: FloatFormat) -> Option<Layout> {
         (FloatFormat::BFloat16, _) => (8, 7, true),
         (FloatFormat::Float8E4M3, _) => (4, 3, false),
         (FloatFormat::Float8E5M2, _) => (5, 2, true),
-        (FloatFormat::Ieee, _) => return None, // f64 itself
+        (FloatFormat::Float6E2M3, _) => (2, 3, false),
+        (FloatFormat::Float6E3M2, _) => (3, 2, false),
+        (FloatFormat::Float4E2M1, _) => (2, 1, false),
+        // f64 itself, or without these fields.
+        (FloatFormat::Ieee | FloatFormat::Float8E8M0 | FloatFormat::MxInt8, _) => return None,
     };
     Some(Layout {
         exponent_bits,
         mantissa_bits,
         ieee,
+        one_nan: format == FloatFormat::Float8E4M3,
     })
 }
 
@@ -39,9 +45,15 @@ pub(super) fn decode(bits: u64, width: u32, format: FloatFormat) -> f64 {
         exponent_bits,
         mantissa_bits,
         ieee,
+        one_nan,
     }) = layout(width, format)
     else {
-        return f64::from_bits(bits);
+        return match format {
+            FloatFormat::Float8E8M0 if bits & 0xff == 0xff => f64::NAN,
+            FloatFormat::Float8E8M0 => power_of_two((bits & 0xff) as i32 - 127),
+            FloatFormat::MxInt8 => f64::from(bits as u8 as i8) / 64.0,
+            _ => f64::from_bits(bits),
+        };
     };
     let mantissa = bits & ((1 << mantissa_bits) - 1);
     let top = (1u64 << exponent_bits) - 1;
@@ -54,7 +66,7 @@ pub(super) fn decode(bits: u64, width: u32, format: FloatFormat) -> f64 {
         } else {
             f64::NAN
         }
-    } else if !ieee && exponent == top && mantissa == (1 << mantissa_bits) - 1 {
+    } else if one_nan && exponent == top && mantissa == (1 << mantissa_bits) - 1 {
         f64::NAN
     } else {
         let (significand, scale) = if exponent == 0 {
@@ -68,15 +80,23 @@ pub(super) fn decode(bits: u64, width: u32, format: FloatFormat) -> f64 {
 }
 
 /// The bits of `value`, rounded to the nearest, ties to even; what is too large becomes infinity,
-/// or NaN where there is none.
+/// or NaN where there is none, or the greatest number where there is none of both.
 pub(super) fn encode(value: f64, width: u32, format: FloatFormat) -> u64 {
     let Some(Layout {
         exponent_bits,
         mantissa_bits,
         ieee,
+        one_nan,
     }) = layout(width, format)
     else {
-        return value.to_bits();
+        return match format {
+            FloatFormat::Float8E8M0 => encode_power(value),
+            FloatFormat::MxInt8 => {
+                let parts = (value * 64.0).round_ties_even().clamp(-128.0, 127.0);
+                u64::from(parts as i8 as u8)
+            }
+            _ => value.to_bits(),
+        };
     };
     let sign = u64::from(value.is_sign_negative()) << (mantissa_bits + exponent_bits);
     let infinity = ((1u64 << exponent_bits) - 1) << mantissa_bits;
@@ -89,7 +109,12 @@ pub(super) fn encode(value: f64, width: u32, format: FloatFormat) -> u64 {
     if value.is_nan() {
         return sign | nan;
     }
-    let largest = if ieee { infinity - 1 } else { all_ones - 1 };
+    let largest = match (ieee, one_nan) {
+        (true, _) => infinity - 1,
+        (false, true) => all_ones - 1,
+        (false, false) => all_ones,
+    };
+    // All ones are the greatest number where nothing is NaN.
     let too_large = if ieee { infinity } else { nan };
     if value.is_infinite() {
         return sign | too_large;
@@ -117,6 +142,25 @@ pub(super) fn encode(value: f64, width: u32, format: FloatFormat) -> u64 {
     } else {
         magnitude
     }
+}
+
+/// The nearest power of two, of two the one with the even exponent field; NaN for what is not
+/// positive or too large. Zero is the least one.
+fn encode_power(value: f64) -> u64 {
+    /// The field of NaN.
+    const NAN: i64 = 0xff;
+    if value == 0.0 {
+        return 0;
+    }
+    if value.is_nan() || value < 0.0 {
+        return NAN as u64;
+    }
+    let bits = value.to_bits() as i64;
+    let field = (bits >> 52) - 1023 + 127;
+    let rest = bits & ((1 << 52) - 1);
+    let half = 1i64 << 51;
+    let up = rest > half || rest == half && field & 1 == 1;
+    (field + i64::from(up)).clamp(0, NAN) as u64
 }
 
 /// An integer as a floating-point number's bits, rounded once.

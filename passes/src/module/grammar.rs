@@ -102,9 +102,22 @@ const DOT_ACCUMULATE: &[LogicalOperand] = &[
     one(OperandKind::IdRef),
 ];
 
-/// Opcodes newer than the grammar of `rspirv` 0.13 (SDK 1.4.341), from the extension
-/// SPV_VALVE_mixed_float_dot_product.
+/// Result type, result, base, offset.
+const EXTRACT: &[LogicalOperand] = &[
+    one(OperandKind::IdResultType),
+    one(OperandKind::IdResult),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+];
+
+/// Opcodes newer than the grammar of `rspirv` 0.13 (SDK 1.4.341), from the extensions
+/// SPV_EXT_ocp_microscaling_types and SPV_VALVE_mixed_float_dot_product.
 const OWN: &[Own] = &[
+    Own {
+        opcode: 4195,
+        name: "OpBitcastExtractEXT",
+        operands: EXTRACT,
+    },
     Own {
         opcode: 6916,
         name: "OpFDot2MixAcc32VALVE",

@@ -23,6 +23,16 @@ pub enum FloatFormat {
     Float8E4M3,
     /// 8 bits, 5 of exponent (SPV_EXT_float8).
     Float8E5M2,
+    /// 6 bits, 2 of exponent (SPV_EXT_ocp_microscaling_types).
+    Float6E2M3,
+    /// 6 bits, 3 of exponent (SPV_EXT_ocp_microscaling_types).
+    Float6E3M2,
+    /// 4 bits, 2 of exponent (SPV_EXT_ocp_microscaling_types).
+    Float4E2M1,
+    /// 8 bits, all of them exponent: a power of two (SPV_EXT_ocp_microscaling_types).
+    Float8E8M0,
+    /// A signed number of 64ths (SPV_EXT_ocp_microscaling_types).
+    MxInt8,
 }
 
 /// A type declaration.
@@ -39,7 +49,7 @@ pub enum Type {
         /// Signedness operand.
         signed: bool,
     },
-    /// OpTypeFloat; `width` in bits: 8, 16, 32 or 64.
+    /// OpTypeFloat; `width` in bits: 4, 6, 8, 16, 32 or 64.
     Float {
         /// Bits.
         width: u32,
@@ -334,20 +344,36 @@ fn width(inst: Inst<'_>, bits: u32, known: impl Fn(u32) -> bool) -> Result<u32, 
     .help("use 8, 16, 32 or 64 bits"))
 }
 
+/// FP encodings, with the width of each. The last five are of SPV_EXT_ocp_microscaling_types, which
+/// the `spirv` crate does not know.
+#[rustfmt::skip] // a table
+const ENCODINGS: [(u32, u32, FloatFormat); 8] = [
+    (spirv::FPEncoding::BFloat16KHR as u32, 16, FloatFormat::BFloat16),
+    (spirv::FPEncoding::Float8E4M3EXT as u32, 8, FloatFormat::Float8E4M3),
+    (spirv::FPEncoding::Float8E5M2EXT as u32, 8, FloatFormat::Float8E5M2),
+    (4223, 6, FloatFormat::Float6E2M3),
+    (4224, 6, FloatFormat::Float6E3M2),
+    (4225, 4, FloatFormat::Float4E2M1),
+    (4226, 8, FloatFormat::Float8E8M0),
+    (4227, 8, FloatFormat::MxInt8),
+];
+
 fn float(inst: Inst<'_>) -> Result<Type, Diagnostic> {
     let width = width(inst, inst.operand(0)?, |bits| {
-        [8, 16, 32, 64].contains(&bits)
+        [4, 6, 8, 16, 32, 64].contains(&bits)
     })?;
-    let encoding = inst
-        .operands()
-        .get(1)
-        .map(|word| spirv::FPEncoding::from_u32(*word));
+    let encoding = inst.operands().get(1).copied();
     let format = match (encoding, width) {
-        (None, 16..) => FloatFormat::Ieee,
-        (Some(Some(spirv::FPEncoding::BFloat16KHR)), 16) => FloatFormat::BFloat16,
-        (Some(Some(spirv::FPEncoding::Float8E4M3EXT)), 8) => FloatFormat::Float8E4M3,
-        (Some(Some(spirv::FPEncoding::Float8E5M2EXT)), 8) => FloatFormat::Float8E5M2,
-        _ => {
+        (None, 16..) => Some(FloatFormat::Ieee),
+        (Some(encoding), _) => ENCODINGS
+            .iter()
+            .find(|(number, bits, _)| (*number, *bits) == (encoding, width))
+            .map(|(_, _, format)| *format),
+        (None, _) => None,
+    };
+    let format = match format {
+        Some(format) => format,
+        None => {
             return Err(Diagnostic::error(
                 Code::UnsupportedType,
                 format!("a floating-point type of {width} bits with this encoding"),

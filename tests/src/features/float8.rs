@@ -1,10 +1,10 @@
-//! Conversions of the 16-bit and 8-bit floats that have an encoding of their own: bfloat16, and
-//! E4M3 and E5M2 of OCP.
+//! Conversions of the floats that have an encoding of their own: bfloat16, E4M3 and E5M2 of OCP, and
+//! its microscaling formats.
 
-use super::Feature;
 use super::ty::{F16, F32, F64, Scalar, Ty, U8, U16, U32, power_of_two};
 use super::want::Want::{self, Bits, OneOf};
 use super::want::float;
+use super::{Feature, INVOCATIONS};
 use half::bf16;
 
 /// A format of 8 bits.
@@ -181,6 +181,199 @@ fn integers(format: Format) -> [Feature; 2] {
     ]
 }
 
+/// A format of the microscaling types: its name, its bits, what a code means, and the code of a
+/// number.
+struct Micro {
+    name: &'static str,
+    bits: u32,
+    value: fn(u64) -> f64,
+    code: fn(f64) -> Want,
+}
+
+/// A number with these bits of exponent and mantissa, and no NaN.
+fn plain(code: u64, exponent: u32, mantissa: u32) -> f64 {
+    let sign = code >> (exponent + mantissa) & 1;
+    let field = code >> mantissa & ((1 << exponent) - 1);
+    let part = (code & ((1 << mantissa) - 1)) as f64 / f64::from(1 << mantissa);
+    let bias = (1 << (exponent - 1)) - 1;
+    let size = match field {
+        0 => part * power_of_two(1 - bias),
+        field => (1.0 + part) * power_of_two(field as i32 - bias),
+    };
+    if sign == 1 { -size } else { size }
+}
+
+/// The nearest of the codes, of two the even one; beyond the greatest that one.
+fn nearest(x: f64, exponent: u32, mantissa: u32) -> Want {
+    if x.is_nan() {
+        return Want::Any;
+    }
+    let codes = 1u64 << (exponent + mantissa);
+    let distance = |code: &u64| (plain(*code, exponent, mantissa) - x.abs().min(1e9)).abs();
+    let best = (0..codes).min_by(|a, b| {
+        let order = distance(a).total_cmp(&distance(b));
+        order.then((a % 2).cmp(&(b % 2)))
+    });
+    let sign = if x.is_sign_negative() { codes } else { 0 };
+    best.map_or(Want::Any, |code| Bits(code | sign))
+}
+
+fn power(code: u64) -> f64 {
+    if code == 255 {
+        f64::NAN
+    } else {
+        power_of_two(code as i32 - 127)
+    }
+}
+
+fn power_code(x: f64) -> Want {
+    if x.is_nan() || x < 0.0 || x >= 1.5 * power_of_two(127) {
+        return Bits(255);
+    }
+    let distance = |code: &u64| (power(*code) - x).abs();
+    let best = (0..255u64).min_by(|a, b| {
+        let order = distance(a).total_cmp(&distance(b));
+        order.then((a % 2).cmp(&(b % 2)))
+    });
+    best.map_or(Want::Any, Bits)
+}
+
+const MICRO: [Micro; 5] = [
+    Micro {
+        name: "e2m3",
+        bits: 6,
+        value: |code| plain(code, 2, 3),
+        code: |x| nearest(x, 2, 3),
+    },
+    Micro {
+        name: "e3m2",
+        bits: 6,
+        value: |code| plain(code, 3, 2),
+        code: |x| nearest(x, 3, 2),
+    },
+    Micro {
+        name: "e2m1",
+        bits: 4,
+        value: |code| plain(code, 2, 1),
+        code: |x| nearest(x, 2, 1),
+    },
+    Micro {
+        name: "e8m0",
+        bits: 8,
+        value: power,
+        code: power_code,
+    },
+    Micro {
+        name: "mxint8",
+        bits: 8,
+        value: |code| f64::from(code as u8 as i8) / 64.0,
+        code: |x| match x {
+            x if x.is_nan() => Want::Any,
+            x => {
+                let parts = (x * 64.0).round_ties_even().clamp(-128.0, 127.0);
+                Bits(u64::from(parts as i8 as u8))
+            }
+        },
+    },
+];
+
+/// From and to floats; two numbers out of the middle of a word, and eight through a vector.
+fn micro(format: &'static Micro, all: &mut Vec<Feature>) {
+    let (name, bits) = (format.name, format.bits);
+    let codes = 1u64 << bits;
+    for to in [F16, F32, F64] {
+        if name == "e8m0" && to == F16 {
+            continue; // few of its numbers are halves
+        }
+        let body = format!(
+            "$x = OpBitcastExtractEXT %{name} $a %u32_0\n$r = OpFConvert %{} $x",
+            to.name()
+        );
+        let feature = Feature::new(
+            "OpFConvert",
+            &[U16.into()],
+            &[to.into()],
+            &body,
+            move |row| vec![float(to, (format.value)(row[0] & (codes - 1)))],
+        );
+        all.push(feature.called(&format!("{name}.{}", to.name())));
+    }
+    for from in [F32, F64] {
+        let body = format!(
+            "$v = OpCompositeConstruct %{}v4 $a $a $a $a\n$x = OpFConvert %{name}v4 $v\n\
+             $w = OpBitcast %{} $x\n$r = OpUConvert %u32 $w",
+            from.name(),
+            if bits == 4 { "u16" } else { "u32" }
+        );
+        // Four of 6 bits are 24, which no integer of OpenCL has: three bytes.
+        let body = match bits {
+            6 => body
+                .replace("OpBitcast %u32 $x", "OpBitcast %u8v3 $x")
+                .replace(
+                    "$r = OpUConvert %u32 $w",
+                    "$w0 = OpCompositeExtract %u8 $w 0\n$r = OpUConvert %u32 $w0",
+                ),
+            8 => body.replace(
+                "$r = OpUConvert %u32 $w",
+                "$r = OpBitwiseAnd %u32 $w %u32_255",
+            ),
+            _ => body,
+        };
+        let inputs = (0..INVOCATIONS as u64).map(|row| {
+            let code = row / 2 & (codes - 1);
+            let (this, next) = (
+                (format.value)(code),
+                (format.value)((code + 1) & (codes - 1)),
+            );
+            let value = match (row % 2, row) {
+                (_, 0) => f64::NAN,
+                (_, 2) => f64::INFINITY,
+                (_, 4) => 1000.0,
+                (_, 6) => -1000.0,
+                (0, _) => this,
+                _ => this.midpoint(next),
+            };
+            vec![from.bits_of(value)]
+        });
+        let feature = Feature::new(
+            "OpFConvert",
+            &[from.into()],
+            &[U32.into()],
+            &body,
+            move |row| {
+                let Bits(code) = (format.code)(from.float(row[0])) else {
+                    return vec![Want::Any];
+                };
+                let four = (0..4).fold(0, |all, at| all | code << (at * bits));
+                vec![Bits(match bits {
+                    4 => four,
+                    _ => four & 0xff,
+                })]
+            },
+        );
+        let feature = feature.with_inputs(inputs.collect());
+        all.push(feature.called(&format!("{}.{name}", from.name())));
+    }
+    // Fields of a word at any offset, and back: the bits are the same.
+    let body = format!(
+        "$at = OpBitwiseAnd %u32 $b %u32_15\n$x = OpBitcastExtractEXT %{name} $a $at\n\
+         $v = OpCompositeConstruct %{name}v4 $x $x $x $x\n$f = OpFConvert %f32v4 $v\n\
+         $r = OpCompositeExtract %f32 $f 3"
+    );
+    let words = [U32.into(), U32.into()];
+    let feature = Feature::new(
+        "OpBitcastExtractEXT",
+        &words,
+        &[F32.into()],
+        &body,
+        move |row| {
+            let code = row[0] >> (row[1] & 15) & (codes - 1);
+            vec![float(F32, (format.value)(code))]
+        },
+    );
+    all.push(feature.called(name));
+}
+
 /// The features of this family.
 pub(super) fn features() -> Vec<Feature> {
     let mut features = Vec::new();
@@ -191,6 +384,9 @@ pub(super) fn features() -> Vec<Feature> {
             features.push(narrowed(scalar, format, true));
         }
         features.extend(integers(format));
+    }
+    for format in &MICRO {
+        micro(format, &mut features);
     }
     let body = "$x = OpFConvert %bf16 $a\n$r = OpBitcast %u16 $x";
     let narrow = Feature::new("OpFConvert", &[F32.into()], &[U16.into()], body, |row| {

@@ -53,10 +53,15 @@ pub struct Buffer {
 
 /// Floats that are operands only through their bits: their encodings have no arithmetic on the
 /// host.
-const SMALL_FLOATS: [(&str, &str); 3] = [
+const SMALL_FLOATS: [(&str, &str); 8] = [
     ("bf16", "OpTypeFloat 16 BFloat16KHR"),
     ("e4m3", "OpTypeFloat 8 Float8E4M3EXT"),
     ("e5m2", "OpTypeFloat 8 Float8E5M2EXT"),
+    ("e2m3", "OpTypeFloat 6 !4223"),
+    ("e3m2", "OpTypeFloat 6 !4224"),
+    ("e2m1", "OpTypeFloat 4 !4225"),
+    ("e8m0", "OpTypeFloat 8 !4226"),
+    ("mxint8", "OpTypeFloat 8 !4227"),
 ];
 
 /// The types and constants that a text names, in the order in which they can be declared.
@@ -177,10 +182,15 @@ impl Declarations {
 }
 
 /// Floats that are not IEEE's, which no buffer holds.
-const ENCODED: [(&str, &str); 3] = [
+const ENCODED: [(&str, &str); 8] = [
     ("bf16", "OpTypeFloat 16 BFloat16KHR"),
     ("e4m3", "OpTypeFloat 8 Float8E4M3EXT"),
     ("e5m2", "OpTypeFloat 8 Float8E5M2EXT"),
+    ("e2m3", "OpTypeFloat 6 !4223"),
+    ("e3m2", "OpTypeFloat 6 !4224"),
+    ("e2m1", "OpTypeFloat 4 !4225"),
+    ("e8m0", "OpTypeFloat 8 !4226"),
+    ("mxint8", "OpTypeFloat 8 !4227"),
 ];
 
 /// Slices that are given out, by scalar.

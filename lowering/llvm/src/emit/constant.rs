@@ -92,7 +92,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Constant::Float { bits, .. }, _) if llvm.is_float() && !llvm.is_vector() => {
                 return Ok(llvm.float_bits(*bits));
             }
-            (Constant::Float { bits, width: 8 }, _) => return self.b.int(llvm, *bits),
+            (Constant::Float { bits, width: ..=8 }, _) => return self.b.int(llvm, *bits),
             (Constant::Float { .. }, _) => return Err(bad()),
             (Constant::Composite(parts), _) => parts,
         };

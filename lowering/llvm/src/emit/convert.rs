@@ -8,13 +8,13 @@
 use super::casts::{
     clamp_resize, directed, float_to_float, quantize, saturating_to_int, significand_bits,
 };
-use super::float8::{self, Float8};
 use super::function::{FunctionEmitter, Pointer};
+use super::small_float::{self, SmallFloat};
 use super::types::Kind;
 use super::{Handled, Result, matrix};
-use crate::ffi::{Opcode, RealPredicate, Value};
+use crate::ffi::{Opcode, RealPredicate, Ty, Value};
 use spirv::{Decoration, FPRoundingMode, Op};
-use splitbar_passes::module::Inst;
+use splitbar_passes::module::{Id, Inst};
 
 /// Lowers the conversion instructions.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
@@ -29,8 +29,8 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::SatConvertUToS => saturate(e, inst, false)?,
         Op::FConvert => {
             let to = e.result_ty(inst)?;
-            match result_float8(e, inst)? {
-                Some(format) => to_float8(e, inst, format, number(e, inst)?)?,
+            match result_small_float(e, inst)? {
+                Some(format) => to_small_float(e, inst, format, number(e, inst)?)?,
                 None => float_to_float(e.b, number(e, inst)?, to, rounding(e, inst))?,
             }
         }
@@ -50,25 +50,28 @@ fn source<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'
     matrix::as_result(e, inst, e.operand(inst, 0)?)
 }
 
-/// The same, of a floating-point number: those of 8 bits in 32.
+/// The same, of a floating-point number: those of at most 8 bits in 32.
 fn number<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let value = source(e, inst)?;
-    match e.float8(e.type_of(inst.id(0)?)?)? {
-        Some(format) => float8::decode(e.b, format, value),
+    match e.small_float(e.type_of(inst.id(0)?)?)? {
+        Some(format) => small_float::decode(e.b, format, value),
         None => Ok(value),
     }
 }
 
-/// The format of the result, if its numbers are floats of 8 bits.
-fn result_float8(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Option<Float8>> {
-    e.float8(e.result_type(inst)?)
+/// The format of the result, if its numbers are floats of at most 8 bits.
+fn result_small_float(
+    e: &FunctionEmitter<'_, '_, '_>,
+    inst: Inst<'_>,
+) -> Result<Option<SmallFloat>> {
+    e.small_float(e.result_type(inst)?)
 }
 
-/// To floats of 8 bits, rounded to the nearest.
-fn to_float8<'c>(
+/// To floats of at most 8 bits, rounded to the nearest.
+fn to_small_float<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
-    format: Float8,
+    format: SmallFloat,
     x: Value<'c>,
 ) -> Result<Value<'c>> {
     if !matches!(rounding(e, inst), None | Some(FPRoundingMode::RTE)) {
@@ -80,7 +83,7 @@ fn to_float8<'c>(
             Decoration::SaturatedToLargestFloat8NormalConversionEXT,
         )
         .is_some();
-    float8::encode(e.b, format, x, saturated)
+    small_float::encode(e.b, format, x, saturated)
 }
 
 /// The FPRoundingMode decoration of the result.
@@ -156,10 +159,10 @@ fn int_to_float<'c>(
     } else {
         Opcode::LLVMUIToFP
     };
-    if let Some(format) = result_float8(e, inst)? {
+    if let Some(format) = result_small_float(e, inst)? {
         // Whatever a double does not hold of an integer lies far beyond the format.
         let double = e.b.float_type(64).vector(x.ty().lanes());
-        return to_float8(e, inst, format, e.b.cast(cast, x, double)?);
+        return to_small_float(e, inst, format, e.b.cast(cast, x, double)?);
     }
     match rounding(e, inst) {
         Some(mode @ (FPRoundingMode::RTZ | FPRoundingMode::RTP | FPRoundingMode::RTN))
@@ -241,9 +244,96 @@ fn bitcast(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handle
             e.bind(inst, b.bitcast(bits, e.ty(to)?)?)?;
         }
         None => {
-            let value = b.bitcast(source(e, inst)?, e.ty(to)?)?;
+            let x = source(e, inst)?;
+            let value = match (narrow(e, from)?, narrow(e, to)?) {
+                (None, None) => b.bitcast(x, e.ty(to)?)?,
+                (from, into) => repacked(e, x, from, (e.ty(to)?, into))?,
+            };
             e.bind(inst, value)?;
         }
     }
+    Ok(Handled::Yes)
+}
+
+/// The width of the numbers of `ty` where they have less than the 8 bits that hold each of them.
+fn narrow(e: &FunctionEmitter<'_, '_, '_>, ty: Id) -> Result<Option<u32>> {
+    Ok(match e.kind(ty)? {
+        Kind::Plain(shape) if SmallFloat::of(shape.scalar).is_some() => {
+            Some(shape.scalar.bits()).filter(|bits| *bits < 8)
+        }
+        _ => None,
+    })
+}
+
+/// Bits as another type, where numbers of less than 8 bits follow each other without gaps on one
+/// side or on both: the widths of those, if they are such.
+fn repacked<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    x: Value<'c>,
+    from: Option<u32>,
+    (to, into): (Ty<'c>, Option<u32>),
+) -> Result<Value<'c>> {
+    let b = e.b;
+    let total = x.ty().lanes() * from.unwrap_or(x.ty().scalar_bits());
+    if total != to.lanes() * into.unwrap_or(to.scalar_bits()) {
+        return Err(b.mismatch("a bitcast to another number of bits"));
+    }
+    let word = b.int_type(total);
+    let bits = match from {
+        None => b.bitcast(x, word)?,
+        Some(width) => {
+            let mut bits = word.zero();
+            for lane in 0..x.ty().lanes() {
+                let part = b.int_resize(b.lane(x, lane)?, word, false)?;
+                bits = b.or(bits, b.shl(part, b.int(word, u64::from(lane * width))?)?)?;
+            }
+            bits
+        }
+    };
+    let Some(width) = into else {
+        return b.bitcast(bits, to);
+    };
+    let mut lanes = Vec::new();
+    for lane in 0..to.lanes() {
+        let down = b.lshr(bits, b.int(word, u64::from(lane * width))?)?;
+        lanes.push(masked(e, down, width)?);
+    }
+    b.vector(&lanes)
+}
+
+/// The lowest `width` bits of an integer, in 8.
+fn masked<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, width: u32) -> Result<Value<'c>> {
+    let byte = e.b.int_type(8).vector(x.ty().lanes());
+    let low = e.b.int_resize(x, byte, false)?;
+    e.b.and(low, e.b.int(byte, (1 << width) - 1)?)
+}
+
+/// OpBitcastExtractEXT (SPV_EXT_ocp_microscaling_types), which the `spirv` crate does not know.
+pub(crate) const BITCAST_EXTRACT: u16 = 4195;
+
+/// Lowers OpBitcastExtractEXT: bits of each component, from an offset on, as another type.
+pub(crate) fn bitcast_extract(
+    e: &mut FunctionEmitter<'_, '_, '_>,
+    inst: Inst<'_>,
+) -> Result<Handled> {
+    let b = e.b;
+    let base = e.operand(inst, 0)?;
+    let (lanes, ty) = (base.ty().lanes(), e.result_type(inst)?);
+    let to = e.ty(ty)?;
+    if narrow(e, e.type_of(inst.id(0)?)?)?.is_some() || lanes != to.lanes() {
+        return Err(e.mismatch(inst, "its base has not what the result is made of"));
+    }
+    let own = b.int_type(base.ty().scalar_bits()).vector(lanes);
+    let bits = b.bitcast(base, own)?;
+    let offset = b.int_resize(e.operand(inst, 1)?, own.element_if_vector(), false)?;
+    let down = b.lshr(bits, b.splat(offset, lanes)?)?;
+    let value = match narrow(e, ty)? {
+        Some(width) => masked(e, down, width)?,
+        None => {
+            let part = b.int_type(to.scalar_bits()).vector(lanes);
+            b.bitcast(b.int_resize(down, part, false)?, to)?
+        }
+    };
+    e.bind(inst, value)?;
     Ok(Handled::Yes)
 }

@@ -7,8 +7,8 @@
 //! (InferencingOptimalNV, TrainingOptimalNV) are refused.
 
 use super::casts::{clamp_resize, saturating_to_int};
-use super::float8::{self, Float8};
 use super::function::{FunctionEmitter, Pointer};
+use super::small_float::{self, SmallFloat};
 use super::types::{Kind, Scalar};
 use super::{Handled, Result};
 use crate::ffi::{self, AtomicOrdering, IntPredicate, Opcode, RmwOp, Ty, Value};
@@ -20,7 +20,7 @@ use splitbar_plan::target::Arch;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Number {
     Float { bits: u32 },
-    Small(Float8),
+    Small(SmallFloat),
     Int { bits: u32, signed: bool },
 }
 
@@ -51,8 +51,8 @@ fn interpretation(value: u32) -> Option<(Number, bool)> {
             },
             true,
         ),
-        T::FloatE4M3NV => (Number::Small(Float8::E4M3), false),
-        T::FloatE5M2NV => (Number::Small(Float8::E5M2), false),
+        T::FloatE4M3NV => (Number::Small(SmallFloat::E4M3), false),
+        T::FloatE5M2NV => (Number::Small(SmallFloat::E5M2), false),
         // What products of 32 bits do not hold.
         T::Float64NV | T::SignedInt64NV | T::UnsignedInt64NV => return None,
     })
@@ -83,7 +83,7 @@ impl Number {
     fn widened<'c>(self, e: &FunctionEmitter<'_, 'c, '_>, raw: Value<'c>) -> Result<Value<'c>> {
         match self {
             Number::Float { .. } => e.b.float_resize(raw, e.b.float_type(32)),
-            Number::Small(format) => float8::decode(e.b, format, raw),
+            Number::Small(format) => small_float::decode(e.b, format, raw),
             Number::Int { signed, .. } => e.b.int_resize(raw, e.b.int_type(32), signed),
         }
     }
@@ -253,7 +253,7 @@ fn input<'c>(
         return Err(e.mismatch(inst, format!("the input does not have {wanted} numbers")));
     }
     let (float, int) = (b.float_type(32), b.int_type(32));
-    let own = Float8::of(shape.scalar);
+    let own = SmallFloat::of(shape.scalar);
     let is_float = matches!(shape.scalar, Scalar::Float { .. });
     let one = |lane: u32| {
         let x = b.lane(vector, lane)?;
@@ -261,7 +261,7 @@ fn input<'c>(
             return number.widened(e, x);
         }
         let x = match own {
-            Some(format) => float8::decode(b, format, x)?,
+            Some(format) => small_float::decode(b, format, x)?,
             None => x,
         };
         match number {
@@ -286,7 +286,9 @@ fn input<'c>(
                 let narrow = b.float_resize(x, b.float_type(bits.min(x.ty().scalar_bits())))?;
                 b.float_resize(narrow, float)
             }
-            Number::Small(format) => float8::decode(b, format, float8::encode(b, format, x, true)?),
+            Number::Small(format) => {
+                small_float::decode(b, format, small_float::encode(b, format, x, true)?)
+            }
         }
     };
     (0..wanted).map(one).collect()

@@ -157,6 +157,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
             linear::valve::FDOT2_MIX_ACC32 | linear::valve::FDOT2_MIX_ACC16 => {
                 linear::mixed_dot(e, inst)
             }
+            convert::BITCAST_EXTRACT => convert::bitcast_extract(e, inst),
             _ => Ok(Handled::No),
         };
     };

@@ -16,7 +16,7 @@
 //! | [`matrix`] | cooperative matrices |
 //! | [`atomic`], [`lanes`], [`scan`], [`subgroup`], [`group`], [`collective`], [`derivative`] | what invocations do together |
 //! | [`ext`], [`ext_amd`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`ext_opencl_printf`], [`numeric`], [`math`], [`library`] | extended instruction sets |
-//! | [`float8`] | floats of 8 bits |
+//! | [`small_float`] | floats of at most 8 bits |
 //! | [`facts`] | facts about targets beyond the target row |
 //! | [`abi`], [`attributes`] | the parameters of kernels: types, attributes; what functions say of their launch |
 //! | [`check`] | what is refused before any body is lowered |
@@ -64,7 +64,6 @@ mod ext_opencl_printf;
 pub(crate) mod facts;
 #[cfg(test)]
 mod family_tests;
-mod float8;
 pub(crate) mod function;
 pub(crate) mod globals;
 pub(crate) mod group;
@@ -86,6 +85,7 @@ pub(crate) mod pointer;
 pub(crate) mod prologue;
 mod promoted_copy;
 mod scan;
+mod small_float;
 pub(crate) mod state;
 pub(crate) mod subgroup;
 mod subgroup_product;

@@ -93,7 +93,7 @@ pub(crate) fn scalar<'c>(b: &Build<'c>, scalar: Scalar) -> Ty<'c> {
             format: FloatFormat::BFloat16,
             ..
         } => b.bfloat_type(),
-        Scalar::Float { width: 8, .. } => b.int_type(8),
+        Scalar::Float { width: ..=8, .. } => b.int_type(8),
         Scalar::Float { width, .. } => b.float_type(width),
     }
 }

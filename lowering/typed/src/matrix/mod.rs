@@ -111,6 +111,11 @@ impl Matrix {
                 FloatFormat::BFloat16 => "bf16".to_owned(),
                 FloatFormat::Float8E4M3 => "e4m3".to_owned(),
                 FloatFormat::Float8E5M2 => "e5m2".to_owned(),
+                FloatFormat::Float6E2M3 => "e2m3".to_owned(),
+                FloatFormat::Float6E3M2 => "e3m2".to_owned(),
+                FloatFormat::Float4E2M1 => "e2m1".to_owned(),
+                FloatFormat::Float8E8M0 => "e8m0".to_owned(),
+                FloatFormat::MxInt8 => "mxint8".to_owned(),
             },
         };
         format!("{}x{}{component}", self.rows, self.columns)

@@ -3,8 +3,8 @@
 //! floats go through 32 bits.
 
 use super::super::Result;
-use super::super::float8::Float8;
 use super::super::function::FunctionEmitter;
+use super::super::small_float::SmallFloat;
 use super::super::types;
 use super::product::{Shapes, widened};
 use crate::ffi::{Ty, Value};
@@ -48,8 +48,8 @@ fn kinds(shapes: &Shapes<'_>) -> [bool; 2] {
         (shapes.a, Operands::MATRIX_A_SIGNED_COMPONENTS_KHR),
         (shapes.b, Operands::MATRIX_B_SIGNED_COMPONENTS_KHR),
     ]
-    .map(|(matrix, signed)| match Float8::of(matrix.component) {
-        Some(format) => format == Float8::E5M2,
+    .map(|(matrix, signed)| match SmallFloat::of(matrix.component) {
+        Some(format) => format == SmallFloat::E5M2,
         None => shapes.operands.contains(signed),
     })
 }

@@ -10,8 +10,8 @@
 
 use super::super::Result;
 use super::super::casts;
-use super::super::float8::{self, Float8};
 use super::super::function::FunctionEmitter;
+use super::super::small_float::{self, SmallFloat};
 use super::super::types::{self, Scalar};
 use super::element::{At, Held, Shared, Stored, held_by};
 use super::layout::{Axis, Element, Holder};
@@ -217,8 +217,8 @@ fn by_shuffles<'c>(
         };
         sum = e.b.intrinsic(name, &[sum.ty()], &[sum, c])?;
     }
-    if let Some(format) = Float8::of(shapes.d.component) {
-        return float8::encode(e.b, format, sum, false);
+    if let Some(format) = SmallFloat::of(shapes.d.component) {
+        return small_float::encode(e.b, format, sum, false);
     }
     let to = types::scalar(e.b, shapes.d.component);
     widened(e, sum, to, signed)
@@ -230,8 +230,8 @@ fn numbers<'c>(
     matrix: &Matrix,
     value: Value<'c>,
 ) -> Result<Value<'c>> {
-    match Float8::of(matrix.component) {
-        Some(format) => float8::decode(e.b, format, value),
+    match SmallFloat::of(matrix.component) {
+        Some(format) => small_float::decode(e.b, format, value),
         None => Ok(value),
     }
 }

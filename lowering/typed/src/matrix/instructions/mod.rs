@@ -47,6 +47,14 @@ impl Factor {
                 (FloatFormat::Ieee, _) => return None,
                 (FloatFormat::BFloat16, _) => Factor::BF16,
                 (FloatFormat::Float8E4M3 | FloatFormat::Float8E5M2, _) => Factor::F8,
+                (
+                    FloatFormat::Float6E2M3
+                    | FloatFormat::Float6E3M2
+                    | FloatFormat::Float4E2M1
+                    | FloatFormat::Float8E8M0
+                    | FloatFormat::MxInt8,
+                    _,
+                ) => return None,
             },
             Scalar::Int { width: 8, .. } => Factor::I8,
             Scalar::Bool | Scalar::Int { .. } => return None,
