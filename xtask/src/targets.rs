@@ -56,6 +56,7 @@ struct Amdgpu {
     matrix: Matrix,
     images: bool,
     texel_buffers: bool,
+    sampler_max_lod: (u32, u32),
     real_time_clock: bool,
     lds_dma_bytes: Vec<u32>,
     async_marks: bool,
@@ -243,6 +244,7 @@ const AMDGPU_FACTS: &[&str] = &[
     "matrix",
     "images",
     "texel_buffers",
+    "sampler_max_lod",
     "real_time_clock",
     "lds_dma_bytes",
     "async_marks",
@@ -353,7 +355,7 @@ fn generate() -> Result<String> {
                 out,
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
                  cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, ordered_vmem: {}, cumode_feature: {}, \
-                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, texel_buffers: {}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
+                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, texel_buffers: {}, sampler_max_lod: Field {{ bit: {}, bits: {} }}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
                  async_counter: {}, acquire: {}, release: {}, invalidation_waits: {}, execution: {} }}), variants: &{:?}, wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {}, barrier_cycles: {}, costs: {} }},",
                 f.generation,
                 f.split_barrier,
@@ -371,6 +373,8 @@ fn generate() -> Result<String> {
                 f.matrix,
                 f.images,
                 f.texel_buffers,
+                f.sampler_max_lod.0,
+                f.sampler_max_lod.1,
                 f.real_time_clock,
                 f.lds_dma_bytes,
                 f.async_marks,

@@ -80,14 +80,14 @@ fn abis(
     let mut symbols = Vec::new();
     let mut abis = Vec::new();
     for (kernel, plan) in kernels.iter().zip(plans) {
-        let (entry, own) = (kernel.entry, &kernel.reached.own);
+        let (entry, reached) = (kernel.entry, &kernel.reached);
         let Some(function) = declarations.function(plan.function) else {
             let message = format!("entry point `{}` has no function", plan.entry);
             let problem = Diagnostic::error(Code::Internal, message).help(REPORT);
             return Err(problems.and(problem.into()));
         };
         let module = (declarations, &qualifiers);
-        let abi = Abi::plan(form, &types, module, target, function, own, &mut found);
+        let abi = Abi::plan(form, &types, module, target, function, reached, &mut found);
         let parameters = abi.parameters.into_iter();
         let arguments: Vec<_> = parameters.map(|one| one.argument).collect();
         if arguments
@@ -108,6 +108,7 @@ fn abis(
             arguments,
             form: form.clone(),
             resources: abi.resources,
+            combinations: abi.combinations,
             prints: Table::default(),
         });
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use splitbar_audit::verdict::Audit;
 use splitbar_passes::printf::{Call, Table};
 use splitbar_plan::Target;
-use splitbar_typed::abi::{Argument, ArgumentKind, KernelAbi, Reached, ResourceKind};
+use splitbar_typed::abi::{Argument, ArgumentKind, Combination, KernelAbi, Reached, ResourceKind};
 use std::borrow::Cow;
 
 /// The version of the keys (docs/schemas/reflection.json). It grows when one goes or changes its
@@ -46,6 +46,9 @@ struct Reflection<'o> {
     argument_bytes: u32,
     argument_align: u32,
     arguments: Vec<ArgumentReflection>,
+    /// The sampler that the texture object of an image has in it; not there where they are apart.
+    #[serde(skip_serializing_if = "<[Combination]>::is_empty")]
+    combinations: &'o [Combination],
     /// How resources are handed over; not there where each is an argument.
     #[serde(skip_serializing_if = "Option::is_none")]
     abi: Option<FormReflection<'o>>,
@@ -170,6 +173,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         argument_bytes: entry.abi.argument_bytes(),
         argument_align: entry.abi.argument_align(),
         arguments: entry.abi.arguments.iter().map(argument).collect(),
+        combinations: &entry.abi.combinations,
         abi: form(&entry.abi),
         prints: prints(&entry.abi.prints),
         pairs: plan
@@ -243,6 +247,7 @@ fn argument(argument: &Argument) -> ArgumentReflection {
             ArgumentKind::Buffer => "buffer",
             ArgumentKind::Image => "image",
             ArgumentKind::Tensor => "tensor",
+            ArgumentKind::Sampler => "sampler",
             ArgumentKind::PushConstant => "push_constant",
             ArgumentKind::ArrayLength => "array_length",
             ArgumentKind::ArrayLengths => "array_lengths",
@@ -332,6 +337,7 @@ mod tests {
             arguments,
             form: AbiForm::Arguments,
             resources: Vec::new(),
+            combinations: Vec::new(),
             prints: Table::default(),
         };
         Entry {

@@ -199,32 +199,109 @@ impl Format {
     }
 }
 
+/// What an image has of a texel beside its place: mip levels and samples.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Levels {
+    /// Mip levels, at least one and at most [`MOST_LEVELS`]. They follow each other, the largest
+    /// first.
+    pub count: u8,
+    /// How many directions have half the texels in the next level, 1 to 3; behind them are layers.
+    pub directions: u8,
+    /// Samples of a texel, which follow each other; at least one. Images with several have one
+    /// level.
+    pub samples: u8,
+}
+
+/// The most mip levels of an image.
+pub const MOST_LEVELS: u8 = 16;
+
+impl Default for Levels {
+    fn default() -> Levels {
+        Levels {
+            count: 1,
+            directions: 3,
+            samples: 1,
+        }
+    }
+}
+
+impl Levels {
+    /// As a word of a descriptor.
+    fn word(self) -> u32 {
+        u32::from_le_bytes([self.count, self.directions, self.samples, 0])
+    }
+
+    /// From a word of a descriptor.
+    fn of(word: u32) -> Option<Levels> {
+        let [count, directions, samples, rest] = word.to_le_bytes();
+        let fits = (1..=MOST_LEVELS).contains(&count) && (1..=3).contains(&directions);
+        (fits && samples > 0 && rest == 0).then_some(Levels {
+            count,
+            directions,
+            samples,
+        })
+    }
+}
+
 /// An image, or a texel buffer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// The address of the first texel. Below 2^48.
     pub base: u64,
-    /// Texels in each direction; layers are in the first direction that has no texels. 1 where
-    /// there is nothing.
+    /// Texels in each direction; layers are in the first direction that has no texels, and the
+    /// faces of cubes are layers. 1 where there is nothing.
     pub extent: [u32; 3],
     /// What a texel is.
     pub format: Format,
     /// Whether it is a texel buffer.
     pub is_buffer: bool,
+    /// Its mip levels and samples.
+    pub levels: Levels,
 }
 
 /// In the last word of a descriptor, above the format's number.
 const MARK: u32 = 0x5350_0000;
 
 impl Image {
-    /// Where a texel lies; `None` outside of the image.
+    /// Where a texel of the first level lies; `None` outside of the image.
     pub fn texel(&self, at: [u32; 3]) -> Option<u64> {
-        let [x, y, z] = self.extent;
-        let inside = at[0] < x && at[1] < y && at[2] < z;
+        self.texel_of(at, 0, 0)
+    }
+
+    /// Where this sample of a texel of a mip level lies; `None` outside of the image.
+    pub fn texel_of(&self, at: [u32; 3], level: u32, sample: u32) -> Option<u64> {
+        let [x, y, z] = self.extent_of(level)?;
+        let inside = at[0] < x && at[1] < y && at[2] < z && sample < self.levels.samples.into();
         let row = u64::from(at[2]) * u64::from(y) + u64::from(at[1]);
         let index = row.checked_mul(x.into())?.checked_add(at[0].into())?;
-        let offset = index.checked_mul(self.format.bytes() as u64)?;
-        inside.then(|| self.base.wrapping_add(offset))
+        let index = index.checked_mul(self.levels.samples.into())?;
+        let bytes = self.format.bytes() as u64;
+        let offset = index.checked_add(sample.into())?.checked_mul(bytes)?;
+        let before = (0..level).map(|level| self.bytes_of(level));
+        let before = before.sum::<Option<u64>>()?;
+        inside.then(|| self.base.wrapping_add(before).wrapping_add(offset))
+    }
+
+    /// The extent of a mip level; `None` behind the last one.
+    pub fn extent_of(&self, level: u32) -> Option<[u32; 3]> {
+        let mut extent = self.extent;
+        for size in extent.iter_mut().take(self.levels.directions.into()) {
+            *size = (*size >> level.min(31)).max(1);
+        }
+        (level < self.levels.count.into()).then_some(extent)
+    }
+
+    fn bytes_of(&self, level: u32) -> Option<u64> {
+        let texel = self.format.bytes() as u64 * u64::from(self.levels.samples);
+        let extent = self.extent_of(level)?;
+        let mut sizes = extent.into_iter().map(u64::from);
+        sizes.try_fold(texel, u64::checked_mul)
+    }
+
+    /// Bytes of all its levels; `None` for more than 64 bits can count.
+    pub fn bytes(&self) -> Option<u64> {
+        let mut levels = (0..self.levels.count.into()).map(|level| self.bytes_of(level));
+        levels.try_fold(0u64, |sum, bytes| sum.checked_add(bytes?))
     }
 
     /// The descriptor: of a texel buffer the first four words, laid out as AMD's buffer resources:
@@ -236,7 +313,7 @@ impl Image {
         let [x, y, z] = self.extent;
         match self.is_buffer {
             true => [self.base as u32, high, x, last, 0, 0, 0, 0],
-            false => [self.base as u32, high, 0, 0, x, y, z, last],
+            false => [self.base as u32, high, self.levels.word(), 0, x, y, z, last],
         }
     }
 
@@ -246,8 +323,9 @@ impl Image {
             return None;
         };
         let base = u64::from(*low) | u64::from(*high & 0xffff) << 32;
-        let image = |extent, last: u32, is_buffer| {
+        let image = |extent, last: u32, is_buffer, levels| {
             Some(Image {
+                levels,
                 base,
                 extent,
                 format: Format::numbered(last & 0xffff)?,
@@ -255,8 +333,10 @@ impl Image {
             })
         };
         match rest {
-            _ if last & 0xffff_0000 == MARK => image([*x, 1, 1], *last, true),
-            [x, y, z, last] if last & 0xffff_0000 == MARK => image([*x, *y, *z], *last, false),
+            _ if last & 0xffff_0000 == MARK => image([*x, 1, 1], *last, true, Levels::default()),
+            [width, height, depth, last] if last & 0xffff_0000 == MARK => {
+                image([*width, *height, *depth], *last, false, Levels::of(*x)?)
+            }
             _ => None,
         }
     }
@@ -296,13 +376,23 @@ mod tests {
             extent: [5, 3, 2],
             format,
             is_buffer: false,
+            levels: Levels {
+                count: 3,
+                directions: 2,
+                samples: 1,
+            },
         };
         assert_eq!(Image::described(&image.descriptor()), Some(image));
+        assert_eq!(image.extent_of(1), Some([2, 1, 2]));
+        assert_eq!(image.texel_of([0, 0, 1], 1, 0), Some(image.base + 32 * 4));
+        assert_eq!(image.texel_of([0, 0, 0], 3, 0), None);
+        assert_eq!(image.bytes(), Some((30 + 4 + 2) * 4));
         assert_eq!(image.texel([4, 2, 1]), Some(image.base + 29 * 4));
         assert_eq!(image.texel([5, 0, 0]), None);
         image = Image {
             extent: [7, 1, 1],
             is_buffer: true,
+            levels: Levels::default(),
             ..image
         };
         assert_eq!(Image::described(&image.descriptor()[..4]), Some(image));

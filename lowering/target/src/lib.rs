@@ -122,6 +122,9 @@ pub struct Amdgpu {
     pub images: bool,
     /// Formatted buffer accesses; the same.
     pub texel_buffers: bool,
+    /// Where the second word of a sampler resource has the largest level of detail, 8 bits of it
+    /// behind the point; of no bits where there are no samplers.
+    pub sampler_max_lod: Field,
     /// A clock that counts in a constant rate, for all waves of the device. Where there is none,
     /// LLVM 23.1 reads 0.
     pub real_time_clock: bool,

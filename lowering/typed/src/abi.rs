@@ -12,12 +12,14 @@
 //! Data flows one way: what the kernel touches (`resources`), the chosen form (`form`), which makes
 //! a table of it, what the kernel reads by that table (`table`), and the parameters here.
 
+mod combinations;
 mod form;
 mod resources;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use combinations::{Combination, Place, SamplerState};
 pub use form::{
     AbiForm, AbiTable, BindingOffset, DescriptorArrays, DescriptorPlace, DescriptorSets,
     DescriptorSize, Reach, TableArgument,
@@ -75,6 +77,9 @@ pub enum ArgumentKind {
     Image,
     /// A pointer to the descriptor of a tensor, or to the first one of an array of them.
     Tensor,
+    /// A pointer to the descriptor of a sampler, or to the first one of an array of them. On NVIDIA
+    /// GPUs nobody reads it.
+    Sampler,
     /// The push-constant block, by value.
     PushConstant,
     /// The length of a buffer in bytes, 32 bits.
@@ -137,6 +142,8 @@ pub struct KernelAbi {
     pub form: AbiForm,
     /// How each resource is reached; empty where each is an argument.
     pub resources: Vec<Reached>,
+    /// The images and samplers that it combines; empty where the target keeps them apart.
+    pub combinations: Vec<Combination>,
     /// What the numbers in its print buffer stand for.
     pub prints: Table,
 }
@@ -274,6 +281,8 @@ pub struct Abi {
     pub parameters: Vec<Parameter>,
     /// How each resource is reached; empty where each is an argument.
     pub resources: Vec<Reached>,
+    /// The images and samplers that it combines; empty where the target keeps them apart.
+    pub combinations: Vec<Combination>,
 }
 
 /// Size and alignment of a block of push constants of so many bytes. The alignment divides the
@@ -324,16 +333,17 @@ struct Planner<'a, 'm> {
 }
 
 impl Abi {
-    /// Plans the arguments of the kernel of `entry`, which touches `uses`, in the form `form`.
+    /// Plans the arguments of the kernel of `entry`, which reaches `reached`, in the form `form`.
     pub fn plan<'m>(
         form: &AbiForm,
         types: &Types,
         (declarations, qualifiers): (&'m Declarations<'m>, &MemoryQualifiers),
         target: &'static Target,
         entry: &Function<'m>,
-        uses: &Uses,
+        reached: &uses::Reached,
         diagnostics: &mut Diagnostics,
     ) -> Abi {
+        let uses = &reached.own;
         let form = form.of_module(declarations);
         let mut planner = Planner {
             types,
@@ -360,9 +370,21 @@ impl Abi {
         }
         planner.work_dimensions(uses);
         planner.print_buffer(uses);
+        let combinations = match target.arch {
+            Arch::Amdgpu(_) => Vec::new(),
+            Arch::Nvptx(_) => combinations::of(
+                declarations,
+                target,
+                entry,
+                &planner.parameters,
+                reached,
+                diagnostics,
+            ),
+        };
         Abi {
             parameters: planner.parameters,
             resources: planner.resources,
+            combinations,
         }
     }
 }
@@ -399,7 +421,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Buffers, images and tensors, in the form that was chosen.
+    /// Buffers, images, tensors and samplers, in the form that was chosen.
     fn resources(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
         let found = resources::resources(self.types, self.declarations, self.target, uses);
         match self.form.table(&found) {
@@ -420,6 +442,7 @@ impl Planner<'_, '_> {
         let (kind, space) = match resource.kind {
             ResourceKind::Image => (ArgumentKind::Image, read_only_space(self.target)),
             ResourceKind::Tensor => (ArgumentKind::Tensor, read_only_space(self.target)),
+            ResourceKind::Sampler => (ArgumentKind::Sampler, read_only_space(self.target)),
             ResourceKind::Buffer => (ArgumentKind::Buffer, GLOBAL),
         };
         let parameter = self.argument(
@@ -431,7 +454,7 @@ impl Planner<'_, '_> {
             (Some(resource.set), Some(resource.binding)),
         );
         let align = match (resource.kind, resource.arrays.is_empty()) {
-            (ResourceKind::Image, _) => table_align(self.target),
+            (ResourceKind::Image | ResourceKind::Sampler, _) => table_align(self.target),
             (ResourceKind::Tensor, _) => tensor::DESCRIPTOR_ALIGN,
             (ResourceKind::Buffer, true) => self.buffer_align(ids),
             (ResourceKind::Buffer, false) => layout::POINTER_BYTES as u32, // of an array of addresses
@@ -498,7 +521,7 @@ impl Planner<'_, '_> {
                 class => diagnostics.push(
                     Diagnostic::error(Code::UnsupportedStorageClass, format!("the variable {id} of storage class {class:?} is not lowered"))
                         .at_word(variable.inst.offset)
-                        .help("lowered are StorageBuffer, Uniform, PushConstant, Workgroup, Private, Function, Input built-ins, CrossWorkgroup, and UniformConstant that is initialised, an image, or a tensor with a rank"),
+                        .help("lowered are StorageBuffer, Uniform, PushConstant, Workgroup, Private, Function, Input built-ins, CrossWorkgroup, and UniformConstant that is initialised, an image, a sampler, or a tensor with a rank"),
                 ),
             }
         }
@@ -749,10 +772,14 @@ impl Planner<'_, '_> {
                 self.parameters.push(parameter.to(align));
             }
             // The address of its descriptor.
-            Kind::Image(_) => {
+            Kind::Image(_) | Kind::Sampler => {
+                let kind = match info.kind {
+                    Kind::Sampler => ArgumentKind::Sampler,
+                    _ => ArgumentKind::Image,
+                };
                 let parameter = self.argument(
                     Role::Own(index),
-                    ArgumentKind::Image,
+                    kind,
                     value,
                     layout::POINTER_BYTES,
                     8,

@@ -5,10 +5,13 @@
 //! other without gaps; other forms of the interface place them otherwise (docs/abi.md). What a
 //! descriptor is, is up to the vendor:
 //!
-//! | | image | combined with a sampler | texel buffer |
-//! |---|---|---|---|
-//! | AMDGPU | image resource, 32 bytes | image resource, sampler, 48 bytes | buffer resource, 16 bytes, its size in elements |
-//! | NVPTX | surface object (storage) or texture object, 8 bytes | texture object, 8 bytes | surface object of one dimension (storage) or texture object, 8 bytes |
+//! | | image | combined with a sampler | sampler | texel buffer |
+//! |---|---|---|---|---|
+//! | AMDGPU | image resource, 32 bytes | image resource, sampler resource, 48 bytes | sampler resource, 16 bytes | buffer resource, 16 bytes, its size in elements |
+//! | NVPTX | surface object (storage) or texture object, 8 bytes | texture object, 8 bytes | not read | surface object of one dimension (storage) or texture object, 8 bytes |
+//!
+//! A texture object has the state of a sampler in it, so on NVIDIA GPUs an image has the sampler
+//! that the kernel combines it with: [`crate::abi::Combination`].
 
 use crate::types::{Kind, Scalar, Types};
 use spirv::Dim;
@@ -122,6 +125,14 @@ impl Image {
             (Arch::Amdgpu(_), _, false) => 32,
             (Arch::Amdgpu(_), _, true) => 48,
         }
+    }
+}
+
+/// Bytes of the descriptor of a sampler, and from one to the next in an array.
+pub fn sampler_bytes(target: &Target) -> u64 {
+    match &target.arch {
+        Arch::Amdgpu(_) => 16,
+        Arch::Nvptx(_) => 8, // nobody reads them
     }
 }
 

@@ -104,6 +104,8 @@ pub enum Kind {
     Image(Image),
     /// An image with a sampler.
     SampledImage(Image),
+    /// A sampler: as a value the address of its descriptor.
+    Sampler,
     /// A tensor: as a value the address of its descriptor.
     Tensor(Tensor),
     /// A pointer.
@@ -445,6 +447,10 @@ impl Table<'_, '_> {
                     Op::TypeSampledImage => {
                         let image = image::sampled(inst, &self.types)?;
                         described(Kind::SampledImage, image, true)
+                    }
+                    Op::TypeSampler => {
+                        let bytes = image::sampler_bytes(self.target).max(self.descriptors);
+                        self.address(Kind::Sampler, bytes, 8)
                     }
                     Op::TypeTensorARM => {
                         let tensor = Tensor::of(inst, &self.types, self.constants)?;

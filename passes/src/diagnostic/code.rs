@@ -214,6 +214,12 @@ codes! {
     TensorLayoutCapability = 1505, Invalid, "tensor addressing is used without its capability";
     MatrixOperation = 1506, Invalid, "an operation on all elements of a cooperative matrix has operands that do not fit";
 
+    // 16xx: images and samplers.
+    SampledImage = 1601, Invalid, "OpSampledImage has operands that it cannot bring together, or its result is taken where it must not be";
+    ImageOperand = 1602, Invalid, "an image operand does not go with its instruction, or has the wrong type";
+    ImageSample = 1603, Invalid, "image, coordinates, reference or result of a sample do not fit together";
+    ImplicitLevel = 1604, Invalid, "a level of detail comes from quads, and the entry point has none";
+
     // 20xx: run-time rules of split barriers, and lints.
     NonUniformSplitBarrier = 2000, Invalid, "an arrive or a wait of scope Workgroup is not in uniform control flow, or may not be";
     UnarrivedWait = 2001, Invalid, "a wait is executed, or may be, without an arrive before it";

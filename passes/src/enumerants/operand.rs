@@ -2,8 +2,7 @@
 //! (SPV_ARM_tensors), controls of loops, selections and functions (3.23 to 3.25), fast-math modes
 //! (3.15).
 
-use super::Outcome::{self, Honoured, NoEffect, Refused};
-use crate::diagnostic::Code;
+use super::Outcome::{self, Honoured, NoEffect};
 use rspirv::grammar::OperandKind;
 use spirv::{
     FPFastMathMode, FunctionControl, ImageOperands, LoopControl, MemoryAccess, SelectionControl,
@@ -13,7 +12,6 @@ use spirv::{
 const HINT: Outcome = NoEffect("a hint");
 const PROMISE: Outcome = NoEffect("a promise that is not used");
 const FPGA: Outcome = NoEffect("a hint for FPGAs, which changes no result");
-const SAMPLER: Outcome = Refused(Code::UnsupportedInstruction);
 
 pub(super) const MEMORY: &[(MemoryAccess, Outcome)] = &[
     (MemoryAccess::VOLATILE, Honoured("memory.rs")),
@@ -30,14 +28,14 @@ pub(super) const MEMORY: &[(MemoryAccess, Outcome)] = &[
 ];
 
 pub(super) const IMAGE: &[(ImageOperands, Outcome)] = &[
-    (ImageOperands::BIAS, SAMPLER),
+    (ImageOperands::BIAS, Honoured("image/sample.rs")),
     (ImageOperands::LOD, Honoured("image/")),
-    (ImageOperands::GRAD, SAMPLER),
+    (ImageOperands::GRAD, Honoured("image/sample.rs")),
     (ImageOperands::CONST_OFFSET, Honoured("image/")),
     (ImageOperands::OFFSET, Honoured("image/")),
-    (ImageOperands::CONST_OFFSETS, SAMPLER),
+    (ImageOperands::CONST_OFFSETS, Honoured("image/sample.rs")),
     (ImageOperands::SAMPLE, Honoured("image/")),
-    (ImageOperands::MIN_LOD, SAMPLER),
+    (ImageOperands::MIN_LOD, Honoured("image/sample.rs")),
     (ImageOperands::MAKE_TEXEL_AVAILABLE, Honoured("image/")),
     (ImageOperands::MAKE_TEXEL_VISIBLE, Honoured("image/")),
     (
@@ -54,7 +52,7 @@ pub(super) const IMAGE: &[(ImageOperands, Outcome)] = &[
         NoEffect("the format says how components are extended"),
     ),
     (ImageOperands::NONTEMPORAL, HINT),
-    (ImageOperands::OFFSETS, SAMPLER),
+    (ImageOperands::OFFSETS, Honoured("image/sample.rs")),
 ];
 
 pub(super) const TENSOR: &[(TensorOperands, Outcome)] = &[

@@ -389,6 +389,7 @@ fn texel_buffers(form: &AbiForm, target: &str, optimization: Optimization) -> Re
             format: Format::by_name("r32ui").context("no such format")?,
             extent: [32, 1, 1],
             is_buffer: true,
+            levels: Default::default(),
         };
         job = job.with_image(place, texels);
     }

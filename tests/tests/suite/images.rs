@@ -128,6 +128,7 @@ fn agrees_in(form: &AbiForm, case: &Case, target: &str, optimization: Optimizati
             format: Format::by_name(format).context("no such format")?,
             extent: *extent,
             is_buffer: *is_buffer,
+            levels: Default::default(),
         };
         job = job.with_image(BufferName::Binding(0, binding), texels);
     }
@@ -162,6 +163,7 @@ fn refusals() -> Result<()> {
         format: Format::by_name("rgba32f").context("no such format")?,
         extent: [99, 99, 1],
         is_buffer: false,
+        levels: Default::default(),
     };
     let job = job.with_image(BufferName::Binding(0, 0), texels);
     ensure!(said(&job).contains("too few"), "{}", said(&job));
@@ -321,6 +323,7 @@ fn trap() -> Result<()> {
                 format: Format::by_name(format).context("no such format")?,
                 extent: *extent,
                 is_buffer: *is_buffer,
+                levels: Default::default(),
             };
             job = job.with_image(BufferName::Binding(0, binding), texels);
         }
@@ -516,6 +519,7 @@ fn queries(target: &str) -> Result<()> {
             format,
             extent: [1, 1, 1],
             is_buffer: false,
+            levels: Default::default(),
         };
         let format_of = |name: &str| Format::by_name(name).context("no such format");
         let job = Job::compiled(&output, 0)?

@@ -51,6 +51,7 @@ mod qualifiers;
 mod random;
 mod references;
 mod samplers;
+mod sampling;
 mod schemas;
 mod shared_memory;
 mod sim;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
     trials.extend(images::trials());
     trials.extend(tensors::trials());
     trials.extend(samplers::trials());
+    trials.extend(sampling::trials());
     trials.extend(abi::trials(&fixtures));
     trials.extend(qualifiers::trials());
     trials.extend(promoted::trials(&fixtures));

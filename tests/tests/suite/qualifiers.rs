@@ -204,6 +204,7 @@ fn ends(text: &str, target: &str, is_image: bool) -> Result<()> {
             format: Format::by_name("r32ui").context("no such format")?,
             extent: [3, 1, 1],
             is_buffer: false,
+            levels: Default::default(),
         };
         job = job.with_image(BufferName::Binding(0, 0), texels);
     }

@@ -297,6 +297,7 @@ fn agrees(shape: &Shape, target: &str, optimization: Optimization) -> Result<()>
         format: Format::by_name("rgba32f").context("no such format")?,
         extent: shape.extent,
         is_buffer: false,
+        levels: Default::default(),
     };
     for filter in FILTERS {
         for outside in OUTSIDE {

@@ -16,7 +16,7 @@ use super::{
 };
 use clap::{Args, value_parser};
 use serde::Serialize;
-use splitbar::simulate::machine::image::Format as TexelFormat;
+use splitbar::simulate::machine::image::{Format as TexelFormat, Levels, MOST_LEVELS};
 use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Lane, Schedule, Site};
 use splitbar::simulate::profile::{self, Measured};
 use splitbar::simulate::{BufferName, Inputs, Job, Outcome, PRINT_CAPACITY, Texels};
@@ -67,12 +67,15 @@ pub(super) struct SimArgs {
     buffer: Vec<BufferArg>,
     /// A buffer is an image: rgba8:64x32, r32ui:buffer:256
     ///
-    /// Of so many texels, or a texel buffer; formats as in GLSL.
+    /// Of so many texels, or a texel buffer; formats as in GLSL. Behind the extent :levels=N for
+    /// mip levels, one after the other, :layers where the last number counts layers, which do not
+    /// get fewer, :samples=N for samples of a texel.
     #[arg(long, value_name = "SET:BINDING=FORMAT:EXTENT", value_parser = parse_image)]
     image: Vec<ImageArg>,
-    /// An image has a sampler: linear,repeat or nearest,edge
+    /// A sampler, or that of an image: linear,repeat or nearest,edge
     ///
-    /// Filters linear and nearest; outside of the image repeat, mirror, edge and border (zeros).
+    /// Filters linear and nearest; outside of the image repeat, mirror, edge and border (zeros);
+    /// behind them mip-linear or mip-nearest, a comparison such as less-equal, and unnormalized.
     #[arg(long, value_name = "SET:BINDING=FILTER,OUTSIDE", value_parser = parse_sampler)]
     sampler: Vec<SamplerArg>,
     /// A buffer is a tensor: f32:4x8x16, u8:3x5:64x2
@@ -773,10 +776,15 @@ pub(super) struct ImageArg {
     texels: Texels,
 }
 
-/// Reads `SET:BINDING=FORMAT:XxYxZ` or `SET:BINDING=FORMAT:buffer:N`.
+/// Reads `SET:BINDING=FORMAT:XxYxZ` with levels, layers and samples behind it, or
+/// `SET:BINDING=FORMAT:buffer:N`.
 pub(super) fn parse_image(text: &str) -> Result<ImageArg, String> {
     let (place, rest) = split(text)?;
-    let wrong = || format!("{rest:?} is neither FORMAT:XxYxZ nor FORMAT:buffer:N");
+    let wrong = || {
+        format!(
+            "{rest:?} is neither FORMAT:XxYxZ, with levels behind it or not, nor FORMAT:buffer:N"
+        )
+    };
     let (format, extent) = rest.split_once(':').ok_or_else(wrong)?;
     let format = TexelFormat::by_name(format).ok_or_else(|| {
         format!("{format:?} is not a format of GLSL with components of one width, such as rgba8")
@@ -785,6 +793,27 @@ pub(super) fn parse_image(text: &str) -> Result<ImageArg, String> {
         Some(count) => (true, count),
         None => (false, extent),
     };
+    let mut levels = Levels::default();
+    let mut options = sizes.split(':');
+    let sizes = options.next().ok_or_else(wrong)?;
+    let dimensions = sizes.split('x').count();
+    for option in options.by_ref() {
+        let number = |text: &str| text.parse().ok().filter(|n| *n > 0).ok_or_else(wrong);
+        match option.split_once('=') {
+            _ if is_buffer => return Err(wrong()),
+            Some(("levels", count)) => {
+                let count = number(count)?;
+                levels.count = Some(count)
+                    .filter(|n| *n <= MOST_LEVELS)
+                    .ok_or_else(wrong)?;
+            }
+            Some(("samples", count)) => levels.samples = number(count)?,
+            None if option == "layers" && dimensions > 1 => {
+                levels.directions = dimensions as u8 - 1;
+            }
+            _ => return Err(wrong()),
+        }
+    }
     let mut extent = [1; 3];
     let most = if is_buffer { 1 } else { 3 };
     if sizes.split('x').count() > most {
@@ -799,6 +828,7 @@ pub(super) fn parse_image(text: &str) -> Result<ImageArg, String> {
             format,
             extent,
             is_buffer,
+            levels,
         },
     })
 }

@@ -8,6 +8,7 @@ pub mod amdgpu;
 pub mod estimate;
 pub mod nvptx;
 pub mod profile;
+mod samplers;
 mod tables;
 mod tensors;
 
@@ -19,11 +20,11 @@ use splitbar_passes::printf::{self, Printed, Table};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 pub use splitbar_sim as machine;
-use splitbar_sim::image::{Format, Image};
+use splitbar_sim::image::{Format, Image, Levels};
 use splitbar_sim::memory::{Global, RegionId};
 use splitbar_sim::sampler::Sampler;
 use splitbar_sim::{Clocks, Limits, Progress, Report, Schedule};
-use splitbar_typed::abi::{Argument, ArgumentKind, Reached, ResourceKind};
+use splitbar_typed::abi::{Argument, ArgumentKind, Combination, Reached, ResourceKind};
 use std::collections::BTreeMap;
 pub use tensors::Elements;
 
@@ -91,6 +92,8 @@ pub struct Texels {
     pub extent: [u32; 3],
     /// Whether it is a texel buffer.
     pub is_buffer: bool,
+    /// Its mip levels and samples.
+    pub levels: Levels,
 }
 
 /// What a launch is given.
@@ -225,6 +228,8 @@ pub struct Job {
     /// What is reached through tables, and the bytes of a descriptor there.
     resources: Vec<Reached>,
     descriptor_bytes: u32,
+    /// Which samplers the texture objects of images have in them.
+    combinations: Vec<Combination>,
     workgroup_size: Option<[u32; 3]>,
     /// Workgroups of a cluster.
     cluster: [u32; 3],
@@ -303,6 +308,7 @@ impl Job {
             resources: abi.resources.clone(),
             // 0 where no descriptors lie in tables.
             descriptor_bytes: abi.form.descriptor_bytes().unwrap_or(0),
+            combinations: abi.combinations.clone(),
             workgroup_size: abi.workgroup_size,
             cluster: entry.plan.cluster.unwrap_or([1; 3]),
             dynamic_shared: entry.plan.dynamic_shared_bytes,
@@ -333,6 +339,7 @@ impl Job {
             arguments,
             resources: Vec::new(),
             descriptor_bytes: 0,
+            combinations: Vec::new(),
             workgroup_size,
             cluster: [1; 3],
             dynamic_shared: 0,
@@ -360,6 +367,7 @@ impl Job {
             arguments,
             resources: Vec::new(),
             descriptor_bytes: 0,
+            combinations: Vec::new(),
             workgroup_size,
             cluster: [1; 3],
             dynamic_shared: 0,
@@ -388,7 +396,9 @@ impl Job {
         self
     }
 
-    /// Says that the image at `place` has a sampler, which is combined with it in one descriptor.
+    /// Says which sampler is at `place`: of an image, which has it in its descriptor, or one of its
+    /// own. Where the descriptor of an image has a sampler in it that the kernel has of its own,
+    /// it is put there, too.
     #[must_use]
     pub fn with_sampler(mut self, place: BufferName, sampler: Sampler) -> Job {
         self.samplers.insert(place, sampler);
@@ -440,6 +450,7 @@ impl Job {
             arguments: self.arguments.clone(),
             resources: self.resources.clone(),
             descriptor_bytes: self.descriptor_bytes,
+            combinations: self.combinations.clone(),
             workgroup_size: self.workgroup_size,
             cluster: self.cluster,
             dynamic_shared: self.dynamic_shared,
@@ -479,6 +490,7 @@ impl Job {
             let mut arguments = self.arguments.iter().filter(|argument| is(argument));
             arguments.any(|argument| BufferName::of(argument) == *place)
         };
+        const SAMPLERS: [ArgumentKind; 1] = [ArgumentKind::Sampler];
         const BUFFERS: [ArgumentKind; 4] = [
             ArgumentKind::Buffer,
             ArgumentKind::Image,
@@ -509,10 +521,13 @@ impl Job {
             return Err(Refusal::Launch(format!("the kernel uses no image {place}")));
         }
         self.takes_tensors()?;
+        let is_sampler =
+            |place: &BufferName| has(place, &SAMPLERS) || in_table(place, &[ResourceKind::Sampler]);
         let mut samplers = self.samplers.keys();
-        if let Some(place) = samplers.find(|place| !self.images.contains_key(place)) {
+        let other = |place: &&BufferName| !self.images.contains_key(place) && !is_sampler(place);
+        if let Some(place) = samplers.find(other) {
             return Err(Refusal::Launch(format!(
-                "{place} has a sampler and is not an image"
+                "{place} has a sampler and is neither an image nor a sampler"
             )));
         }
         let by_value = [
@@ -682,6 +697,7 @@ impl Job {
                     let descriptor = self.descriptor(texels, base, length, place)?;
                     self.add_descriptor(global, place, &descriptor)
                 }
+                ArgumentKind::Sampler => self.sampler_argument(global, place)?,
                 ArgumentKind::Tensor => {
                     let descriptor = self.tensor(global, place, buffer()?)?;
                     let region = global.add(&format!("descriptor {place}"), descriptor, false);
@@ -770,7 +786,7 @@ impl Job {
         place: BufferName,
     ) -> Result<Vec<u32>, Refusal> {
         let mut words = descriptor(texels, base, length, place)?.to_vec();
-        if let Some(sampler) = self.samplers.get(&place) {
+        if let Some(sampler) = self.sampler_of(place) {
             words.extend(sampler.descriptor());
         }
         Ok(words)
@@ -789,22 +805,21 @@ fn descriptor(
             "{place} is an image: say its format and extent with `Job::with_image`"
         ))
     })?;
-    let texel = texels.format.bytes() as u64;
-    let needed = texels
-        .extent
-        .iter()
-        .try_fold(texel, |bytes, extent| bytes.checked_mul((*extent).into()));
-    if needed.is_none_or(|needed| needed > length as u64) {
-        return Err(Refusal::Launch(format!(
-            "{place} has {length} bytes, too few for {:?} texels of {texel} bytes",
-            texels.extent
-        )));
-    }
     let image = Image {
         base,
         extent: texels.extent,
         format: texels.format,
         is_buffer: texels.is_buffer,
+        levels: texels.levels,
     };
+    if image.bytes().is_none_or(|needed| needed > length as u64) {
+        return Err(Refusal::Launch(format!(
+            "{place} has {length} bytes, too few for {:?} texels of {} bytes in {} levels of {} samples",
+            texels.extent,
+            texels.format.bytes(),
+            texels.levels.count,
+            texels.levels.samples
+        )));
+    }
     Ok(image.descriptor())
 }

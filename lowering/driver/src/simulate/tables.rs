@@ -83,6 +83,15 @@ impl Job {
                     descriptors.push((offset, bytes));
                 }
             }
+            if resource.kind == ResourceKind::Sampler {
+                for name in self.samplers.keys() {
+                    if let Some(element) = element(resource, *name) {
+                        let step = u64::from(element) * u64::from(self.descriptor_bytes);
+                        let offset = u64::from(place.offset) + step;
+                        descriptors.push((offset, self.sampler_bytes(*name)?));
+                    }
+                }
+            }
             if descriptors.is_empty() {
                 let place = BufferName::Binding(resource.reach.set, resource.reach.binding);
                 return Err(self.no_buffer(place));
@@ -122,6 +131,9 @@ impl Job {
                 Ok(table.bytes)
             }
             ResourceKind::Tensor => self.tensor(global, name, (base, length)),
+            ResourceKind::Sampler => Err(Refusal::Launch(format!(
+                "{name} is a sampler and has no bytes: say which with `Job::with_sampler`"
+            ))),
             ResourceKind::Image => {
                 let texels = self.images.get(&name).copied();
                 let words = self.descriptor(texels, base, length, name)?;

@@ -43,7 +43,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Some((inst, Op::Function | Op::ConstantFunctionPointerINTEL)) => {
                 return Err(self.unsupported(inst, "its address is taken"));
             }
-            Some((inst, Op::ConstantSampler | Op::ConstantPipeStorage)) => {
+            Some((inst, Op::ConstantSampler)) => {
+                return self.constant_sampler(inst, self.type_of(id)?);
+            }
+            Some((inst, Op::ConstantPipeStorage)) => {
                 return Err(self.unsupported(inst, "what it describes is not there on these GPUs"));
             }
             Some((inst, Op::SpecConstantOp)) => {

@@ -40,16 +40,42 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     Ok(Handled::Yes)
 }
 
-/// How many lanes the second row of a quad is behind the first.
-fn row(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<u32> {
+/// How much each of `values` grows in the quad from its invocation to the next in x, and in y
+/// (the fine derivatives).
+pub(crate) fn differences<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    values: &[Value<'c>],
+) -> Result<(Vec<Value<'c>>, Vec<Value<'c>>)> {
+    let row = row(e, inst)?;
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for value in values {
+        let quad = Quad {
+            b: e.b,
+            row,
+            lanes: Lanes::of_wave(e, inst)?,
+            value: *value,
+        };
+        x.push(quad.along(1, false)?);
+        y.push(quad.along(row, false)?);
+    }
+    Ok((x, y))
+}
+
+/// Whether the kernel's quads are these.
+pub(crate) fn has_group(e: &FunctionEmitter<'_, '_, '_>, mode: ExecutionMode) -> bool {
     let mut entries = e.declarations.entry_points.iter();
     let entry =
         entries.find(|entry| entry.function == e.plan.function && entry.name == e.plan.entry);
-    let has = |mode| entry.is_some_and(|entry| entry.mode(mode).is_some());
-    if has(ExecutionMode::DerivativeGroupLinearKHR) {
+    entry.is_some_and(|entry| entry.mode(mode).is_some())
+}
+
+/// How many lanes the second row of a quad is behind the first.
+fn row(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<u32> {
+    if has_group(e, ExecutionMode::DerivativeGroupLinearKHR) {
         return Ok(2);
     }
-    if !has(ExecutionMode::DerivativeGroupQuadsKHR) {
+    if !has_group(e, ExecutionMode::DerivativeGroupQuadsKHR) {
         return Err(e.unsupported(inst, "the entry point has no derivative group"));
     }
     match e.plan.workgroup_size {

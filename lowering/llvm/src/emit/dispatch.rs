@@ -104,7 +104,10 @@ pub(crate) fn family(op: Op) -> Option<Family> {
         Op::Image | Op::ImageFetch | Op::ImageRead | Op::ImageWrite | Op::ImageTexelPointer
         | Op::ImageQuerySize | Op::ImageQuerySizeLod | Op::ImageQueryLevels | Op::ImageQuerySamples
         | Op::ImageQueryFormat | Op::ImageQueryOrder
-        | Op::ImageSampleExplicitLod | Op::ImageSampleDrefExplicitLod | Op::ImageGather | Op::ImageDrefGather => Family::Image,
+        | Op::SampledImage | Op::ImageQueryLod | Op::ImageSampleImplicitLod | Op::ImageSampleExplicitLod
+        | Op::ImageSampleDrefImplicitLod | Op::ImageSampleDrefExplicitLod | Op::ImageSampleProjImplicitLod
+        | Op::ImageSampleProjExplicitLod | Op::ImageSampleProjDrefImplicitLod | Op::ImageSampleProjDrefExplicitLod
+        | Op::ImageGather | Op::ImageDrefGather => Family::Image,
 
         Op::TensorReadARM | Op::TensorWriteARM | Op::TensorQuerySizeARM => Family::Tensor,
 

@@ -211,9 +211,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Kind::Plain(shape) => return self.load_plain(pointer, *shape, access),
             Kind::Cooperative(matrix) => return self.load_plain(pointer, matrix.shape(), access),
             Kind::TensorObject(tensor) => return self.load_plain(pointer, tensor.shape(), access),
-            // What is known of an image is where its descriptor is. A variable of a function holds
-            // that; other places are descriptors.
-            Kind::Image(_) | Kind::SampledImage(_) if !pointer.is_in_function() => {
+            // What is known of an image or a sampler is where its descriptor is. A variable of a
+            // function holds that; other places are descriptors.
+            Kind::Image(_) | Kind::SampledImage(_) | Kind::Sampler if !pointer.is_in_function() => {
                 return Ok(pointer.address);
             }
             // A tensor in other memory would be a copy of it.
@@ -221,7 +221,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 return Ok(pointer.address);
             }
             Kind::Tensor(_) => return Err(self.tensor_value(ty)),
-            Kind::Pointer { .. } | Kind::Image(_) | Kind::SampledImage(_) => {
+            Kind::Pointer { .. } | Kind::Image(_) | Kind::SampledImage(_) | Kind::Sampler => {
                 return self.leaf_load(
                     llvm,
                     pointer.address,
@@ -277,11 +277,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Kind::TensorObject(tensor) => {
                 return self.store_plain(pointer, tensor.shape(), value, access);
             }
-            Kind::Image(_) | Kind::SampledImage(_) if !pointer.is_in_function() => {
+            Kind::Image(_) | Kind::SampledImage(_) | Kind::Sampler if !pointer.is_in_function() => {
                 return Err(self.b.mismatch(format!("a store of type {ty}")));
             }
             Kind::Tensor(_) => return Err(self.tensor_value(ty)),
-            Kind::Pointer { .. } | Kind::Image(_) | Kind::SampledImage(_) => {
+            Kind::Pointer { .. } | Kind::Image(_) | Kind::SampledImage(_) | Kind::Sampler => {
                 return self.leaf_store(
                     value,
                     pointer.address,

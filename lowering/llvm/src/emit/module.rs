@@ -161,7 +161,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             (declarations, self.qualifiers),
             self.lowering.target,
             function,
-            own,
+            &kernel.reached,
             diagnostics,
         );
         self.entry(plan, function, own, &callees, &abi, diagnostics);
@@ -174,6 +174,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             arguments: abi.parameters.into_iter().map(|p| p.argument).collect(),
             form: self.form.clone(),
             resources: abi.resources,
+            combinations: abi.combinations,
             prints: self.prints.take(),
         })
     }

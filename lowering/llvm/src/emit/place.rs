@@ -268,6 +268,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Kind::Pointer { .. }
                 | Kind::Image(_)
                 | Kind::SampledImage(_)
+                | Kind::Sampler
                 | Kind::Tensor(_)
                 | Kind::Void
                 | Kind::NamedBarrier

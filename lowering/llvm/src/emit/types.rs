@@ -65,7 +65,7 @@ impl<'c> Types<'c> {
                 Some(b.struct_type(&values.collect::<Option<Vec<_>>>()?))
             }
             Kind::Cooperative(matrix) => Some(plain(matrix.shape())),
-            Kind::Image(_) | Kind::SampledImage(_) | Kind::Tensor(_) => {
+            Kind::Image(_) | Kind::SampledImage(_) | Kind::Sampler | Kind::Tensor(_) => {
                 pointer(StorageClass::UniformConstant)
             }
             Kind::TensorObject(tensor) => Some(plain(tensor.shape())),

@@ -137,6 +137,7 @@ fn in_kernel<'e, 'c>(
         arguments: arguments(b.module(), function, &kernel.name, &target.arch)?,
         form: emission.form.clone(),
         resources: Vec::new(),
+        combinations: Vec::new(),
         prints: Default::default(),
     })
 }

@@ -15,7 +15,7 @@ use crate::image::Format;
 use crate::lane::Lane;
 use crate::memory::Pending;
 use crate::queue::{Counters, InClass, Rules, Work};
-use crate::sampler::Tap;
+use crate::sampler::{Compare, Tap};
 use crate::schedule::Completion;
 
 /// An issued memory operation.
@@ -31,6 +31,8 @@ pub(super) struct Operation {
     pub texels: Option<(Components, Format)>,
     /// What a sampler takes for each lane.
     pub taps: Vec<Vec<Tap>>,
+    /// What depths are compared by, and the bits of each lane's reference.
+    pub comparison: Option<(Compare, [u32; 64])>,
     /// Lanes that take part.
     pub lanes: u64,
     /// Lanes beyond the bounds of a buffer: they load zeros and store nothing.
@@ -62,6 +64,7 @@ impl Default for Operation {
             places: 1,
             texels: None,
             taps: Vec::new(),
+            comparison: None,
             lanes: 0,
             beyond: 0,
             access: Access::PLAIN,
@@ -203,6 +206,7 @@ impl Wave {
         operation.places = memory.places;
         operation.texels = None;
         operation.taps.clear();
+        operation.comparison = None;
         operation.access = memory.access.through(match memory.memories {
             Memories::Scalar | Memories::ScalarBuffer => 0,
             _ => caches & !memory.passes_by,

@@ -326,6 +326,10 @@ pub(super) struct Components {
     pub repeats: bool,
     /// The second coordinate counts layers of one dimension.
     pub layers_of_lines: bool,
+    /// The register behind the coordinates is the mip level.
+    pub level: bool,
+    /// The last coordinate is the number of a sample.
+    pub samples: bool,
     /// Texels are filtered or gathered, as a sampler says.
     pub sampled: Option<Sampled>,
 }
@@ -333,12 +337,68 @@ pub(super) struct Components {
 /// How an image is sampled.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sampled {
-    /// The component of the mask is gathered from four texels.
-    pub gathers: bool,
+    /// What is done.
+    pub what: Sample,
     /// The first register of the sampler.
     pub sampler: u16,
     /// Which coordinates are filtered.
     pub directions: Directions,
+    /// Where the level of detail comes from.
+    pub detail: Detail,
+    /// An offset comes first.
+    pub offset: bool,
+    /// A reference for depths comes behind it.
+    pub compares: bool,
+}
+
+/// What is done with the texels around.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Sample {
+    /// They are filtered.
+    Filter,
+    /// The component of the mask is gathered from four texels.
+    Gather,
+    /// Nothing: which level would be taken is said.
+    Level,
+}
+
+/// Where the level of detail comes from.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// `_l`: it stands behind the coordinates.
+    Register,
+    /// `_lz`: it is 0.
+    Zero,
+    /// `_d`: gradients stand before the coordinates, and behind these the least level, if there is
+    /// one.
+    Gradients {
+        /// `_cl`
+        least: bool,
+        /// `_g16`: of a gradient, two halves share a register.
+        halves: bool,
+    },
+    /// From the other lanes of the quad.
+    Quad,
+}
+
+impl Sampled {
+    /// The registers of addresses.
+    pub(super) fn registers(self) -> usize {
+        let Directions { count, layered, .. } = self.directions;
+        let behind = match self.detail {
+            Detail::Register => 1,
+            Detail::Gradients {
+                least,
+                halves: false,
+            } => 2 * usize::from(count) + usize::from(least),
+            Detail::Gradients { least, .. } => {
+                2 * usize::from(count.div_ceil(2)) + usize::from(least)
+            }
+            Detail::Zero | Detail::Quad => 0,
+        };
+        let before = usize::from(self.offset) + usize::from(self.compares);
+        before + usize::from(count) + usize::from(layered) + behind
+    }
 }
 
 /// A memory instruction.

@@ -2,14 +2,16 @@
 //! it takes effect.
 
 use super::access::{Operation, each};
-use super::inst::{Action, Components, Memory, Sampled};
+use super::inst::{Action, Components, Detail, Memory, Sample, Sampled};
 use super::operand::Kind;
 use super::wave::Wave;
 use crate::context::{At, Context};
 use crate::finding::FindingKind;
 use crate::image::{Format, Image, MOST_TEXEL, Texel};
+use crate::lane::Lane;
 use crate::memory::Space;
-use crate::sampler::{Sampler, mixed};
+use crate::sampler::{Gradients, Level, Request, Sampler, compared, mixed};
+use half::f16;
 
 impl Wave {
     /// The image that the descriptor from register `saddr` on describes; what is none is reported.
@@ -51,42 +53,144 @@ impl Wave {
             operation.beyond = u64::MAX;
             return;
         };
+        if let Some(sampled) = components.sampled {
+            self.sampled(memory, operation, (components, sampled, image), pc, cx);
+            return;
+        }
         if matches!(memory.action, Action::Size) {
-            let [x, y, z] = image.extent;
-            let size: Texel = match components.layers_of_lines {
-                true => [x, 1, y, 1],
-                false => [x, y, z, 1],
-            };
-            operation.data = components.chosen().map(|n| [size[n]; 64]).collect();
+            self.size(memory, operation, components, image);
             return;
         }
         operation.texels = Some((components, image.format));
-        if let Some(sampled) = components.sampled {
-            self.taps(memory, operation, (sampled, image), pc, cx);
-            return;
-        }
         for lane in each(operation.lanes) {
+            let mut given = memory.coordinates.iter();
+            let mut next = || match given.next().map(|one| one.kind) {
+                Some(Kind::Vgpr(index)) => self.v(index)[lane],
+                _ => 0,
+            };
             let mut at = [0; 3];
-            for (to, coordinate) in at.iter_mut().zip(&memory.coordinates) {
-                if let Kind::Vgpr(index) = coordinate.kind {
-                    *to = self.v(index)[lane];
-                }
+            let behind = usize::from(components.level) + usize::from(components.samples);
+            for to in at.iter_mut().take(memory.coordinates.len() - behind) {
+                *to = next();
             }
-            match image.texel(at) {
+            let level = if components.level { next() } else { 0 };
+            let sample = if components.samples { next() } else { 0 };
+            match image.texel_of(at, level, sample) {
                 Some(address) => operation.addresses[0][lane] = address,
                 None => operation.beyond |= 1u64 << lane,
             }
         }
     }
-}
 
-impl Wave {
-    /// What the sampler of an instruction takes in each lane.
-    fn taps(
+    /// `image_get_resinfo`: the extent of a level, and the number of levels.
+    fn size(
         &self,
         memory: &Memory,
         operation: &mut Operation,
-        (sampled, image): (Sampled, Image),
+        components: Components,
+        image: Image,
+    ) {
+        let mut data: Vec<[u32; 64]> = components.chosen().map(|_| [0; 64]).collect();
+        for lane in each(operation.lanes) {
+            let level = match memory.coordinates.first().map(|one| one.kind) {
+                Some(Kind::Vgpr(index)) => self.v(index)[lane],
+                _ => 0,
+            };
+            let [x, y, z] = image.extent_of(level).unwrap_or([0; 3]);
+            let levels = image.levels.count.into();
+            let size: Texel = match components.layers_of_lines {
+                true => [x, 1, y, levels],
+                false => [x, y, z, levels],
+            };
+            for (register, n) in data.iter_mut().zip(components.chosen()) {
+                register[lane] = size[n];
+            }
+        }
+        operation.data = data;
+    }
+}
+
+/// The addresses of an instruction with a sampler, as numbers of one lane.
+struct Addresses {
+    /// The bits of what depths are compared with.
+    reference: u32,
+    request: Request,
+}
+
+impl Wave {
+    /// What the registers of addresses say in one lane.
+    fn addresses_of(&self, memory: &Memory, sampled: Sampled, lane: Lane) -> Addresses {
+        let mut given = memory.coordinates.iter();
+        let mut next = || match given.next().map(|one| one.kind) {
+            Some(Kind::Vgpr(index)) => self.v(index)[lane],
+            _ => 0,
+        };
+        let offset = if sampled.offset { next() } else { 0 };
+        let reference = if sampled.compares { next() } else { 0 };
+        let directions = sampled.directions;
+        let count = usize::from(directions.count.min(3));
+        let mut vector = |count: usize| {
+            let mut vector = [0.0; 3];
+            for to in vector.iter_mut().take(count) {
+                *to = f32::from_bits(next());
+            }
+            vector
+        };
+        let mut gradients = Gradients {
+            x: [0.0; 3],
+            y: [0.0; 3],
+            least: f32::MIN,
+        };
+        if let Detail::Gradients { halves, .. } = sampled.detail {
+            let of = |given: [f32; 3]| match halves {
+                true => {
+                    let [first, second, _] = given.map(f32::to_bits);
+                    let half = |bits: u32| f16::from_bits(bits as u16).to_f32();
+                    [half(first), half(first >> 16), half(second)]
+                }
+                false => given,
+            };
+            let registers = if halves { count.div_ceil(2) } else { count };
+            gradients.x = of(vector(registers));
+            gradients.y = of(vector(registers));
+        }
+        let mut at = vector(count + usize::from(directions.layered));
+        let level = match sampled.detail {
+            Detail::Register => Level::Of(vector(1)[0]),
+            Detail::Zero | Detail::Quad => Level::Of(0.0),
+            Detail::Gradients { least, .. } => {
+                if least {
+                    gradients.least = vector(1)[0];
+                }
+                Level::Gradients(gradients)
+            }
+        };
+        if directions.cube {
+            // The hardware's places on a face are between 1 and 2, and cubes eight faces apart.
+            at[0] -= 1.0;
+            at[1] -= 1.0;
+            let face = at[2].round_ties_even().max(0.0);
+            at[2] = (face / 8.0).floor() * 6.0 + face % 8.0;
+        }
+        // Six bits with a sign for each direction, a byte apart.
+        let part = |index: u32| (offset >> (8 * index) << 26) as i32 >> 26;
+        Addresses {
+            reference,
+            request: Request {
+                at,
+                directions,
+                level,
+                offset: [part(0), part(1), part(2)],
+            },
+        }
+    }
+
+    /// What the sampler of an instruction takes in each lane, or which level it would take.
+    fn sampled(
+        &self,
+        memory: &Memory,
+        operation: &mut Operation,
+        (components, sampled, image): (Components, Sampled, Image),
         pc: u32,
         cx: &mut Context<'_>,
     ) {
@@ -95,24 +199,62 @@ impl Wave {
             .collect();
         let Some(sampler) = Sampler::described(&words) else {
             cx.report(FindingKind::UnsupportedInstruction, pc, None, || {
-                format!("{words:x?} is not a descriptor of a sampler that the launch was given")
+                format!("{words:x?} is not a descriptor of a sampler that the machine has")
             });
             operation.beyond = u64::MAX;
             return;
         };
+        if sampled.what == Sample::Level {
+            self.levels(memory, operation, (components, sampled, image));
+            return;
+        }
+        operation.texels = Some((components, image.format));
         operation.taps.resize(64, Vec::new());
+        let mut references = [0; 64];
         for lane in each(operation.lanes) {
-            let mut at = [0.0; 3];
-            for (to, coordinate) in at.iter_mut().zip(&memory.coordinates) {
-                if let Kind::Vgpr(index) = coordinate.kind {
-                    *to = f32::from_bits(self.v(index)[lane]);
-                }
-            }
-            operation.taps[lane.index()] = match sampled.gathers {
-                true => image.around(sampler, at, sampled.directions),
-                false => image.taps(sampler, at, sampled.directions),
+            let given = self.addresses_of(memory, sampled, lane);
+            references[lane] = given.reference;
+            operation.taps[lane.index()] = match sampled.what {
+                Sample::Gather => image.gathered(sampler, given.request),
+                _ => image.taps(sampler, given.request),
             };
         }
+        operation.comparison = sampled.compares.then_some((sampler.compare, references));
+    }
+
+    /// `image_get_lod`: the level that a sample would take, clamped and not, from the differences
+    /// among four lanes that follow each other.
+    fn levels(
+        &self,
+        memory: &Memory,
+        operation: &mut Operation,
+        (components, sampled, image): (Components, Sampled, Image),
+    ) {
+        let mut data: Vec<[u32; 64]> = components.chosen().map(|_| [0; 64]).collect();
+        let place = |lane: usize| {
+            let lane = Lane::new(lane as u32);
+            self.addresses_of(memory, sampled, lane).request.at
+        };
+        let extent = image.extent.map(|size| size as f32);
+        for lane in each(operation.lanes) {
+            let first = lane.index() & !3;
+            let difference = |to: usize| {
+                let (from, to) = (place(first), place(first + to));
+                [to[0] - from[0], to[1] - from[1], to[2] - from[2]]
+            };
+            let level = Level::Gradients(Gradients {
+                x: difference(1),
+                y: difference(2),
+                least: f32::MIN,
+            });
+            let level = level.of_detail(extent, sampled.directions.count.into());
+            let last = f32::from(image.levels.count - 1);
+            let pair = [level.clamp(0.0, last), level];
+            for (register, n) in data.iter_mut().zip(components.chosen()) {
+                register[lane] = pair.get(n).copied().unwrap_or(0.0).to_bits();
+            }
+        }
+        operation.data = data;
     }
 }
 
@@ -130,7 +272,7 @@ impl Operation {
             return;
         };
         if let Some(sampled) = components.sampled {
-            self.load_samples(components, sampled, format, cx);
+            self.load_samples(components, sampled.what, format, cx);
             return;
         }
         let access = self.access;
@@ -154,13 +296,13 @@ impl Operation {
     fn load_samples(
         &mut self,
         components: Components,
-        sampled: Sampled,
+        what: Sample,
         format: Format,
         cx: &mut Context<'_>,
     ) {
-        let registers = match sampled.gathers {
-            true => 4,
-            false => components.chosen().count(),
+        let registers = match what {
+            Sample::Gather => 4,
+            _ => components.chosen().count(),
         };
         self.data = vec![[0; 64]; registers];
         for lane in each(self.lanes & !self.beyond) {
@@ -175,14 +317,21 @@ impl Operation {
                     }
                     _ => [0; 4],
                 };
+                let texel = match &self.comparison {
+                    Some((compare, references)) => {
+                        let reference = f32::from_bits(references[lane]);
+                        compared(format, *compare, reference, texel)
+                    }
+                    None => texel,
+                };
                 taken.push((texel, tap.share));
             }
-            let values: Vec<u32> = match sampled.gathers {
-                true => {
+            let values: Vec<u32> = match what {
+                Sample::Gather => {
                     let component = components.chosen().next().unwrap_or(0);
                     taken.iter().map(|(texel, _)| texel[component]).collect()
                 }
-                false => {
+                _ => {
                     let texel = mixed(format.is_integer(), &taken);
                     components.chosen().map(|n| texel[n]).collect()
                 }

@@ -247,13 +247,19 @@ impl Wave {
     }
 
     /// Reports each register of the instruction that an outstanding operation has yet to write. A
-    /// vector load may write what an older one will write: they come back in order.
+    /// vector load may write what an older one will write: they come back in order. So do samples
+    /// among themselves (LLVM, SIInsertWaitcnts: types of VMEM accesses).
     pub(super) fn check(&self, inst: &Inst, pc: u32, cx: &mut Context<'_>) {
-        let loads = matches!(&inst.op, Op::Memory(memory) if memory.class == class::LOADS);
+        let ordered = match &inst.op {
+            Op::Memory(memory) if matches!(memory.class, class::LOADS | class::SAMPLES) => {
+                Some(memory.class)
+            }
+            _ => None, // not in order with what it overwrites
+        };
         for Use { registers, written } in &inst.uses {
             let behind = |id: &u32| {
                 let older = self.queue.get(*id).map(|older| older.rules.class);
-                loads && *written && older == Some(class::LOADS)
+                *written && ordered.is_some() && older == ordered
             };
             let (file, name) = match registers.file {
                 File::Vector => (self.vgpr_pending.as_slice(), "v"),

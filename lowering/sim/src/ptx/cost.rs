@@ -164,9 +164,14 @@ impl Kernel {
                 writes.extend(*to);
             }
             Op::Texel {
-                handle, at, data, ..
+                handle,
+                at,
+                more,
+                data,
+                ..
             } => {
                 read(&mut reads, &[*handle]);
+                read(&mut reads, list(more));
                 reads.extend(at.iter().flatten().filter_map(register));
                 writes.extend(list(data).iter().filter_map(register));
             }

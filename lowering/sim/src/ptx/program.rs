@@ -11,7 +11,6 @@ use crate::context::Access;
 use crate::finding::CodeLocation;
 use crate::matrix::Element;
 use crate::memory::{Global, Space};
-use crate::sampler::Directions;
 
 /// A register of a warp: one value per lane.
 pub(super) type Register = u32;
@@ -169,22 +168,53 @@ pub(super) enum TexelAction {
     Bytes(u32),
     /// `tex` by integers: components as the format means them.
     Fetch,
-    /// `tex` by floats: what the object's sampler makes of the texels around.
-    Sample(Directions),
-    /// `tld4`: one component of the four texels around.
-    Gather(u8),
+    /// `tex` by integers of a texture with several samples: behind the coordinates, and the layer
+    /// if there is one, the number of the sample.
+    FetchSample {
+        /// There is a layer.
+        layered: bool,
+    },
+    /// `tex` by integers, of a mip level that is the first of the other operands.
+    FetchLevel,
+    /// `tex` by floats: what the object's sampler makes of the texels around; `tld4`.
+    Sample(Sample),
     /// `sust.p`: components to what the format makes of them. Outside of the image the program
     /// traps (`.trap`), or nothing is stored (`.zero`).
     Store {
         /// `.trap`.
         traps: bool,
     },
-    /// `suq`, `txq`: the extent in one direction.
+    /// `suq`, `txq`: the extent in one direction, of a mip level that is the first of the other
+    /// operands, if there is one.
     Extent(u8),
+    /// `txq`: the number of mip levels.
+    Levels,
+    /// `txq`: the number of samples.
+    Samples,
     /// `suq`, `txq`: what the channels are, in OpenCL's numbers.
     ChannelType,
     /// `suq`, `txq`: their order, in OpenCL's numbers.
     ChannelOrder,
+}
+
+/// How a texture is sampled. Other operands are in this order: level or gradients, offset,
+/// reference.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sample {
+    /// Coordinates that are filtered: of cubes the direction, 3.
+    pub count: u8,
+    /// A layer stands behind them.
+    pub layered: bool,
+    /// The texture is a cube.
+    pub cube: bool,
+    /// The component that is gathered.
+    pub gathers: Option<u8>,
+    /// Two gradients stand in place of a level of detail; `tld4` has neither.
+    pub gradients: bool,
+    /// Components of the offset.
+    pub offset: u8,
+    /// Depths are compared with a reference.
+    pub compares: bool,
 }
 
 /// What is to be done.
@@ -235,8 +265,10 @@ pub(super) enum Op {
         action: TexelAction,
         /// The texture or surface object.
         handle: Source,
-        /// Coordinates in the order of the image: the layer last.
-        at: [Option<Source>; 3],
+        /// Coordinates in the order of the image: the layer and the sample last.
+        at: [Option<Source>; 4],
+        /// Other operands, as the action says.
+        more: List,
         /// Registers that are written, or sources that are stored.
         data: List,
     },

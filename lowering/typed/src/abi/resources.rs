@@ -1,5 +1,6 @@
 //! What a kernel touches by descriptor set and binding.
 
+use crate::image;
 use crate::pointers::is_descriptor_array;
 use crate::tensor;
 use crate::types::{Kind, Types};
@@ -7,7 +8,7 @@ use spirv::{Decoration, StorageClass};
 use splitbar_passes::analysis::layout;
 use splitbar_passes::analysis::uses::{self, Uses};
 use splitbar_passes::module::{Declarations, Id, WordOffset};
-use splitbar_target::{Arch, Target};
+use splitbar_target::Target;
 
 /// What a resource is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -19,9 +20,11 @@ pub enum ResourceKind {
     Image,
     /// A tensor.
     Tensor,
+    /// A sampler.
+    Sampler,
 }
 
-/// The buffer, image or tensor of one (set, binding), or an array of them.
+/// The buffer, image, tensor or sampler of one (set, binding), or an array of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// The set.
@@ -51,6 +54,7 @@ pub(super) fn described(types: &Types, ty: Id) -> Option<ResourceKind> {
     match elements(types, Some(ty)).1? {
         Kind::Image(_) | Kind::SampledImage(_) => Some(ResourceKind::Image),
         Kind::Tensor(_) => Some(ResourceKind::Tensor),
+        Kind::Sampler => Some(ResourceKind::Sampler),
         _ => None, // a buffer, or nothing that has a descriptor
     }
 }
@@ -111,11 +115,11 @@ pub(super) fn resources(
             let (descriptor_bytes, descriptor_align) = match (kind, leaf) {
                 (ResourceKind::Image, Some(Kind::Image(image) | Kind::SampledImage(image))) => {
                     let sampler = matches!(leaf, Some(Kind::SampledImage(_)));
-                    let align = match target.arch {
-                        Arch::Amdgpu(_) => super::BUFFER_ALIGN,
-                        Arch::Nvptx(_) => super::HANDLE_ALIGN,
-                    };
-                    (image.descriptor_bytes(target, sampler), align)
+                    let bytes = image.descriptor_bytes(target, sampler);
+                    (bytes, super::table_align(target))
+                }
+                (ResourceKind::Sampler, _) => {
+                    (image::sampler_bytes(target), super::table_align(target))
                 }
                 (ResourceKind::Tensor, _) => (tensor::DESCRIPTOR_BYTES, tensor::DESCRIPTOR_ALIGN),
                 _ => (layout::POINTER_BYTES, layout::POINTER_BYTES as u32),

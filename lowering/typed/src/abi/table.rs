@@ -26,7 +26,8 @@ pub enum Fetched {
     Buffer,
     /// The place itself: the first descriptor of an array of buffers.
     Buffers,
-    /// The place itself: the first descriptor of an image or a tensor, or of an array of them.
+    /// The place itself: the first descriptor of an image, a tensor or a sampler, or of an array of
+    /// them.
     Descriptor,
     /// The length of a buffer in bytes, 32 bits, which is loaded.
     Length,
@@ -159,7 +160,7 @@ fn accesses(resource: &Resource, place: &DescriptorPlace) -> Vec<Access> {
     let (all, lengths) = (&resource.variables, &resource.lengths);
     let length = |of_arrays, value| access(lengths, of_arrays, value, place.length?);
     let found = match resource.kind {
-        ResourceKind::Image | ResourceKind::Tensor => {
+        ResourceKind::Image | ResourceKind::Tensor | ResourceKind::Sampler => {
             vec![access(all, false, Fetched::Descriptor, 0)]
         }
         ResourceKind::Buffer => vec![
@@ -194,7 +195,7 @@ pub(super) fn uses<'r>(
         let shares = |other: &Reached| (other.reach.set, other.reach.binding) == (set, binding);
         if reached.iter().any(shares) {
             refuse(format!(
-                "{set}:{binding} is more than one of a buffer, an image and a tensor"
+                "{set}:{binding} is more than one of a buffer, an image, a tensor and a sampler"
             ));
             continue;
         }

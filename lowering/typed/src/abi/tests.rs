@@ -34,7 +34,7 @@ fn planned(
         (declarations, &MemoryQualifiers::of(declarations)),
         target,
         declarations.function(entry.function).unwrap(),
-        &reached.own,
+        &reached,
         &mut found,
     );
     (abi, found)
@@ -303,7 +303,7 @@ const IMAGE: &str = "OpCapability Shader
 #[test]
 fn images_lie_in_descriptors_that_hold_them() {
     let (small, large) = (DescriptorSize::Bytes16, DescriptorSize::Bytes32);
-    let both = "is more than one of a buffer, an image and a tensor";
+    let both = "is more than one of a buffer, an image, a tensor and a sampler";
     let (plain, combined) = (("plain", "2"), ("combined", "1"));
     let tensor = ("tensor", "1");
     for ((ty, sampled), buffer, target, size, refused) in [

@@ -5,6 +5,8 @@ mod atomics;
 mod constants;
 mod declarations;
 mod definitions;
+mod image_operands;
+mod images;
 mod matrices;
 mod opencl;
 mod scopes;
@@ -93,6 +95,10 @@ pub const RULES: &[&Rule] = &[
     &tensor_layouts::DECODE,
     &tensor_layouts::CAPABILITY,
     &matrices::OPERATION,
+    &images::SAMPLED_IMAGE,
+    &image_operands::OPERANDS,
+    &images::SAMPLE,
+    &images::IMPLICIT,
 ];
 
 /// The rules that code cannot be made without. No waiver covers them; all of them look at the

@@ -68,7 +68,7 @@ pub(crate) struct Build<'c> {
     /// Stack bytes of one invocation that the kernel at hand has taken so far (see place.rs).
     pub(crate) stack_bytes: Cell<u64>,
     intrinsics: RefCell<HashMap<(u32, Vec<usize>), Func<'c>>>,
-    names: RefCell<HashMap<&'static str, Option<(u32, bool)>>>,
+    names: RefCell<HashMap<String, Option<(u32, bool)>>>,
     declared: RefCell<Vec<(String, Func<'c>)>>,
 }
 
@@ -221,15 +221,16 @@ impl<'c> Build<'c> {
     /// target row first.
     pub(crate) fn intrinsic(
         &self,
-        name: &'static str,
+        name: &str,
         overloads: &[Ty<'c>],
         args: &[Value<'c>],
     ) -> Result<Value<'c>> {
-        let known = *self
-            .names
-            .borrow_mut()
-            .entry(name)
-            .or_insert_with(|| ffi::intrinsic_id(name));
+        let known = self.names.borrow().get(name).copied();
+        let known = known.unwrap_or_else(|| {
+            let found = ffi::intrinsic_id(name);
+            self.names.borrow_mut().insert(name.to_owned(), found);
+            found
+        });
         let Some((id, overloaded)) = known else {
             return Err(self.internal(format!("LLVM has no intrinsic {name}")));
         };

@@ -5,7 +5,6 @@
 use super::super::Result;
 use super::super::function::FunctionEmitter;
 use super::super::types::{self, Scalar};
-use super::sample::{Sampling, component_type};
 use super::{Access, Image, Shape};
 use crate::ffi::{self, Opcode, Value};
 use spirv::Op;
@@ -65,10 +64,17 @@ pub(super) fn require(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, shape: Sh
         Arch::Nvptx(_) => true,
     };
     if there {
-        Ok(())
-    } else {
-        Err(e.unsupported_on_target(inst, format!("an instruction for {}", inst.name())))
+        return Ok(());
     }
+    let problem = e.unsupported_on_target(inst, format!("an instruction for {}", inst.name()));
+    Err(Box::new(match shape {
+        Shape::Buffer => problem
+            .because("the hardware has no formatted buffer accesses")
+            .help("keep the texels in a storage buffer"),
+        _ => problem
+            .because("the hardware has no image instructions")
+            .help("keep the texels in a storage buffer, and compute where each lies"),
+    }))
 }
 
 /// The descriptor: eight words, or four of a texel buffer.
@@ -257,117 +263,4 @@ pub(super) fn no_channels(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Bo
             .because("a descriptor holds the hardware's format, which several of OpenCL's share")
             .help("pass the format to the kernel as an argument"),
     )
-}
-
-/// The intrinsics for sampling images of one shape: plain, with an offset, with a comparison, with
-/// both.
-struct Sample {
-    filtered: [&'static str; 4],
-    /// `None`: the hardware gathers from no image of this shape.
-    gathered: Option<[&'static str; 4]>,
-}
-
-macro_rules! sample {
-    ($op:literal, $level:literal, $suffix:literal) => {
-        [
-            concat!("llvm.amdgcn.image.", $op, ".", $level, ".", $suffix),
-            concat!("llvm.amdgcn.image.", $op, ".", $level, ".o.", $suffix),
-            concat!("llvm.amdgcn.image.", $op, ".c.", $level, ".", $suffix),
-            concat!("llvm.amdgcn.image.", $op, ".c.", $level, ".o.", $suffix),
-        ]
-    };
-    ($suffix:literal) => {
-        Sample {
-            filtered: sample!("sample", "l", $suffix),
-            gathered: None,
-        }
-    };
-    ($suffix:literal, gathered) => {
-        Sample {
-            gathered: Some(sample!("gather4", "lz", $suffix)),
-            ..sample!($suffix)
-        }
-    };
-}
-
-/// Samples an image, or gathers from it: four components, of a comparison the first.
-pub(super) fn sample<'c>(
-    e: &FunctionEmitter<'_, 'c, '_>,
-    inst: Inst<'_>,
-    sampling: &Sampling<'c>,
-) -> Result<Value<'c>> {
-    let shape = sampling.image.shape;
-    require(e, inst, shape)?;
-    let names = match shape {
-        Shape::D1 => sample!("1d"),
-        Shape::D2 => sample!("2d", gathered),
-        Shape::D3 => sample!("3d"),
-        Shape::D1Array => sample!("1darray"),
-        Shape::D2Array => sample!("2darray", gathered),
-        Shape::Cube | Shape::CubeArray => return Err(e.unsupported(inst, "samples of cubes")),
-        Shape::D2Samples | Shape::D2ArraySamples | Shape::Buffer => {
-            return Err(e.b.internal("a sample of an image without a filter"));
-        }
-    };
-    let b = e.b;
-    let (float, zero) = (b.float_type(32), b.i32(0));
-    let names = match (sampling.gathered, names.gathered) {
-        (None, _) => names.filtered,
-        (Some(_), Some(names)) => names,
-        (Some(_), None) => return Err(e.mismatch(inst, "a gather from this image")),
-    };
-    let at = usize::from(sampling.offset.is_some()) + 2 * usize::from(sampling.reference.is_some());
-    let name = names.get(at).copied();
-    let name = name.ok_or_else(|| b.internal("a sample without an intrinsic"))?;
-    let is_compared = sampling.reference.is_some() && sampling.gathered.is_none();
-    // Of what is gathered the mask says the component; a comparison has one.
-    let mask = match sampling.gathered {
-        Some(component) => 1 << component,
-        None if is_compared => 1,
-        None => ALL,
-    };
-    let mut arguments = vec![b.i32(mask)];
-    if let Some(offset) = sampling.offset {
-        arguments.push(packed_offset(e, offset)?);
-    }
-    arguments.extend(sampling.reference);
-    arguments.extend(&sampling.coordinates);
-    if sampling.gathered.is_none() {
-        arguments.push(sampling.level);
-    }
-    let resource = resource(e, shape, sampling.descriptor)?;
-    let sampler = sampler(e, sampling.descriptor)?;
-    arguments.extend([resource, sampler, b.bool(false), zero, zero]);
-    let ty = match is_compared {
-        true => float,
-        false => float.vector(4),
-    };
-    let types = [ty, float, resource.ty(), sampler.ty()];
-    let texel = b.intrinsic(name, &types, &arguments)?;
-    match is_compared {
-        true => b.vector(&[texel]),
-        false => b.bitcast(texel, component_type(e, sampling).vector(4)),
-    }
-}
-
-/// The sampler of a combined descriptor: four words behind the image's eight.
-fn sampler<'c>(e: &FunctionEmitter<'_, 'c, '_>, descriptor: Value<'c>) -> Result<Value<'c>> {
-    let place = e.b.offset(descriptor, e.b.i64(32), true)?;
-    let sampler = e.b.load(e.b.int_type(32).vector(4), place, 16)?;
-    let context = e.b.context();
-    sampler.set_metadata(context, "invariant.load", ffi::meta_node(context, &[]));
-    Ok(sampler)
-}
-
-/// Offsets of texels in one word: six bits with a sign in each byte, x the lowest.
-fn packed_offset<'c>(e: &FunctionEmitter<'_, 'c, '_>, offset: Value<'c>) -> Result<Value<'c>> {
-    let b = e.b;
-    let word = b.int_type(32);
-    let mut packed = b.i32(0);
-    for index in 0..offset.ty().lanes().min(3) {
-        let one = b.int_resize(b.lane(offset, index)?, word, true)?;
-        let bits = b.and(one, b.i32(0x3f))?;
-        packed = b.or(packed, b.shl(bits, b.i32(8 * index))?)?;
-    }
-    Ok(packed)
 }

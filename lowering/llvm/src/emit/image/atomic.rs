@@ -182,7 +182,14 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         return Ok(Handled::No);
     };
     if matches!(e.target.arch, Arch::Nvptx(_)) {
-        return Err(e.unsupported_on_target(inst, format!("{} on a texel", inst.name())));
+        let problem = e.unsupported_on_target(inst, format!("{} on a texel", inst.name()));
+        return Err(Box::new(
+            problem
+                .because(
+                    "PTX changes texels without a result alone (sured), and a surface object does not say where they lie",
+                )
+                .help("keep what is changed in a storage buffer"),
+        ));
     }
     let b = e.b;
     let texel = Texel::of(e, pointer)?;

@@ -8,9 +8,13 @@
 //! all their texels available and visible.
 
 mod amdgpu;
+mod amdgpu_sample;
 pub(crate) mod atomic;
+mod cube;
 mod format;
+mod literal;
 mod nvptx;
+mod nvptx_sample;
 mod sample;
 
 use super::function::FunctionEmitter;
@@ -209,10 +213,22 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 /// Lowers the image instructions.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
     match op {
+        // Those that sample take it apart: its result is no value of its own.
+        Op::SampledImage => {}
         // A combined descriptor begins with the image's own.
         Op::Image => {
-            let value = e.operand(inst, 0)?;
-            e.bind(inst, value)?;
+            let descriptor = e.sampled(inst)?.descriptor;
+            e.bind(inst, descriptor)?;
+        }
+        Op::ImageQueryLod => {
+            let sampled = e.sampled(inst)?;
+            let place = sample::place_of_query(e, inst, sampled.image)?;
+            let levels = match &e.target.arch {
+                Arch::Amdgpu(_) => amdgpu_sample::level(e, inst, sampled, &place)?,
+                Arch::Nvptx(_) => return Err(nvptx_sample::no_level(e, inst)),
+            };
+            let levels = e.b.float_resize(levels, e.result_ty(inst)?)?;
+            e.bind(inst, levels)?;
         }
         Op::ImageFetch | Op::ImageRead => {
             let (access, extra) = e.image_access(inst, 2)?;
@@ -292,12 +308,9 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             let value = e.b.int_resize(number, e.result_ty(inst)?, false)?;
             e.bind(inst, value)?;
         }
-        Op::ImageSampleExplicitLod
-        | Op::ImageSampleDrefExplicitLod
-        | Op::ImageGather
-        | Op::ImageDrefGather => sample::emit(e, op, inst)?,
         // The atomic instructions take it apart.
         Op::ImageTexelPointer => {}
+        _ if sample::emit(e, op, inst)? => {}
         _ => return Ok(Handled::No),
     }
     Ok(Handled::Yes)

@@ -1,6 +1,7 @@
-//! Images on NVPTX: fetches are `tex` with integer coordinates; storage images are surfaces, read
-//! as bytes (`suld.b`, so the module must name the format) and written with the surface's own
-//! format (`sust.p`). Source: PTX ISA, "Texture Instructions" and "Surface Instructions".
+//! Images without a sampler on NVPTX: fetches are `tex` with integer coordinates; storage images
+//! are surfaces, read as bytes (`suld.b`, so the module must name the format) and written with the
+//! surface's own format (`sust.p`). Source: PTX ISA, "Texture Instructions" and "Surface
+//! Instructions".
 //!
 //! Outside of a surface loads give zeros and stores do nothing (`.zero`), as Vulkan asks of every
 //! implementation for images ("Texel Replacement", "Texel Output Coordinate Validation"); OpenCL
@@ -10,7 +11,6 @@ use super::super::Result;
 use super::super::function::FunctionEmitter;
 use super::super::types::{self, Scalar};
 use super::format::{self, Format, Meaning};
-use super::sample::Sampling;
 use super::{Access, Image, Shape};
 use crate::ffi::{self, IntPredicate, Opcode, Ty, Value};
 use spirv::Op;
@@ -87,7 +87,10 @@ fn no_integers(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<Diagnosti
 
 /// The texture or surface object, by a load of its own. LLVM knows no others: an undefined one must
 /// not come into being either (docs/llvm.md).
-fn handle<'c>(e: &FunctionEmitter<'_, 'c, '_>, descriptor: Value<'c>) -> Result<Value<'c>> {
+pub(super) fn handle<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    descriptor: Value<'c>,
+) -> Result<Value<'c>> {
     let descriptor = e.b.raw().freeze(descriptor);
     e.b.load(e.b.int_type(64), descriptor, 8)
 }
@@ -116,6 +119,9 @@ pub(super) fn read<'c>(
     access: &Access<'c>,
     component: Scalar,
 ) -> Result<Value<'c>> {
+    if let (Some(geometry), false) = (samples_geometry(access.image.shape), access.image.storage) {
+        return fetch_sample(e, inst, geometry, component, access);
+    }
     let names = names(e, inst, access.image)?;
     let mut arguments = vec![handle(e, access.descriptor)?];
     arguments.extend(coordinates(access));
@@ -166,6 +172,36 @@ pub(super) fn read<'c>(
     decoded(e, component, format, raw)
 }
 
+/// What PTX calls textures with several samples.
+fn samples_geometry(shape: Shape) -> Option<&'static str> {
+    match shape {
+        Shape::D2Samples => Some("2dms"),
+        Shape::D2ArraySamples => Some("a2dms"),
+        _ => None, // another texture
+    }
+}
+
+/// Fetches one of several samples, for which LLVM has no intrinsic. Coordinates stand behind the
+/// number of the sample, and that behind the layer (PTX ISA, "tex").
+fn fetch_sample<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    geometry: &str,
+    component: Scalar,
+    access: &Access<'c>,
+) -> Result<Value<'c>> {
+    if access.level.is_some() {
+        return Err(e.mismatch(inst, "a mip level of a multisampled image"));
+    }
+    let missing = || e.mismatch(inst, "a multisampled image without a sample");
+    let sample = access.sample.ok_or_else(missing)?;
+    let mut arguments = vec![handle(e, access.descriptor)?];
+    arguments.extend(access.coordinates.get(2));
+    arguments.push(e.b.int_resize(sample, e.b.int_type(32), true)?);
+    arguments.extend(access.coordinates.iter().take(2));
+    assembled(e, &format!("tex.{geometry}"), component, arguments, None)
+}
+
 /// Fetches a texel from a mip level. LLVM has no intrinsic for that with integers as coordinates
 /// (PTX ISA, "tex": the level is of their type then). `arguments`: the object and the coordinates
 /// in PTX's order.
@@ -173,12 +209,30 @@ fn fetch_level<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     shape: Shape,
     component: Scalar,
-    mut arguments: Vec<Value<'c>>,
+    arguments: Vec<Value<'c>>,
     level: Value<'c>,
 ) -> Result<Value<'c>> {
     let Some(geometry) = geometry(shape) else {
         return Err(e.b.internal("a texture without levels"));
     };
+    let level = e.b.int_resize(level, e.b.int_type(32), true)?;
+    assembled(
+        e,
+        &format!("tex.level.{geometry}"),
+        component,
+        arguments,
+        Some(level),
+    )
+}
+
+/// The fetch `opcode` by integers as assembly.
+fn assembled<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    opcode: &str,
+    component: Scalar,
+    mut arguments: Vec<Value<'c>>,
+    level: Option<Value<'c>>,
+) -> Result<Value<'c>> {
     let (ty, output) = match component {
         Scalar::Int { signed: true, .. } => ("s32", "=r"),
         Scalar::Int { signed: false, .. } => ("u32", "=r"),
@@ -186,13 +240,14 @@ fn fetch_level<'c>(
     };
     // Behind the four components and the object.
     let count = arguments.len() - 1;
-    arguments.push(e.b.int_resize(level, e.b.int_type(32), true)?);
-    let text = format!(
-        "tex.level.{geometry}.v4.{ty}.s32 {{$0, $1, $2, $3}}, [$4, {{{}}}], ${};",
-        listed(5, count),
-        5 + count
-    );
-    let constraints = [vec![output; 4], vec!["l"], vec!["r"; count + 1]].concat();
+    let place = listed(5, count);
+    let behind = match level {
+        Some(_) => format!(", ${}", 5 + count),
+        None => String::new(),
+    };
+    arguments.extend(level);
+    let text = format!("{opcode}.v4.{ty}.s32 {{$0, $1, $2, $3}}, [$4, {{{place}}}]{behind};");
+    let constraints = [vec![output; 4], vec!["l"], vec!["r"; arguments.len() - 1]].concat();
     let texel = e.b.struct_type(&[types::scalar(e.b, component); 4]);
     let types: Vec<Ty<'c>> = arguments.iter().map(|argument| argument.ty()).collect();
     let callee = texel.function(&types);
@@ -201,7 +256,7 @@ fn fetch_level<'c>(
 }
 
 /// The members of a structure as a vector.
-fn members<'c>(
+pub(super) fn members<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     structure: Value<'c>,
     count: u32,
@@ -260,7 +315,7 @@ fn decoded<'c>(
 }
 
 /// What PTX calls the shape of a surface.
-fn geometry(shape: Shape) -> Option<&'static str> {
+pub(super) fn geometry(shape: Shape) -> Option<&'static str> {
     Some(match shape {
         Shape::D1 | Shape::Buffer => "1d",
         Shape::D2 => "2d",
@@ -274,7 +329,7 @@ fn geometry(shape: Shape) -> Option<&'static str> {
 
 /// The coordinates in a list of operands, from number `first` on: a vector of three has four
 /// elements, the last of which is ignored.
-fn listed(first: usize, count: usize) -> String {
+pub(super) fn listed(first: usize, count: usize) -> String {
     let mut names: Vec<String> = (first..first + count).map(|n| format!("${n}")).collect();
     if count == 3 {
         names.extend(names.last().cloned());
@@ -324,12 +379,7 @@ pub(super) fn size<'c>(
     descriptor: Value<'c>,
     level: Option<Value<'c>>,
 ) -> Result<Value<'c>> {
-    if level.is_some_and(|level| level.as_u64() != Some(0)) {
-        return Err(e.unsupported_on_target(
-            inst,
-            format!("the size of a mip level other than 0 ({})", inst.name()),
-        ));
-    }
+    let level = level.filter(|level| level.as_u64() != Some(0) && !image.storage);
     const SURFACE: [&str; 4] = [
         "llvm.nvvm.suq.width",
         "llvm.nvvm.suq.height",
@@ -358,9 +408,28 @@ pub(super) fn size<'c>(
     let handle = handle(e, descriptor)?;
     let sizes = queries
         .iter()
-        .map(|name| e.b.intrinsic(name, &[], &[handle]))
+        .map(|name| match level {
+            Some(level) if *name != layers => size_of_level(e, name, handle, level),
+            _ => e.b.intrinsic(name, &[], &[handle]),
+        })
         .collect::<Result<Vec<_>>>()?;
     e.b.vector(&sizes)
+}
+
+/// What `query` says of a mip level, for which LLVM has no intrinsic (PTX ISA, "txq").
+fn size_of_level<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    query: &str,
+    handle: Value<'c>,
+    level: Value<'c>,
+) -> Result<Value<'c>> {
+    let word = e.b.int_type(32);
+    let level = e.b.int_resize(level, word, true)?;
+    let what = query.rsplit('.').next().unwrap_or(query);
+    let text = format!("txq.level.{what}.b32 $0, [$1], $2;");
+    let callee = word.function(&[handle.ty(), word]);
+    let assembly = ffi::inline_assembly(callee, &text, "=r,l,r", false);
+    Ok(e.b.raw().call(callee, assembly, &[handle, level]))
 }
 
 /// What the channels of an image are, or their order. PTX gives OpenCL's numbers (PTX ISA, 5.3.3
@@ -395,92 +464,4 @@ pub(super) fn count<'c>(
         _ => "llvm.nvvm.txq.num.mipmap.levels",
     };
     e.b.intrinsic(name, &[], &[handle(e, descriptor)?])
-}
-
-/// The intrinsics that sample images of one shape, by what the components are.
-struct Sample {
-    float: &'static str,
-    signed: &'static str,
-    unsigned: &'static str,
-}
-
-macro_rules! sample {
-    ($shape:literal) => {
-        Sample {
-            float: concat!("llvm.nvvm.tex.unified.", $shape, ".level.v4f32.f32"),
-            signed: concat!("llvm.nvvm.tex.unified.", $shape, ".level.v4s32.f32"),
-            unsigned: concat!("llvm.nvvm.tex.unified.", $shape, ".level.v4u32.f32"),
-        }
-    };
-    (gather $component:literal) => {
-        Sample {
-            float: concat!("llvm.nvvm.tld4.unified.", $component, ".2d.v4f32.f32"),
-            signed: concat!("llvm.nvvm.tld4.unified.", $component, ".2d.v4s32.f32"),
-            unsigned: concat!("llvm.nvvm.tld4.unified.", $component, ".2d.v4u32.f32"),
-        }
-    };
-}
-
-/// Samples an image, or gathers from it: four components.
-pub(super) fn sample<'c>(
-    e: &FunctionEmitter<'_, 'c, '_>,
-    inst: Inst<'_>,
-    sampling: &Sampling<'c>,
-) -> Result<Value<'c>> {
-    let lacks = |what: &str| {
-        Err(e.unsupported_on_target(inst, format!("an instruction for {} {what}", inst.name())))
-    };
-    if sampling.offset.is_some() {
-        return lacks("with an offset");
-    }
-    if sampling.reference.is_some() {
-        return lacks("with a comparison of depths");
-    }
-    let shape = sampling.image.shape;
-    let names = match (sampling.gathered, shape) {
-        (Some(0), Shape::D2) => sample!(gather "r"),
-        (Some(1), Shape::D2) => sample!(gather "g"),
-        (Some(2), Shape::D2) => sample!(gather "b"),
-        (Some(_), Shape::D2) => sample!(gather "a"),
-        (Some(_), _) => return lacks("of images other than those of two dimensions"),
-        (None, Shape::D1) => sample!("1d"),
-        (None, Shape::D2) => sample!("2d"),
-        (None, Shape::D3) => sample!("3d"),
-        (None, Shape::D1Array) => sample!("1d.array"),
-        (None, Shape::D2Array) => sample!("2d.array"),
-        (None, Shape::Cube | Shape::CubeArray) => {
-            return Err(e.unsupported(inst, "samples of cubes"));
-        }
-        (None, Shape::D2Samples | Shape::D2ArraySamples | Shape::Buffer) => {
-            return Err(e.b.internal("a sample of an image without a filter"));
-        }
-    };
-    let name = match sampling.component {
-        Scalar::Int { signed: true, .. } => names.signed,
-        Scalar::Int { signed: false, .. } => names.unsigned,
-        Scalar::Float { .. } | Scalar::Bool => names.float,
-    };
-    let mut arguments = vec![handle(e, sampling.descriptor)?];
-    let mut coordinates = sampling.coordinates.clone();
-    if is_layered(shape)
-        && let Some(layer) = coordinates.pop()
-    {
-        arguments.push(layer_number(e, layer)?);
-    }
-    arguments.extend(coordinates);
-    if sampling.gathered.is_none() {
-        arguments.push(sampling.level);
-    }
-    let texel = e.b.intrinsic(name, &[], &arguments)?;
-    members(e, texel, 4)
-}
-
-/// The number of a layer: the nearest one, the first for what lies below it. What lies behind the
-/// last one is that for the hardware (PTX ISA, "tex").
-fn layer_number<'c>(e: &FunctionEmitter<'_, 'c, '_>, layer: Value<'c>) -> Result<Value<'c>> {
-    let (float, word) = (layer.ty(), e.b.int_type(32));
-    let nearest = e.b.intrinsic("llvm.rint", &[float], &[layer])?;
-    let number =
-        e.b.intrinsic("llvm.fptosi.sat", &[word, float], &[nearest])?;
-    e.b.intrinsic("llvm.smax", &[word], &[number, e.b.i32(0)])
 }

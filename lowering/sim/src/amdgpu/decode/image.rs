@@ -3,7 +3,7 @@
 //! `image_load dst, coordinates, descriptor dmask:... dim:...`; the coordinates are a range of
 //! registers or a list of them.
 
-use super::super::inst::{Action, Components, Memories, Memory, Op, Sampled};
+use super::super::inst::{Action, Components, Detail, Memories, Memory, Op, Sample, Sampled};
 use super::super::isa::Isa;
 use super::super::operand::{Kind, Operand, parse_operand};
 use super::super::table::memory::Extend;
@@ -11,22 +11,60 @@ use super::super::text::{Parts, pieces};
 use super::memory::{access, atomic, counted, pair, passes_by};
 use crate::sampler::Directions;
 
-/// The shapes whose texels the machine finds, and how many coordinates they have. Code for gfx9
-/// does not say its shape, which is in the descriptor: it is not simulated.
-const SHAPES: &[(&str, usize)] = &[
-    ("SQ_RSRC_IMG_1D", 1),
-    ("SQ_RSRC_IMG_2D", 2),
-    ("SQ_RSRC_IMG_3D", 3),
-    ("SQ_RSRC_IMG_1D_ARRAY", 2),
-    ("SQ_RSRC_IMG_2D_ARRAY", 3),
+/// The shapes whose texels the machine finds: directions, and whether layers and samples stand
+/// behind them. Code for gfx9 does not say its shape, which is in the descriptor: it is not
+/// simulated.
+const SHAPES: &[(&str, u8, bool, bool)] = &[
+    ("SQ_RSRC_IMG_1D", 1, false, false),
+    ("SQ_RSRC_IMG_2D", 2, false, false),
+    ("SQ_RSRC_IMG_3D", 3, false, false),
+    ("SQ_RSRC_IMG_CUBE", 2, true, false),
+    ("SQ_RSRC_IMG_1D_ARRAY", 1, true, false),
+    ("SQ_RSRC_IMG_2D_ARRAY", 2, true, false),
+    ("SQ_RSRC_IMG_2D_MSAA", 2, false, true),
+    ("SQ_RSRC_IMG_2D_MSAA_ARRAY", 2, true, true),
 ];
+
+/// What an instruction with a sampler is called behind `image_`: what it does, whether it compares,
+/// where the level comes from, and whether there is an offset.
+fn sample(rest: &str) -> Option<(Sample, bool, Detail, bool)> {
+    let (what, rest) = match rest.split_once('_') {
+        Some(("sample", rest)) => (Sample::Filter, rest),
+        Some(("gather4", rest)) => (Sample::Gather, rest),
+        _ if rest == "get_lod" => return Some((Sample::Level, false, Detail::Quad, false)),
+        _ => return None,
+    };
+    let mut parts = rest.split('_').peekable();
+    let compares = parts.next_if_eq(&"c").is_some();
+    let mut detail = match parts.next()? {
+        "l" => Detail::Register,
+        "lz" => Detail::Zero,
+        "d" => Detail::Gradients {
+            least: false,
+            halves: false,
+        },
+        _ => return None, // implicit ones, which only pixel shaders have
+    };
+    if let Detail::Gradients { least, .. } = &mut detail {
+        *least = parts.next_if_eq(&"cl").is_some();
+    }
+    let offset = parts.next_if_eq(&"o").is_some();
+    if let Detail::Gradients { halves, .. } = &mut detail {
+        *halves = parts.next_if_eq(&"g16").is_some();
+    }
+    let gradients = matches!(detail, Detail::Gradients { .. });
+    let known = parts.next().is_none() && !(gradients && what == Sample::Gather);
+    known.then_some((what, compares, detail, offset))
+}
 
 /// The instruction behind `image_`; `None` for what is not simulated.
 pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
     let modifiers = &parts.modifiers;
     let atomics = rest.strip_prefix("atomic_");
     let (action, bytes) = match (rest, atomics) {
-        ("load" | "sample_l" | "sample_lz" | "gather4_lz", _) => (Action::Load, 0),
+        ("load" | "load_mip", _) => (Action::Load, 0),
+        ("get_lod", _) => (Action::Size, 0),
+        _ if sample(rest).is_some() => (Action::Load, 0),
         ("store", _) => (Action::Store, 0),
         ("get_resinfo", _) => (Action::Size, 0),
         (_, Some(name)) => {
@@ -42,9 +80,21 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
     let mask = modifiers.number("dmask") as u8 & 15;
     let coordinates = coordinates(parts)?;
     let shape = modifiers.get("dim").unwrap_or("");
-    let (_, count) = SHAPES.iter().find(|(name, _)| *name == shape)?;
-    let size = matches!(action, Action::Size);
-    let fits = size || coordinates.len() >= *count;
+    let &(_, directions, layered, samples) = SHAPES.iter().find(|(name, ..)| *name == shape)?;
+    let sampled = match sample(rest) {
+        Some(named) => Some(sampled(parts, named, directions, layered, shape)?),
+        None => None,
+    };
+    let size = matches!(action, Action::Size) && sampled.is_none();
+    let level = rest == "load_mip";
+    let plain = directions + u8::from(layered) + u8::from(samples) + u8::from(level);
+    let count = match sampled {
+        Some(sampled) => sampled.registers(),
+        None if size => 1,
+        None => plain.into(),
+    };
+    let fits = coordinates.len() >= count && !(samples && (level || sampled.is_some()));
+    let gathers = sampled.is_some_and(|sampled| sampled.what == Sample::Gather);
     // Half coordinates but for the level of `get_resinfo`, half data, and what is loaded beside the
     // texel.
     let odd = (modifiers.has("a16") || parts.rest.ends_with(" a16")) && !size
@@ -54,12 +104,6 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
     if !fits || odd || mask == 0 {
         return None;
     }
-    let samples = rest.starts_with("sample_");
-    let gathers = rest.starts_with("gather4_");
-    let sampled = match samples || gathers {
-        true => Some(sampled(parts, shape, gathers)?),
-        false => None,
-    };
     let first = parts.operands.first()?;
     let is_descriptor = |operand: &&Operand| matches!(operand.kind, Kind::Sgpr(_));
     let descriptor = parts.operands.iter().find(is_descriptor)?;
@@ -78,9 +122,11 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
             mask,
             repeats: isa.repeats_components,
             layers_of_lines: shape == "SQ_RSRC_IMG_1D_ARRAY",
+            level,
+            samples,
             sampled,
         }),
-        coordinates: coordinates.into_iter().take(*count).collect(),
+        coordinates: coordinates.into_iter().take(count).collect(),
         dst: None,
         data: [None, None],
         vaddr: None,
@@ -110,28 +156,35 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
 
 /// How an instruction with a sampler, the second of its scalar operands, samples an image of this
 /// shape. `None` for a gather from an image that has not two directions, or of several components.
-fn sampled(parts: &Parts<'_>, shape: &str, gathers: bool) -> Option<Sampled> {
-    let scalar = parts
+fn sampled(
+    parts: &Parts<'_>,
+    (what, compares, detail, offset): (Sample, bool, Detail, bool),
+    count: u8,
+    layered: bool,
+    shape: &str,
+) -> Option<Sampled> {
+    let mut scalar = parts
         .operands
         .iter()
         .filter_map(|operand| match operand.kind {
             Kind::Sgpr(first) => Some(first),
             _ => None,
         });
-    let (_, count) = SHAPES.iter().find(|(name, _)| *name == shape)?;
-    let layered = shape.ends_with("_ARRAY");
-    let directions = Directions {
-        count: *count as u8 - u8::from(layered),
-        layered,
-    };
     let one = parts.modifiers.number("dmask").count_ones() == 1;
-    if parts.modifiers.has("unorm") || gathers && !(directions.count == 2 && one) {
+    if parts.modifiers.has("unorm") || what == Sample::Gather && !(count == 2 && one) {
         return None;
     }
     Some(Sampled {
-        gathers,
-        sampler: scalar.into_iter().nth(1)?,
-        directions,
+        what,
+        sampler: scalar.nth(1)?,
+        directions: Directions {
+            count,
+            layered,
+            cube: shape == "SQ_RSRC_IMG_CUBE",
+        },
+        detail,
+        offset,
+        compares,
     })
 }
 

@@ -164,6 +164,8 @@ fn elsewhere(rest: &str, parts: &Parts<'_>) -> Option<Named> {
                     mask: (1 << count.0) - 1,
                     repeats: false,
                     layers_of_lines: false,
+                    level: false,
+                    samples: false,
                     sampled: None,
                 }),
                 ..one(action, 4 * count.0, Extend::Zero)

@@ -3,6 +3,7 @@
 //! exponentials, sines), the value is the correctly rounded one.
 
 use crate::amdgpu::bits::{Row, carries, values};
+use crate::sampler::{face_components, face_number};
 use half::f16;
 
 /// Instructions that give a value.
@@ -38,6 +39,10 @@ pub(in crate::amdgpu) const VALUES: &[Row] = values! {
     "v_maxmin_f32" f32, (a: f32, b: f32, c: f32) => a.max(b).min(c);
     "v_minmax_num_f32" f32, (a: f32, b: f32, c: f32) => a.min(b).max(c);
     "v_maxmin_num_f32" f32, (a: f32, b: f32, c: f32) => a.max(b).min(c);
+    "v_cubeid_f32" f32, (a: f32, b: f32, c: f32) => face_number([a, b, c]) as f32;
+    "v_cubesc_f32" f32, (a: f32, b: f32, c: f32) => on_face(a, b, c)[0];
+    "v_cubetc_f32" f32, (a: f32, b: f32, c: f32) => on_face(a, b, c)[1];
+    "v_cubema_f32" f32, (a: f32, b: f32, c: f32) => 2.0 * axis(a, b, c);
     "v_rcp_f32" f32, (a: f32) => 1.0 / a;
     "v_s_rcp_f32" f32, (a: f32) => 1.0 / a;
     "v_rcp_iflag_f32" f32, (a: f32) => 1.0 / a;
@@ -187,6 +192,21 @@ pub(in crate::amdgpu) const FMAS: &[Row] = carries! {
         (div_fmas(a.mul_add(b, c), c, scaled, F64), false)
     };
 };
+
+/// s, t and the axis of a direction on its face of a cube.
+fn on_face(a: f32, b: f32, c: f32) -> [f32; 3] {
+    let at = [a, b, c];
+    face_components(face_number(at), at)
+}
+
+/// The component along the axis, with its sign.
+fn axis(a: f32, b: f32, c: f32) -> f32 {
+    match face_number([a, b, c]) / 2 {
+        0 => a,
+        1 => b,
+        _ => c,
+    }
+}
 
 /// 0 times anything is 0.
 fn legacy(a: f32, b: f32) -> f32 {

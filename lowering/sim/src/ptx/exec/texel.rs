@@ -9,8 +9,8 @@ use crate::finding::FindingKind;
 use crate::image::{Image, MOST_TEXEL, Texel};
 use crate::lane::Lane;
 use crate::memory::Space;
-use crate::ptx::program::{Kernel, Op, Source, TexelAction};
-use crate::sampler::{Directions, Sampler, Tap, mixed};
+use crate::ptx::program::{Kernel, List, Op, Sample, Source, TexelAction};
+use crate::sampler::{Directions, Gradients, Level, Request, Sampler, compared, face_of, mixed};
 
 impl Kernel {
     /// `Op::Texel`.
@@ -26,6 +26,7 @@ impl Kernel {
             action,
             handle,
             at,
+            more,
             data,
         } = *op
         else {
@@ -42,11 +43,20 @@ impl Kernel {
                 return;
             };
             let at = at.map(|source| source.map_or(0, |s| warp.value(self, s, lane) as u32));
+            let [x, y, z, _] = at;
             let place = At { pc, lane };
             match action {
                 TexelAction::Extent(direction) => {
-                    let extent = image.extent.get(usize::from(direction)).copied();
+                    let level = self.others(warp, more, lane).next().unwrap_or(0);
+                    let extent = image.extent_of(level).unwrap_or([0; 3]);
+                    let extent = extent.get(usize::from(direction)).copied();
                     self.give(warp, lane, data, [extent.unwrap_or(1).into()]);
+                }
+                TexelAction::Levels => {
+                    self.give(warp, lane, data, [image.levels.count.into()]);
+                }
+                TexelAction::Samples => {
+                    self.give(warp, lane, data, [image.levels.samples.into()]);
                 }
                 TexelAction::ChannelType => {
                     self.give(warp, lane, data, [image.format.channel_type().into()]);
@@ -60,7 +70,7 @@ impl Kernel {
                         *component = warp.value(self, *source, lane) as u32;
                     }
                     let bytes = image.format.encode(texel);
-                    let Some(address) = image.texel(at) else {
+                    let Some(address) = image.texel([x, y, z]) else {
                         if !traps {
                             continue;
                         }
@@ -73,9 +83,19 @@ impl Kernel {
                         context.write(Space::Global, address, part, place, Access::PLAIN);
                     }
                 }
-                TexelAction::Fetch => {
+                TexelAction::Fetch | TexelAction::FetchLevel | TexelAction::FetchSample { .. } => {
                     let mut bytes = [0; MOST_TEXEL];
-                    let address = image.texel(at);
+                    let level = self.others(warp, more, lane).next().unwrap_or(0);
+                    // The sample stands behind the other coordinates.
+                    let address = match action {
+                        TexelAction::FetchSample { layered: true } => {
+                            image.texel_of([x, y, z], 0, at[3])
+                        }
+                        TexelAction::FetchSample { layered: false } => {
+                            image.texel_of([x, y, 0], 0, z)
+                        }
+                        _ => image.texel_of([x, y, z], level, 0),
+                    };
                     let texel = match (address, bytes.get_mut(..image.format.bytes())) {
                         (Some(address), Some(part)) => {
                             context.read(Space::Global, address, part, place, Access::PLAIN);
@@ -86,43 +106,46 @@ impl Kernel {
                     };
                     self.give(warp, lane, data, texel.map(u64::from));
                 }
-                TexelAction::Sample(_) | TexelAction::Gather(_) => {
+                TexelAction::Sample(sample) => {
                     let Some(sampler) = sampler(context, handle) else {
                         context.report(FindingKind::UnsupportedInstruction, pc, Some(lane), || {
                             format!("the texture object {handle:#x} has no sampler")
                         });
                         return;
                     };
-                    let taps = taps(&image, sampler, at, action);
-                    let taken: Vec<(Texel, f32)> = taps
-                        .iter()
-                        .map(|tap| {
-                            let mut bytes = [0; MOST_TEXEL];
-                            let part = bytes.get_mut(..image.format.bytes());
-                            let texel = match (tap.address, part) {
-                                (Some(address), Some(part)) => {
-                                    context.read(
-                                        Space::Global,
-                                        address,
-                                        part,
-                                        place,
-                                        Access::PLAIN,
-                                    );
-                                    image.format.decode(part)
-                                }
-                                _ => [0; 4],
-                            };
-                            (texel, tap.share)
-                        })
-                        .collect();
-                    let texel = match action {
-                        TexelAction::Gather(component) => {
+                    let others: Vec<u32> = self.others(warp, more, lane).collect();
+                    let (request, reference) = request(sample, at, &others);
+                    let taps = match sample.gathers {
+                        Some(_) => image.gathered(sampler, request),
+                        None => image.taps(sampler, request),
+                    };
+                    let mut taken: Vec<(Texel, f32)> = Vec::new();
+                    for tap in taps {
+                        let mut bytes = [0; MOST_TEXEL];
+                        let part = bytes.get_mut(..image.format.bytes());
+                        let texel = match (tap.address, part) {
+                            (Some(address), Some(part)) => {
+                                context.read(Space::Global, address, part, place, Access::PLAIN);
+                                image.format.decode(part)
+                            }
+                            _ => [0; 4],
+                        };
+                        let texel = match reference {
+                            Some(reference) => {
+                                compared(image.format, sampler.compare, reference, texel)
+                            }
+                            None => texel,
+                        };
+                        taken.push((texel, tap.share));
+                    }
+                    let texel = match sample.gathers {
+                        Some(component) => {
                             let one = |(texel, _): &(Texel, f32)| {
                                 texel.get(usize::from(component)).copied().unwrap_or(0)
                             };
                             taken.iter().map(one).collect::<Vec<u32>>()
                         }
-                        _ => mixed(image.format.is_integer(), &taken).to_vec(),
+                        None => mixed(image.format.is_integer(), &taken).to_vec(),
                     };
                     self.give(warp, lane, data, texel.into_iter().map(u64::from));
                 }
@@ -145,14 +168,14 @@ impl Kernel {
         }
     }
 
+    /// The operands behind the coordinates in one lane.
+    fn others(&self, warp: &Warp, more: List, lane: Lane) -> impl Iterator<Item = u32> {
+        let sources = self.list(more).iter();
+        sources.map(move |source| warp.value(self, *source, lane) as u32)
+    }
+
     /// Sets the registers of a list in one lane.
-    fn give(
-        &self,
-        warp: &mut Warp,
-        lane: Lane,
-        to: crate::ptx::program::List,
-        values: impl IntoIterator<Item = u64>,
-    ) {
+    fn give(&self, warp: &mut Warp, lane: Lane, to: List, values: impl IntoIterator<Item = u64>) {
         for (register, value) in self.list(to).iter().zip(values) {
             if let Source::Register(register) = register {
                 warp.set(*register, lane, value);
@@ -161,28 +184,65 @@ impl Kernel {
     }
 }
 
-/// The texels that a sample or a gather takes at the coordinates with the bits `at`; a layer is an
-/// integer.
-fn taps(image: &Image, sampler: Sampler, at: [u32; 3], action: TexelAction) -> Vec<Tap> {
-    let mut coordinates = at.map(f32::from_bits);
-    match action {
-        TexelAction::Sample(directions) => {
-            let layer = usize::from(directions.count);
-            if directions.layered
-                && let (Some(to), Some(number)) = (coordinates.get_mut(layer), at.get(layer))
-            {
-                *to = *number as f32;
-            }
-            image.taps(sampler, coordinates, directions)
+/// What is asked of a sampler at the coordinates with the bits `at`, of which a layer is an
+/// integer, with the other operands; and the reference of a comparison.
+fn request(sample: Sample, at: [u32; 4], others: &[u32]) -> (Request, Option<f32>) {
+    let mut given = others.iter().copied();
+    let count = usize::from(sample.count.min(3));
+    let mut next = || given.next().unwrap_or(0);
+    let mut vector = |count: usize| {
+        let mut vector = [0; 3];
+        for to in vector.iter_mut().take(count) {
+            *to = next();
         }
-        _ => {
-            let directions = Directions {
-                count: 2,
-                layered: false,
-            };
-            image.around(sampler, coordinates, directions)
-        }
+        vector
+    };
+    let mut gradients = [[0.0; 3]; 2];
+    let mut level = Level::Of(0.0);
+    if sample.gradients {
+        gradients = [vector(count), vector(count)].map(|one| one.map(f32::from_bits));
+    } else if sample.gathers.is_none() {
+        level = Level::Of(f32::from_bits(vector(1)[0]));
     }
+    let offset = vector(sample.offset.into()).map(|one| one as i32);
+    let reference = sample.compares.then(|| f32::from_bits(vector(1)[0]));
+    let [x, y, z, _] = at.map(f32::from_bits);
+    let mut place = [x, y, z];
+    let number = at.get(count).filter(|_| sample.layered).copied();
+    if let (Some(number), Some(to)) = (number, place.get_mut(count)) {
+        *to = number as f32;
+    }
+    let mut directions = Directions {
+        count: sample.count,
+        layered: sample.layered,
+        cube: false,
+    };
+    if sample.cube {
+        let face = face_of([x, y, z], gradients);
+        let layer = number.unwrap_or(0) as f32;
+        place = [face.at[0], face.at[1], 6.0 * layer + face.face as f32];
+        gradients = face.gradients.map(|[x, y]| [x, y, 0.0]);
+        directions = Directions {
+            count: 2,
+            layered: true,
+            cube: true,
+        };
+    }
+    if sample.gradients {
+        let [x, y] = gradients;
+        level = Level::Gradients(Gradients {
+            x,
+            y,
+            least: f32::MIN,
+        });
+    }
+    let request = Request {
+        at: place,
+        directions,
+        level,
+        offset,
+    };
+    (request, reference)
 }
 
 /// The sampler behind the image of an object.
