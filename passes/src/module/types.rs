@@ -31,7 +31,7 @@ pub enum FloatFormat {
     Float4E2M1,
     /// 8 bits, all of them exponent: a power of two (SPV_EXT_ocp_microscaling_types).
     Float8E8M0,
-    /// A signed number of 64ths (SPV_EXT_ocp_microscaling_types).
+    /// A signed multiple of 1/64 (SPV_EXT_ocp_microscaling_types).
     MxInt8,
 }
 

@@ -210,9 +210,9 @@ fn transfers(all: &mut Vec<Feature>) {
     all.push(on_words(feature, vec![0; after.len()], Some(after)));
 }
 
-/// The invocations of each workgroup add to one matrix and to one array; the sums are whole numbers.
-/// Workgroups have their own: where the target has no such addition, LLVM's loop begins with a plain
-/// load, which may find what another workgroup has replaced.
+/// The invocations of each workgroup add to one matrix and to one array; the sums are whole
+/// numbers. Workgroups have their own: where the target has no such addition, LLVM's loop begins
+/// with a plain load, which may find what another workgroup has replaced.
 fn sums(all: &mut Vec<Feature>) {
     const REGION: usize = 64;
     let place = |offset: u32| {

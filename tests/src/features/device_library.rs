@@ -659,15 +659,15 @@ fn bytes(all: &mut Vec<Feature>) {
             (1 << (8 * size)) - 1
         }
     };
-    let feature =
-        |name: &str, call: &str, result: Ty, host: Box<dyn Fn(&[u64]) -> Want + Send + Sync>| {
-            let body = format!("{fill}{pointers}{call} ; {name}");
-            let op = format!("device library {name}");
-            Feature::new(&op, &[long, long, count], &[result], &body, move |row| {
-                vec![host(row)]
-            })
-            .with_variables(variables)
-        };
+    type Host = Box<dyn Fn(&[u64]) -> Want + Send + Sync>;
+    let feature = |name: &str, call: &str, result: Ty, host: Host| {
+        let body = format!("{fill}{pointers}{call} ; {name}");
+        let op = format!("device library {name}");
+        Feature::new(&op, &[long, long, count], &[result], &body, move |row| {
+            vec![host(row)]
+        })
+        .with_variables(variables)
+    };
     let copy = feature(
         "__devicelib_memcpy",
         "$d = OpFunctionCall %p_Generic_u8 $import $p $q $c\n$r = OpLoad %u64 $one Aligned 8",

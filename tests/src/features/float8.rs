@@ -1,5 +1,5 @@
-//! Conversions of the floats that have an encoding of their own: bfloat16, E4M3 and E5M2 of OCP, and
-//! its microscaling formats.
+//! Conversions of the floats that have an encoding of their own: bfloat16, E4M3 and E5M2 of OCP,
+//! and its microscaling formats.
 
 use super::ty::{F16, F32, F64, Scalar, Ty, U8, U16, U32, power_of_two};
 use super::want::Want::{self, Bits, OneOf};
@@ -320,7 +320,7 @@ fn micro(format: &'static Micro, all: &mut Vec<Feature>) {
             _ => body,
         };
         let inputs = (0..INVOCATIONS as u64).map(|row| {
-            let code = row / 2 & (codes - 1);
+            let code = (row / 2) & (codes - 1);
             let (this, next) = (
                 (format.value)(code),
                 (format.value)((code + 1) & (codes - 1)),

@@ -74,8 +74,9 @@ struct Declarations {
 
 impl Declarations {
     /// Declares every `%NAME` of `text` that says what it is: `u32`, `f32v4`, `bf16`, `e4m3`,
-    /// `e5m2v2`, `u32V32` (a long vector), `f32m4x3`, `u32a8` (an array), `s_u32_f32` (a structure), `p_Function_u32` (a
-    /// pointer), `fn__void__u32` (a function), `u32_7` (a constant), `true`.
+    /// `e5m2v2`, `u32V32` (a long vector), `f32m4x3`, `u32a8` (an array), `s_u32_f32` (a
+    /// structure), `p_Function_u32` (a pointer), `fn__void__u32` (a function), `u32_7` (a
+    /// constant), `true`.
     fn name_all(&mut self, text: &str) {
         for token in text.split('%').skip(1) {
             let end = token

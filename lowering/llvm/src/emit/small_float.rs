@@ -6,8 +6,8 @@
 //! Microscaling Formats (MX) Specification" 1.0, section 5.3. E5M2 is the upper half of a binary16;
 //! E4M3 has no infinity, one pattern that is NaN, and bias 7. E2M3, E3M2 and E2M1 have neither
 //! infinity nor NaN: what is too large becomes the greatest number, and so does a NaN, whose
-//! conversion nobody defines. E8M0 is a power of two or NaN, without a sign and without zero; MXINT8
-//! a number of 64ths.
+//! conversion nobody defines. E8M0 is a power of two or NaN, without a sign and without zero;
+//! MXINT8 a multiple of 1/64.
 
 use super::Result;
 use super::build::Build;
@@ -169,7 +169,7 @@ fn encode_power<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
     b.int_resize(code, b.int_type(8).vector(lanes), false)
 }
 
-/// The nearest number of 64ths, of two the even one; the ends of the range for what lies beyond,
+/// The nearest multiple of 1/64, of two the even one; the ends of the range for what lies beyond,
 /// and 0 for NaN.
 fn encode_fixed<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
     let scaled = exactly(b, || b.fmul(x, b.float(x.ty(), 64.0)?))?;

@@ -382,7 +382,8 @@ fn acos(f: F<'_, '_, '_, '_, '_>, z: Complex) -> Result<Complex> {
 fn asin(f: F<'_, '_, '_, '_, '_>, z: Complex) -> Result<Complex> {
     let [x, y] = z;
     let [[ax, ay], [bx, by]] = roots(f, z)?;
-    // The real part of sqrt(1 - z) sqrt(1 + z), and the imaginary one of conj(sqrt(1 - z)) sqrt(1 + z).
+    // The real part of sqrt(1 - z) sqrt(1 + z), and the imaginary one of
+    // conj(sqrt(1 - z)) sqrt(1 + z).
     let below = f.sub(f.mul(ax, bx)?, f.mul(ay, by)?)?;
     let near_re = f.call(Cl::atan2, &[x, below])?;
     let product = f.sub(f.mul(ax, by)?, f.mul(ay, bx)?)?;
