@@ -10,7 +10,7 @@
 use super::edit::{Edit, string};
 use super::registry::PassOptions;
 use super::rewrite::Edited;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{Declarations, Id, Inst, Module, Type};
 use spirv::{
     Capability, CooperativeMatrixLayout, CooperativeMatrixOperands, CooperativeMatrixUse, Op,
@@ -43,6 +43,7 @@ pub(super) fn run(
     let Some(first) = types.first() else {
         return Ok(None);
     };
+    check(declarations, &types)?;
     let mut pass = Modernizing {
         declarations,
         edit: Edit::new(declarations),
@@ -77,6 +78,48 @@ pub(super) fn run(
         }
     }
     pass.edit.finish()
+}
+
+/// That what the pass moves into other instructions is what the older ones ask for: sizes and
+/// scopes are constants, and so is whether a matrix lies by columns.
+///
+/// # Errors
+/// `TypeMismatch` for each that is not.
+fn check(declarations: &Declarations<'_>, types: &[Inst<'_>]) -> Result<(), Diagnostics> {
+    let module = declarations.module;
+    let functions = declarations.functions.first().map(|first| first.offset);
+    let constant = |id: Id| {
+        let def = module.def(id)?;
+        let is_outside = functions.is_none_or(|first| def.offset < first);
+        declarations.ty(def.result_type()?).filter(|_| is_outside)
+    };
+    let mut found = Diagnostics::new();
+    let mut ask = |inst: Inst<'_>, operand: usize, is_number: bool| {
+        let ty = inst.id(operand).ok().and_then(constant);
+        let (fits, what) = match is_number {
+            true => (matches!(ty, Some(Type::Int { .. })), "an integer"),
+            false => (matches!(ty, Some(Type::Bool)), "a Boolean"),
+        };
+        if !fits {
+            let message = format!("{} asks for {what} constant", inst.name());
+            let error = Diagnostic::error(Code::TypeMismatch, message).at_word(inst.offset);
+            found.push(error.at_operand(operand));
+        }
+    };
+    for ty in types {
+        (1..4).for_each(|operand| ask(*ty, operand, true));
+    }
+    for inst in declarations.functions.iter().flat_map(|f| f.insts()) {
+        match inst.op() {
+            Some(Op::CooperativeMatrixLoadNV) => ask(inst, 2, false),
+            Some(Op::CooperativeMatrixStoreNV) => ask(inst, 3, false),
+            _ => {} // has no such operand
+        }
+    }
+    if found.has_errors() {
+        return Err(found);
+    }
+    Ok(())
 }
 
 /// For each type the uses that products ask of its values, as places in [`USES`].
@@ -134,7 +177,8 @@ impl<'m> Modernizing<'_, 'm> {
         inst: Inst<'m>,
         wanted: &BTreeMap<Id, BTreeSet<usize>>,
     ) -> Result<(), Diagnostic> {
-        let (Some(id), [component, scope, rows, columns]) = (inst.result(), inst.operands()) else {
+        let (Some(id), [component, scope, rows, columns, ..]) = (inst.result(), inst.operands())
+        else {
             return Err(Diagnostic::bug("a matrix type without its operands").at_word(inst.offset));
         };
         let uses = wanted.get(&id);
@@ -324,5 +368,68 @@ impl<'m> Modernizing<'_, 'm> {
                 self.edit.global(Op::SpecConstantOp, &operands, 1)
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::diagnostic::{Code, Diagnostics};
+    use crate::module::{Declarations, Module, assemble};
+    use crate::transform::registry::{Pass, PassOptions};
+
+    /// A module with a matrix type of these operands and a load from `%pointer` by columns or not.
+    fn codes(scope: &str, rows: &str, column: &str) -> Vec<Code> {
+        let text = format!(
+            "OpCapability Shader
+            OpCapability CooperativeMatrixNV
+            OpExtension \"SPV_NV_cooperative_matrix\"
+            OpMemoryModel Logical GLSL450
+            OpEntryPoint GLCompute %main \"main\"
+            OpExecutionMode %main LocalSize 32 1 1
+            %void = OpTypeVoid
+            %kernel = OpTypeFunction %void
+            %float = OpTypeFloat 32
+            %uint = OpTypeInt 32 0
+            %bool = OpTypeBool
+            %three = OpConstant %uint 3
+            %size = OpConstant %uint 16
+            %true = OpConstantTrue %bool
+            %number = OpConstant %float 1
+            %matrix = OpTypeCooperativeMatrixNV %float {scope} {rows} %size
+            %array = OpTypeArray %float %size
+            %shared = OpTypePointer Workgroup %array
+            %element = OpTypePointer Workgroup %float
+            %variable = OpVariable %shared Workgroup
+            %main = OpFunction %void None %kernel
+            %label = OpLabel
+            %late = OpCopyObject %bool %true
+            %pointer = OpAccessChain %element %variable %three
+            %value = OpCooperativeMatrixLoadNV %matrix %pointer %size {column}
+            OpReturn
+            OpFunctionEnd"
+        );
+        let module = Module::from_words(assemble(&text).unwrap().words).unwrap();
+        let mut found = Diagnostics::new();
+        let declarations = Declarations::of(&module, &mut found);
+        let pass = Pass::named("modernize-cooperative-matrices").unwrap();
+        let edited = pass.run(&module, &declarations, &PassOptions::None, &mut found);
+        match edited {
+            Ok(edited) => {
+                assert!(edited.is_some() && !found.has_errors());
+                Vec::new()
+            }
+            Err(refused) => refused.iter().map(|one| one.code).collect(),
+        }
+    }
+
+    #[test]
+    fn operands_that_are_not_constants_are_refused() {
+        let wrong = vec![Code::TypeMismatch];
+        assert_eq!(codes("%three", "%size", "%true"), []);
+        assert_eq!(codes("%uint", "%size", "%true"), wrong);
+        assert_eq!(codes("%three", "%number", "%true"), wrong);
+        assert_eq!(codes("%three", "%size", "%late"), wrong);
+        assert_eq!(codes("%three", "%size", "%size"), wrong);
     }
 }

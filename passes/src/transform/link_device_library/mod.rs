@@ -85,6 +85,7 @@ pub(super) fn run(
         set: None,
         capabilities: BTreeSet::new(),
         gone: BTreeSet::new(),
+        defined: BTreeSet::new(),
     };
     for function in &declarations.functions {
         for call in &function.calls {
@@ -149,6 +150,8 @@ struct Linking<'d, 'm> {
     capabilities: BTreeSet<u32>,
     /// Ids that nothing defines any more.
     gone: BTreeSet<u32>,
+    /// Imports that have a body now.
+    defined: BTreeSet<u32>,
 }
 
 impl<'m> Linking<'_, 'm> {
@@ -323,8 +326,8 @@ impl<'m> Linking<'_, 'm> {
             self.need(&[Capability::BFloat16ConversionINTEL])?;
         }
         let frame = module
-            .instructions()
-            .filter(|inst| (function.offset..=function.end).contains(&inst.offset));
+            .instructions_from(function.offset)
+            .take_while(|inst| inst.offset <= function.end);
         for inst in frame {
             self.edit.remove(inst.offset);
             if let Some(op @ (Op::Function | Op::FunctionParameter)) = inst.op() {
@@ -335,26 +338,24 @@ impl<'m> Linking<'_, 'm> {
         let body = Body::new(&mut self.edit, set);
         routine.write(&body, self.declarations, function)?;
         self.edit.function(Op::FunctionEnd, &[])?;
-        for inst in module.instructions() {
-            let is_import = inst.op() == Some(Op::Decorate)
-                && inst.operands().first() == Some(&function.id.0)
-                && inst.operands().get(1) == Some(&(Decoration::LinkageAttributes as u32));
-            if is_import {
-                self.edit.remove(inst.offset);
-            }
-        }
+        self.defined.insert(function.id.0);
         Ok(())
     }
 
-    /// Takes names and decorations of what is gone away.
+    /// Takes away the names and decorations of what is gone, and says of no function that is
+    /// defined now that it is imported.
     fn forget(&mut self, module: &Module<'m>) {
         for inst in module.instructions() {
             let about_one = matches!(
                 inst.op(),
                 Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString)
             );
-            let target = inst.operands().first();
-            if about_one && target.is_some_and(|id| self.gone.contains(id)) {
+            let Some(target) = inst.operands().first().filter(|_| about_one) else {
+                continue; // says nothing about one id
+            };
+            let is_linkage = inst.op() == Some(Op::Decorate)
+                && inst.operands().get(1) == Some(&(Decoration::LinkageAttributes as u32));
+            if self.gone.contains(target) || is_linkage && self.defined.contains(target) {
                 self.edit.remove(inst.offset);
             }
         }

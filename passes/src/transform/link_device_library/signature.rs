@@ -72,13 +72,20 @@ fn sort(declarations: &Declarations<'_>, id: Id) -> Sort {
         Some(Type::Pointer {
             class,
             pointee: Some(pointee),
-        }) if is_data(*class) => match sort(declarations, *pointee) {
+        }) if is_data(*class) => match data(declarations, *pointee) {
             Sort::Float(bits) => Sort::ToFloat(bits),
             Sort::Int(bits) => Sort::ToInt(bits),
             Sort::Complex(bits) => Sort::ToComplex(bits),
             Sort::Pair(bits) => Sort::ToPair(bits),
             _ => Sort::Other,
         },
+        _ => data(declarations, id),
+    }
+}
+
+/// What the type `id` is, which is not a pointer.
+fn data(declarations: &Declarations<'_>, id: Id) -> Sort {
+    match declarations.ty(id) {
         Some(Type::Struct { members }) => match members.as_slice() {
             [one, other] if one == other => two(declarations, *one),
             _ => Sort::Other,
