@@ -290,11 +290,11 @@ fn decode(module: &Module<'_>, inst: Inst<'_>) -> Result<Type, Diagnostic> {
         Op::TypeFloat => float(inst)?,
         Op::TypeVector => Type::Vector {
             component: inst.id(0)?,
-            count: vector_count(inst, inst.operand(1)?)?,
+            count: vector_count(inst, inst.operand(1)?, 2)?,
         },
         Op::TypeVectorIdEXT => Type::Vector {
             component: inst.id(0)?,
-            count: vector_count(inst, literal_count(module, inst)?)?,
+            count: vector_count(inst, literal_count(module, inst)?, 1)?,
         },
         Op::TypeMatrix => Type::Matrix {
             column: inst.id(0)?,
@@ -384,12 +384,14 @@ fn float(inst: Inst<'_>) -> Result<Type, Diagnostic> {
     Ok(Type::Float { width, format })
 }
 
-/// The components of a vector: 2, 3, 4, 8 or 16, with SPV_EXT_long_vector any number from 1 on.
-fn vector_count(inst: Inst<'_>, count: u32) -> Result<u32, Diagnostic> {
-    if (1..=MOST_COMPONENTS).contains(&count) {
+/// The components of a vector: those of OpTypeVector are at least 2, those of OpTypeVectorIdEXT
+/// (SPV_EXT_long_vector) at least 1.
+fn vector_count(inst: Inst<'_>, count: u32, least: u32) -> Result<u32, Diagnostic> {
+    if (least..=MOST_COMPONENTS).contains(&count) {
         return Ok(count);
     }
-    Err(unsupported_count(inst, count).because(format!("vectors have 1 to {MOST_COMPONENTS}")))
+    let these = format!("{} has {least} to {MOST_COMPONENTS}", inst.name());
+    Err(unsupported_count(inst, count).because(these))
 }
 
 /// The count of an OpTypeVectorIdEXT, which is a cooperative vector's type too: an OpConstant.

@@ -20,14 +20,19 @@ fn all_passes_keep_their_promises() {
             *changed += usize::from(run(flag, &module, &input.path).1);
         }
     }
-    // Redundant barriers are rare, see below.
+    // Redundant barriers are rare, see below; imports and the older matrices are in no module here,
+    // and the tests of their passes have their own.
     let idle: Vec<&str> = changed
         .iter()
         .zip(FLAGS)
         .filter(|(changed, _)| **changed == 0)
         .map(|(_, flag)| *flag)
         .collect();
-    let rare = ["eliminate-redundant-split-barriers"];
+    let rare = [
+        "eliminate-redundant-split-barriers",
+        "link-device-library",
+        "modernize-cooperative-matrices",
+    ];
     assert!(idle.iter().all(|flag| rare.contains(flag)), "{changed:?}");
 }
 
