@@ -50,7 +50,7 @@ impl Counts {
 /// Which tests run.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Run all trials of the suite, as `cargo xtask ci` does; about three times as long
+    /// Run all trials of the suite, as `cargo xtask ci` does; several times as long
     #[arg(long, conflicts_with_all = ["seed", "fast"])]
     all: bool,
     /// Run another sample of the suite
