@@ -321,7 +321,7 @@ pub(crate) fn bitcast_extract(
     let (lanes, ty) = (base.ty().lanes(), e.result_type(inst)?);
     let to = e.ty(ty)?;
     if narrow(e, e.type_of(inst.id(0)?)?)?.is_some() || lanes != to.lanes() {
-        return Err(e.mismatch(inst, "its base has not what the result is made of"));
+        return Err(e.mismatch(inst, "the elements of its base are not those of its result"));
     }
     let own = b.int_type(base.ty().scalar_bits()).vector(lanes);
     let bits = b.bitcast(base, own)?;
