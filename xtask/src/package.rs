@@ -5,7 +5,8 @@ use anyhow::Result;
 
 use crate::shell;
 
-/// The release of cargo-deny that is installed where there is none.
+/// The release of cargo-deny that is installed where there is none. Without optimisation: that is
+/// built in less than a minute, a third of the time that it takes otherwise.
 const DENY: &str = "0.20.2";
 
 /// Makes the package of every crate that is published, in the order of their dependencies, and asks
@@ -27,7 +28,7 @@ pub(crate) fn packages(verify: bool) -> Result<()> {
 
 /// Asks cargo-deny about licences, duplicates and sources; installs it where it is missing.
 pub(crate) fn deny() -> Result<()> {
-    shell::ensure_installed("cargo-deny", DENY, &[])?;
+    shell::ensure_installed("cargo-deny", DENY, &["--debug"])?;
     let check = ["deny", "--workspace", "check", "--hide-inclusion-graph"];
     // Advisories are a database of their own, which changes without us.
     let what = ["licenses", "bans", "sources"];

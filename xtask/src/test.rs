@@ -103,6 +103,9 @@ const FACADE_WITHOUT_LLVM: &[&str] = &[
     "--features=cli",
 ];
 
+/// Says for how many seconds each fuzz target runs.
+const FUZZ_SECONDS: &str = "SPLITBAR_FUZZ_SECONDS";
+
 /// Runs the tests; an error if one failed.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let (counts, result) = run_counting(options);
@@ -130,6 +133,9 @@ pub(crate) fn run_counting(options: &Options) -> (Counts, Result<()>) {
     let mut command = tests(options.selection(), &filter);
     if !options.all {
         command.env("SPLITBAR_SAMPLE", options.seed.to_string());
+        if std::env::var_os(FUZZ_SECONDS).is_none() {
+            command.env(FUZZ_SECONDS, "1");
+        }
     }
     ptxas::offer(&mut command);
     count(command)

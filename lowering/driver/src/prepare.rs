@@ -168,16 +168,19 @@ fn split<R>(
     };
     observer.begin(Stage::Split);
     show(observer, Artefact::Split, || edited.module.to_bytes());
+    let declarations =
+        Declarations::of_made(&edited.module, "splitting").map_err(|found| problems.and(found))?;
     let mut found = Diagnostics::new();
-    let declarations = Declarations::of(&edited.module, &mut found);
-    let mut spec = options.spec.clone();
-    if let Some(size) = options.workgroup_size {
-        declarations.specialize_workgroup_size(size, &mut spec);
-    }
-    let constants = Constants::evaluate(&declarations, &spec, &mut found);
+    let constants = constants(
+        &declarations,
+        &options.spec,
+        options.workgroup_size,
+        &mut found,
+    );
     if found.has_errors() {
-        let bug = Diagnostic::bug("splitting gave a module that cannot be read").help(REPORT);
-        found.push(bug);
+        found.push(Diagnostic::bug(
+            "splitting gave constants that cannot be evaluated",
+        ));
         return Err(problems.and(found));
     }
     span.exit();
@@ -215,14 +218,9 @@ pub(crate) fn read<R>(
     };
     let module = ready.as_ref().unwrap_or(&given);
     if ready.is_some() {
-        found = Diagnostics::new();
-        declarations = Declarations::of(module, &mut found);
+        declarations = Declarations::of_made(module, MADE_READY)?;
     }
-    let mut spec = spec.clone();
-    if let Some(size) = workgroup_size {
-        declarations.specialize_workgroup_size(size, &mut spec);
-    }
-    let constants = Constants::evaluate(&declarations, &spec, &mut found);
+    let constants = constants(&declarations, spec, workgroup_size, &mut found);
     let nothing = Diagnostics::new();
     let mut problems = Problems::of(Source {
         declarations: &declarations,
@@ -246,9 +244,26 @@ pub(crate) fn read<R>(
     then(source, observer)
 }
 
+/// The module's constants under these specialization values, and with a workgroup of this size.
+fn constants(
+    declarations: &Declarations<'_>,
+    spec: &SpecValues,
+    workgroup_size: Option<[u32; 3]>,
+    found: &mut Diagnostics,
+) -> Constants {
+    let mut spec = spec.clone();
+    if let Some(size) = workgroup_size {
+        declarations.specialize_workgroup_size(size, &mut spec);
+    }
+    Constants::evaluate(declarations, &spec, found)
+}
+
 /// Passes that every module goes through: they write what is asked for in one of several ways in
 /// the way that is lowered, and change no other module.
 const FIRST: [&str; 2] = ["link-device-library", "modernize-cooperative-matrices"];
+
+/// What they are called where their module is wrong.
+const MADE_READY: &str = "linking or modernizing";
 
 /// The module after the passes of [`FIRST`]; `None` where they leave it as it is. Its words are no
 /// longer those of the bytes that were given, as with modules that are linked.
@@ -258,14 +273,15 @@ const FIRST: [&str; 2] = ["link-device-library", "modernize-cooperative-matrices
 fn made_ready(declarations: &Declarations<'_>) -> Result<Option<Module<'static>>, Diagnostics> {
     let mut ready: Option<Module<'static>> = None;
     for name in FIRST {
-        let mut found = Diagnostics::new();
         let after = ready
             .as_ref()
-            .map(|module| Declarations::of(module, &mut found));
+            .map(|module| Declarations::of_made(module, MADE_READY))
+            .transpose()?;
         let declarations = after.as_ref().unwrap_or(declarations);
         let pass =
             Pass::named(name).ok_or_else(|| Diagnostic::bug(format!("there is no pass {name}")))?;
         let options = PassOptions::None;
+        let mut found = Diagnostics::new();
         let edited = pass.run(declarations.module, declarations, &options, &mut found)?;
         if let Some(edited) = edited {
             ready = Some(edited.module);
@@ -312,16 +328,11 @@ pub(crate) fn prepare<R>(
         }
         problems.and(found)
     })?;
-    let mut found = Diagnostics::new();
     let after = inlined.edited().map(|edited| {
         show(observer, Artefact::Inlined, || edited.module.to_bytes());
-        Declarations::of(&edited.module, &mut found)
+        Declarations::of_made(&edited.module, "inlining")
     });
-    if found.has_errors() {
-        let bug = Diagnostic::bug("inlining gave a module that cannot be read").help(REPORT);
-        found.push(bug);
-        return Err(problems.and(found));
-    }
+    let after = after.transpose().map_err(|found| problems.and(found))?;
     span.exit();
 
     // Pair: which barriers belong together is asked by rules and by the plan.

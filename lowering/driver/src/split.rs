@@ -181,14 +181,8 @@ impl Splitting {
                 .map_or(Some(word), |origin| origin.of(word));
             given.is_none_or(|word| !words.contains(&word))
         };
-        let mut found = Diagnostics::new();
-        let declarations = Declarations::of(&self.module, &mut found);
-        if found.has_errors() {
-            found.push(Diagnostic::bug(
-                "inlining gave a module that cannot be read",
-            ));
-            return Err(self.lead_back(found));
-        }
+        let declarations = Declarations::of_made(&self.module, "inlining");
+        let declarations = declarations.map_err(|found| self.lead_back(found))?;
         let edited = split_barriers(&self.module, &declarations, &wanted);
         let edited = edited.map_err(|problems| self.lead_back(problems))?;
         if let Some(Edited { module, origin }) = edited {

@@ -14,6 +14,7 @@ use super::types::{Types, is_type, storage_class};
 use super::uses;
 use super::{Decoration, Function, Id, Inst, Module, Type};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, WordOffset};
+use spirv::Op;
 use std::collections::BTreeMap;
 
 /// Which spelling of the split-barrier extension the module declares; diagnostics use it.
@@ -133,6 +134,21 @@ pub struct Declarations<'m> {
 }
 
 impl<'m> Declarations<'m> {
+    /// Decodes the declarations of a module that `step` of the compiler made: `inlining`.
+    ///
+    /// # Errors
+    /// What is wrong with it, and that this is a bug of the step.
+    pub fn of_made(module: &'m Module<'m>, step: &str) -> Result<Declarations<'m>, Diagnostics> {
+        let mut found = Diagnostics::new();
+        let declarations = Declarations::of(module, &mut found);
+        if found.has_errors() {
+            let message = format!("{step} gave a module that cannot be read");
+            found.push(Diagnostic::bug(message));
+            return Err(found);
+        }
+        Ok(declarations)
+    }
+
     /// Decodes the declarations of `module`. What is wrong goes to `diagnostics` (at most a hundred
     /// problems); the rest is still decoded.
     ///
@@ -202,7 +218,6 @@ impl<'m> Declarations<'m> {
         modes: &mut BTreeMap<Id, Vec<Inst<'m>>>,
         report: &mut Report<'_>,
     ) -> Result<(), Diagnostic> {
-        use spirv::Op;
         match inst.op() {
             Some(Op::Name | Op::MemberName | Op::String) => self.names.take(inst),
             Some(op) if op.is_annotation() => {
@@ -301,6 +316,20 @@ impl<'m> Declarations<'m> {
     /// All types in the order of their declarations.
     pub fn types(&self) -> impl Iterator<Item = (Id, &Type)> {
         self.types.iter()
+    }
+
+    /// The declarations of types that [`Type::Other`] stands for and whose opcode is one of `ops`.
+    pub fn other_types<'d>(
+        &'d self,
+        ops: &'d [Op],
+    ) -> impl Iterator<Item = (Inst<'m>, Op)> + use<'d, 'm> {
+        self.types().filter_map(move |(id, ty)| {
+            let Type::Other { opcode } = ty else {
+                return None; // a type that has a name of its own
+            };
+            let op = *ops.iter().find(|op| **op as u16 == *opcode)?;
+            Some((self.module.def(id)?, op))
+        })
     }
 
     /// The type of the value `id`: its instruction's result type.

@@ -28,14 +28,7 @@ pub(super) fn follow(
     first: &Edited,
     pass: impl FnOnce(&Declarations<'_>) -> Result<Option<Edited>, Diagnostics>,
 ) -> Result<Option<Edited>, Diagnostics> {
-    let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(&first.module, &mut diagnostics);
-    if diagnostics.has_errors() {
-        diagnostics.push(Diagnostic::bug(
-            "inlining gave a module that cannot be read",
-        ));
-        return Err(diagnostics);
-    }
+    let declarations = Declarations::of_made(&first.module, "inlining")?;
     let second = pass(&declarations).map_err(|problems| lead_back(problems, first))?;
     Ok(second.map(|second| Edited {
         origin: second.origin.through(&first.origin),

@@ -34,12 +34,8 @@ pub(super) fn run(
     _: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<Edited>, Diagnostics> {
-    let is_old = |inst: &Inst<'_>| inst.op() == Some(Op::TypeCooperativeMatrixNV);
-    let types: Vec<Inst<'_>> = module
-        .instructions()
-        .take_while(|inst| inst.op() != Some(Op::Function))
-        .filter(is_old)
-        .collect();
+    let types = declarations.other_types(&[Op::TypeCooperativeMatrixNV]);
+    let types: Vec<Inst<'_>> = types.map(|(inst, _)| inst).collect();
     let Some(first) = types.first() else {
         return Ok(None);
     };

@@ -3,7 +3,6 @@
 use super::{Environment, Settings};
 use crate::analysis::cfg::Cfg;
 use crate::module::{Constants, Declarations, Function, Id, Inst, Type, callee};
-use spirv::Op;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -208,18 +207,6 @@ impl<'c, 'm> Context<'c, 'm> {
     /// All functions.
     pub fn functions(&self) -> impl Iterator<Item = &'c Function<'m>> {
         self.declarations.functions.iter()
-    }
-
-    /// The declarations of types that [`Type::Other`] stands for and whose opcode is one of `ops`.
-    pub fn other_types(&self, ops: &'static [Op]) -> impl Iterator<Item = (Inst<'m>, Op)> + 'c {
-        let declarations = self.declarations;
-        declarations.types().filter_map(move |(id, ty)| {
-            let Type::Other { opcode } = ty else {
-                return None; // a type that has a name of its own
-            };
-            let op = *ops.iter().find(|op| **op as u16 == *opcode)?;
-            Some((declarations.module.def(id)?, op))
-        })
     }
 
     /// The control-flow graphs of [`Context::functions`], in the same order.

@@ -64,7 +64,7 @@ pub(super) const OPERANDS: Rule = Rule {
 
 /// The tensor types of the module.
 fn types<'c>(context: &'c Context<'_, '_>) -> impl Iterator<Item = (Inst<'c>, TensorType)> {
-    let declared = context.other_types(&[Op::TypeTensorARM]);
+    let declared = context.declarations.other_types(&[Op::TypeTensorARM]);
     declared.filter_map(|(inst, _)| Some((inst, TensorType::of(inst)?)))
 }
 
