@@ -4,12 +4,14 @@
 mod counter;
 mod nvptx;
 
+use crate::codegen;
 use crate::emit::Result;
 use crate::emit::barrier::names;
 use crate::ffi::{self, Block, Func, RawBuilder, Ty, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
-use splitbar_passes::diagnostic::Diagnostic;
+use inkwell::targets::TargetMachine;
+use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,7 +20,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 const MAX_HELD: usize = 256;
 
 /// The passes that inline the bodies and drop what is left of them.
-pub(crate) fn passes(target: &Target) -> &'static str {
+fn passes(target: &Target) -> &'static str {
     match target.arch {
         // What a kernel does not ask its launch for is found out once more: before, there were
         // calls in it that might have asked.
@@ -33,15 +35,26 @@ struct Expansion<'c> {
     b: RawBuilder<'c>,
 }
 
-/// Gives every barrier function of the module a body. Whether there was one.
+/// Gives every barrier function of the module a body, and has LLVM inline them.
 ///
 /// # Errors
-/// `Internal` when LLVM or the module lacks what a body needs.
+/// `Internal` when LLVM or the module lacks what a body needs, or a body was not inlined.
 pub(crate) fn expand<'c>(
     context: &'c Context,
     module: &Module<'c>,
     target: &Target,
-) -> Result<bool> {
+    machine: &TargetMachine,
+) -> std::result::Result<(), Diagnostics> {
+    if has_bodies(context, module, target)? {
+        codegen::verify(module, "with its barriers expanded")?;
+        codegen::run(module, machine, passes(target))?;
+        none_left(module)?;
+    }
+    Ok(())
+}
+
+/// Whether there was a barrier function; each has a body now.
+fn has_bodies<'c>(context: &'c Context, module: &Module<'c>, target: &Target) -> Result<bool> {
     let expansion = Expansion {
         context,
         module: ffi::module_ref(module),
@@ -58,7 +71,7 @@ pub(crate) fn expand<'c>(
 ///
 /// # Errors
 /// `Internal` with the name of a function that is left.
-pub(crate) fn none_left(module: &Module<'_>) -> Result<()> {
+fn none_left(module: &Module<'_>) -> Result<()> {
     let left = module.get_functions().find_map(|function| {
         let name = function.get_name().to_string_lossy().into_owned();
         (name.starts_with(names::PREFIX) && function.count_basic_blocks() > 0).then_some(name)
@@ -168,8 +181,9 @@ mod tests {
     use super::*;
     use inkwell::memory_buffer::MemoryBuffer;
     use pretty_assertions::assert_eq;
+    use splitbar_harness::cpu_time;
     use std::fmt::Write;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     /// What [`leaving`] says of one call, by its definition.
     fn leaving_one<'c>(call: Value<'c>) -> Vec<Value<'c>> {
@@ -246,9 +260,9 @@ done:
             calls(&many(count), |calls| {
                 let mut least = Duration::MAX;
                 for _ in 0..3 {
-                    let start = Instant::now();
-                    assert!(leaving(calls).values().all(|left| left.len() == 1));
-                    least = least.min(start.elapsed());
+                    let (left, took) = cpu_time(|| leaving(calls));
+                    assert!(left.values().all(|left| left.len() == 1));
+                    least = least.min(took);
                 }
                 least.as_secs_f64() / count as f64
             })

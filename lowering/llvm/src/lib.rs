@@ -139,8 +139,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             .plans
             .first()
             .and_then(|plan| emit::attributes::target_features(lowering.target, plan));
-        emit::library::link(&module, lowering.target, features.as_deref())
-            .map_err(|problem| Diagnostics::from(*problem))?;
+        emit::library::link(&module, lowering.target, features.as_deref())?;
         let level = match lowering.optimization {
             Optimization::O0 => "default<O0>",
             Optimization::O1 => "default<O1>",
@@ -161,13 +160,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         if hides && hidden_lanes::show(&module) {
             codegen::run(&module, &machine, hidden_lanes::PASSES)?;
         }
-        if expand::expand(&context, &module, lowering.target)
-            .map_err(|problem| Diagnostics::from(*problem))?
-        {
-            codegen::verify(&module, "with its barriers expanded")?;
-            codegen::run(&module, &machine, expand::passes(lowering.target))?;
-            expand::none_left(&module).map_err(|problem| Diagnostics::from(*problem))?;
-        }
+        expand::expand(&context, &module, lowering.target, &machine)?;
         masked_division::expand(&module)?;
         if lowering.optimization != Optimization::O0 && has_short_buffers(lowering) {
             shared_offsets::share(&context, &module);

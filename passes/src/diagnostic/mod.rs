@@ -297,6 +297,12 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
+impl From<Box<Diagnostic>> for Diagnostics {
+    fn from(diagnostic: Box<Diagnostic>) -> Self {
+        Diagnostics::from(*diagnostic)
+    }
+}
+
 impl fmt::Display for Diagnostics {
     /// A line for each.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,9 +5,10 @@ use crate::asm::Asm;
 use crate::corpus::{self, File};
 use proptest::prelude::*;
 use spirv::Op;
+use splitbar_harness::cpu_time;
 use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, targets};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Reads `bytes` as far as it goes and asks everything there is to ask; what is wrong.
 fn read_all(bytes: &[u8]) -> Diagnostics {
@@ -122,13 +123,8 @@ proptest! {
 
 /// Runs `work`, which must be over in a time that only bounded work keeps.
 fn quickly<T>(work: impl FnOnce() -> T) -> T {
-    let start = Instant::now();
-    let result = work();
-    assert!(
-        start.elapsed() < Duration::from_secs(10),
-        "it took {:?}",
-        start.elapsed()
-    );
+    let (result, took) = cpu_time(work);
+    assert!(took < Duration::from_secs(10), "it took {took:?}");
     result
 }
 

@@ -5,6 +5,7 @@
 //! ends the test; there is no way to ask whether a program is there and pass without it.
 
 mod clock;
+mod cpu;
 mod sample;
 
 use anyhow::Result;
@@ -12,6 +13,8 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+pub use cpu::cpu_time;
 
 /// A program that is not installed, or not the one that is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]

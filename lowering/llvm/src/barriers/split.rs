@@ -214,14 +214,8 @@ pub fn expand<'c>(
     module: &Module<'c>,
     target: &'static Target,
 ) -> Result<(), Diagnostics> {
-    let told = |problem: Box<splitbar_passes::diagnostic::Diagnostic>| Diagnostics::from(*problem);
-    if bodies::expand(context, module, target).map_err(told)? {
-        codegen::verify(module, "with its barriers expanded")?;
-        let machine = codegen::machine(target, Optimization::O2)?;
-        codegen::run(module, &machine, bodies::passes(target))?;
-        bodies::none_left(module).map_err(told)?;
-    }
-    Ok(())
+    let machine = codegen::machine(target, Optimization::O2)?;
+    bodies::expand(context, module, target, &machine)
 }
 
 /// As [`finish`], of the module in `bytes`, bitcode or text; gives its bitcode and the plans. LLVM

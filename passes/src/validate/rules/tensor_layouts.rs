@@ -55,7 +55,9 @@ fn insts<'c, 'm>(context: &'c Context<'c, 'm>) -> impl Iterator<Item = Inst<'m>>
 
 /// The declarations of layouts and views.
 fn types<'c, 'm>(context: &'c Context<'c, 'm>) -> impl Iterator<Item = (Inst<'m>, Op)> + 'c {
-    context.declarations.other_types(&[Op::TypeTensorLayoutNV, Op::TypeTensorViewNV])
+    context
+        .declarations
+        .other_types(&[Op::TypeTensorLayoutNV, Op::TypeTensorViewNV])
 }
 
 /// The declaration of the type `ty`, if it has this opcode.
