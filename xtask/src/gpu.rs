@@ -11,6 +11,9 @@ pub(crate) struct Options {
     /// Run on the simulator, under so many hostile schedules, instead of a CUDA device
     #[arg(long, value_name = "SCHEDULES", num_args = 0..=1, default_missing_value = "1")]
     simulate: Option<u32>,
+    /// Time only phases in which one wave is late, by the simulator's estimate for this target
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["simulate", "kernel", "target"])]
+    estimate: Option<String>,
     /// Only these kernels
     #[arg(long, num_args = 1.., value_name = "NAME")]
     kernel: Vec<String>,
@@ -34,15 +37,28 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             bundle.args([flag, value]);
         }
     }
+    if let Some(target) = &options.estimate {
+        bundle.args(["--break-even", "--target", target]);
+    }
     shell::run(bundle)?;
     // With its own runner, the folder is all that a machine with a GPU needs.
     let name = format!("splitbar-gpu{}", std::env::consts::EXE_SUFFIX);
     std::fs::copy(&runner, folder.join(name)).context("the runner cannot be copied")?;
+    let mut late = shell::command(&runner, &["break-even"]);
+    late.arg(&folder);
+    if let Some(target) = &options.estimate {
+        late.args(["--estimate", target]);
+        return shell::run(late);
+    }
     let mut check = shell::command(&runner, &["run"]);
     check.arg(&folder);
     match options.simulate {
         Some(schedules) => check.args(["--simulate", "--schedules", &schedules.to_string()]),
         None => check.arg("--time"),
     };
-    shell::run(check)
+    shell::run(check)?;
+    match options.simulate {
+        Some(_) => Ok(()),
+        None => shell::run(late),
+    }
 }

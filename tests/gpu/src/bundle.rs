@@ -1,6 +1,7 @@
 //! The bundle: a folder with PTX, launches and a manifest, which is all that a machine with a GPU
 //! needs.
 
+use crate::break_even::Point;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use splitbar_tests::reference::Case;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 const MANIFEST: &str = "manifest.json";
 
 /// Raised when the manifest changes its meaning.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What a bundle holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,6 +19,8 @@ pub struct Manifest {
     version: u32,
     /// The compiled kernels, in the order in which they run.
     pub kernels: Vec<Kernel>,
+    /// The kernel of [`break_even`](crate::break_even), in the order of its table.
+    pub points: Vec<Point>,
     /// What could not be compiled, and why.
     pub left_out: Vec<String>,
 }
@@ -89,10 +92,11 @@ impl Kernel {
 
 impl Manifest {
     /// A manifest of this version.
-    pub fn new(kernels: Vec<Kernel>, left_out: Vec<String>) -> Manifest {
+    pub fn new(kernels: Vec<Kernel>, points: Vec<Point>, left_out: Vec<String>) -> Manifest {
         Manifest {
             version: VERSION,
             kernels,
+            points,
             left_out,
         }
     }

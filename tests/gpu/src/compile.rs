@@ -1,6 +1,7 @@
 //! Makes a bundle: every kernel of fixtures/ with every strategy, compiled by the program
 //! `splitbar`.
 
+use crate::break_even::{self, Point};
 use crate::bundle::{Argument, Bundle, Kernel, Manifest};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -24,10 +25,12 @@ const AUTO: &str = "auto";
 pub struct Selection {
     /// The program `splitbar`.
     pub tool: PathBuf,
-    /// Names of kernels; none: all of fixtures/.
-    pub kernels: Vec<String>,
+    /// Names of kernels; `None`: all of fixtures/.
+    pub kernels: Option<Vec<String>>,
     /// Targets.
     pub targets: Vec<String>,
+    /// Waves and windows of the kernel of [`break_even`].
+    pub points: Vec<(u32, u32)>,
 }
 
 /// What `splitbar lower --emit reflect` says of an entry point, as far as a launch needs it.
@@ -44,6 +47,15 @@ struct Target {
     strategies: Vec<String>,
 }
 
+/// A module, and how it is compiled.
+#[derive(Copy, Clone)]
+struct Source<'s> {
+    /// The kernel's name in the bundle.
+    name: &'s str,
+    module: &'s Path,
+    options: &'s [&'s str],
+}
+
 /// What became of one compilation.
 enum Compiled {
     /// The entry point and its PTX.
@@ -58,13 +70,9 @@ enum Compiled {
 /// The program fails (what it does not support is no failure), a kernel has no host reference, or
 /// files cannot be written.
 pub fn run(selection: &Selection, bundle: &Bundle) -> Result<Manifest> {
-    let fixtures = if selection.kernels.is_empty() {
-        fixture::all()?
-    } else {
-        let named = selection.kernels.iter();
-        named
-            .map(|name| Fixture::load(name))
-            .collect::<Result<_>>()?
+    let fixtures: Vec<Fixture> = match &selection.kernels {
+        None => fixture::all()?,
+        Some(names) => (names.iter().map(|name| Fixture::load(name))).collect::<Result<_>>()?,
     };
     let targets = targets(selection)?;
     bundle.clear()?;
@@ -74,7 +82,12 @@ pub fn run(selection: &Selection, bundle: &Bundle) -> Result<Manifest> {
             .with_context(|| format!("{} has no host reference", fixture.name))?;
         bundle.write_case(&fixture.name, &case)?;
         for target in &targets {
-            match strategies(&selection.tool, fixture, target)? {
+            let source = Source {
+                name: &fixture.name,
+                module: &fixture.module_path(),
+                options: &[],
+            };
+            match strategies(&selection.tool, source, target)? {
                 Ok(compiled) => {
                     for (kernel, ptx) in compiled {
                         bundle.write_ptx(&kernel, &ptx)?;
@@ -85,7 +98,33 @@ pub fn run(selection: &Selection, bundle: &Bundle) -> Result<Manifest> {
             }
         }
     }
-    let manifest = Manifest::new(kernels, left_out);
+    let mut points = Vec::new();
+    let uneven = fixture::root().join("fixtures/timing/uneven.spv");
+    for &(waves, window) in &selection.points {
+        let name = break_even::name(waves, window);
+        let [window_is, size_is] = break_even::constants(waves, window);
+        let source = Source {
+            name: &name,
+            module: &uneven,
+            options: &["--spec", &window_is, "--spec", &size_is],
+        };
+        for target in &targets {
+            match strategies(&selection.tool, source, target)? {
+                Ok(compiled) => {
+                    for (kernel, ptx) in compiled {
+                        bundle.write_ptx(&kernel, &ptx)?;
+                        points.push(Point {
+                            kernel,
+                            waves,
+                            window,
+                        });
+                    }
+                }
+                Err(why) => left_out.push(format!("{name} {}: {why}", target.name)),
+            }
+        }
+    }
+    let manifest = Manifest::new(kernels, points, left_out);
     bundle.write_manifest(&manifest)?;
     Ok(manifest)
 }
@@ -110,13 +149,13 @@ fn targets(selection: &Selection) -> Result<Vec<Target>> {
 /// are there once. The inner error says why the kernel cannot be compiled for the target at all.
 fn strategies(
     tool: &Path,
-    fixture: &Fixture,
+    source: Source<'_>,
     Target {
         name: target,
         strategies,
     }: &Target,
 ) -> Result<Result<Vec<(Kernel, String)>, String>> {
-    let default = match compile(tool, fixture, target, &[])? {
+    let default = match compile(tool, source, target, &[])? {
         Compiled::Done(compiled) => compiled,
         Compiled::Unsupported(why) => return Ok(Err(why)),
     };
@@ -130,7 +169,7 @@ fn strategies(
             return;
         }
         let kernel = Kernel {
-            case: fixture.name.clone(),
+            case: source.name.to_owned(),
             target: target.to_owned(),
             strategy: strategy.to_owned(),
             also: Vec::new(),
@@ -152,7 +191,7 @@ fn strategies(
         ),
     ];
     for (name, options) in fused.into_iter().chain(others) {
-        match compile(tool, fixture, target, &options)? {
+        match compile(tool, source, target, &options)? {
             Compiled::Done(compiled) => add(name, compiled),
             // The kernel compiles, so it is the strategy that is not for it.
             Compiled::Unsupported(_) => {}
@@ -163,13 +202,14 @@ fn strategies(
     Ok(Ok(found))
 }
 
-fn compile(tool: &Path, fixture: &Fixture, target: &str, options: &[&str]) -> Result<Compiled> {
+fn compile(tool: &Path, source: Source<'_>, target: &str, options: &[&str]) -> Result<Compiled> {
     let folder = tempfile::tempdir()?;
     let lower = |emit: &str| -> Result<Output> {
         Command::new(tool)
             .arg("lower")
-            .arg(fixture.module_path())
+            .arg(source.module)
             .args(["--target", target, "--emit", emit])
+            .args(source.options)
             .args(options)
             // Without ptxas nothing is measured in machine code, which takes most of the time.
             .arg("--ptxas")
@@ -187,7 +227,7 @@ fn compile(tool: &Path, fixture: &Fixture, target: &str, options: &[&str]) -> Re
                 said.lines().next().unwrap_or_default().to_owned(),
             ));
         }
-        code => bail!("{} for {target}: exit code {code:?}: {said}", fixture.name),
+        code => bail!("{} for {target}: exit code {code:?}: {said}", source.name),
     }
     let entries: Vec<Entry> = serde_json::from_slice(&reflect.stdout)?;
     let entry = entries.into_iter().next().context("no entry point")?;

@@ -42,6 +42,10 @@ impl Device for Cuda {
         )
     }
 
+    fn multiprocessors(&self) -> u32 {
+        self.gpu.multiprocessors()
+    }
+
     /// PTX runs on the GPUs that it was made for and on all later ones (PTX ISA, `.target`).
     fn accepts(&self, target: &str) -> bool {
         target

@@ -87,6 +87,9 @@ pub trait Device {
     /// One line about it.
     fn describe(&self) -> String;
 
+    /// The multiprocessors that share the workgroups of a launch.
+    fn multiprocessors(&self) -> u32;
+
     /// Whether it runs PTX of this target (`sm_80`).
     fn accepts(&self, target: &str) -> bool;
 

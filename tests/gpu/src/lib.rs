@@ -3,7 +3,7 @@
 //! ```text
 //! fixtures, host references --> compile (the program `splitbar`) --> bundle: a folder
 //!                                                                       |
-//!                  CUDA device, simulator (both a Device) --------> check, timing
+//!        CUDA device, simulator (both a Device) --------> check, timing, break_even
 //! ```
 //!
 //! A bundle is complete: the machine with the GPU needs it and this crate's program, and neither a
@@ -14,6 +14,7 @@
 //! [`corpus`] makes launches for published modules, to run them there and on the simulator.
 
 pub mod attempts;
+pub mod break_even;
 pub mod bundle;
 pub mod check;
 pub mod compile;

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
 use splitbar_gpu::attempts;
+use splitbar_gpu::break_even::{points, table};
 use splitbar_gpu::bundle::Bundle;
 use splitbar_gpu::check::Outcome;
 use splitbar_gpu::compile::{self, Selection};
@@ -12,6 +13,7 @@ use splitbar_gpu::simulated::Simulated;
 use splitbar_gpu::timing::{self, Choices};
 use splitbar_gpu::vulkan;
 use splitbar_sim::Schedule;
+use splitbar_target::Target;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -37,6 +39,9 @@ enum Action {
         /// Only these kernels
         #[arg(long, num_args = 1.., value_name = "NAME")]
         kernel: Vec<String>,
+        /// Only what `break-even` times
+        #[arg(long, conflicts_with = "kernel")]
+        break_even: bool,
         /// Only these targets [default: sm_75 sm_80 sm_90]
         #[arg(long, num_args = 1.., value_name = "TARGET")]
         target: Vec<String>,
@@ -57,6 +62,18 @@ enum Action {
         /// Rows and columns of the matrices that are timed, a multiple of 64
         #[arg(long, value_name = "N", default_value_t = 4096)]
         size: u32,
+        /// Launches of which the median counts
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        runs: u32,
+    },
+    /// Time phases in which one wave is late, with every strategy
+    BreakEven {
+        /// The bundle
+        #[arg(value_name = "FOLDER")]
+        bundle: PathBuf,
+        /// By the simulator's estimate for this target instead of a CUDA device
+        #[arg(long, value_name = "TARGET")]
+        estimate: Option<String>,
         /// Launches of which the median counts
         #[arg(long, value_name = "N", default_value_t = 20)]
         runs: u32,
@@ -115,12 +132,20 @@ fn run(action: Action) -> Result<bool> {
         Action::Bundle {
             tool,
             kernel,
+            break_even,
             target,
             into,
         } => {
             let selection = Selection {
                 tool: std::fs::canonicalize(&tool).with_context(|| tool.display().to_string())?,
-                kernels: kernel,
+                points: match kernel.is_empty() {
+                    true => points(),
+                    false => Vec::new(),
+                },
+                kernels: match break_even {
+                    true => Some(Vec::new()),
+                    false => Some(kernel).filter(|names| !names.is_empty()),
+                },
                 targets: if target.is_empty() {
                     compile::TARGETS
                         .iter()
@@ -137,7 +162,7 @@ fn run(action: Action) -> Result<bool> {
             }
             println!(
                 "{} kernels in {}",
-                manifest.kernels.len(),
+                manifest.kernels.len() + manifest.points.len(),
                 bundle.folder().display()
             );
             Ok(true)
@@ -170,6 +195,34 @@ fn run(action: Action) -> Result<bool> {
                 println!("{}", timing::tables(&bundle, device.as_mut(), choices)?);
             }
             Ok(right)
+        }
+        Action::BreakEven {
+            bundle,
+            estimate,
+            runs,
+        } => {
+            let device: Result<Box<dyn Device>, String> = match &estimate {
+                None => Cuda::open().map(|device| Box::new(device) as Box<dyn Device>),
+                Some(name) => Target::by_name(name)
+                    .ok_or_else(|| format!("there is no target {name}"))
+                    .and_then(Simulated::estimating)
+                    .map(|device| Box::new(device) as Box<dyn Device>),
+            };
+            let mut device = match device {
+                Ok(device) => device,
+                Err(why) => {
+                    println!(
+                        "skipped: {why}; the bundle in {} is whole",
+                        bundle.display()
+                    );
+                    return Ok(estimate.is_none());
+                }
+            };
+            // An estimate is the same each time.
+            let runs = if estimate.is_some() { 0 } else { runs };
+            let table = table(&Bundle::at(bundle), device.as_mut(), runs)?;
+            println!("{}\n{table}", device.describe());
+            Ok(true)
         }
         Action::Attempt {
             which,

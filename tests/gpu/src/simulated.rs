@@ -1,9 +1,12 @@
-//! The simulator as a device: what it runs, it runs under one hostile schedule, and what it finds
-//! is a failure.
+//! The simulator as a device: what it runs, it runs under one hostile schedule, or in the order of
+//! an estimate of time. What it finds is a failure.
 
 use crate::device::{BufferId, Device, Grid, KernelId, Product, Resources, Trouble};
 use splitbar_sim::memory::{Global, RegionId};
+use splitbar_sim::timing::{Setup, estimate};
 use splitbar_sim::{Clocks, FindingKind, Launch, Limits, Schedule, ptx};
+use splitbar_target::Target;
+use splitbar_target::timing::Timing;
 
 /// More than any kernel of the bundle takes.
 const STEPS: u64 = 50_000_000;
@@ -11,6 +14,7 @@ const STEPS: u64 = 50_000_000;
 /// The simulated GPU.
 pub struct Simulated {
     schedule: Schedule,
+    estimate: Option<&'static Target>,
     kernels: Vec<ptx::Kernel>,
     memory: Global,
     buffers: Vec<RegionId>,
@@ -21,6 +25,7 @@ impl Simulated {
     pub fn new(schedule: Schedule) -> Simulated {
         Simulated {
             schedule,
+            estimate: None,
             kernels: Vec::new(),
             memory: Global::default(),
             buffers: Vec::new(),
@@ -28,13 +33,40 @@ impl Simulated {
     }
 }
 
+impl Simulated {
+    /// A multiprocessor of `target` that holds all workgroups of a launch at once, and says how
+    /// long the launch takes by the estimate of [`splitbar_sim::timing`].
+    ///
+    /// # Errors
+    /// The times of this GPU are not known.
+    pub fn estimating(target: &'static Target) -> Result<Simulated, String> {
+        if Timing::of(target).is_none() {
+            return Err(format!("the times of {} are not known", target.name));
+        }
+        Ok(Simulated {
+            estimate: Some(target),
+            ..Simulated::new(Schedule::nth(0, 1))
+        })
+    }
+}
+
 impl Device for Simulated {
     fn describe(&self) -> String {
-        format!("simulator, {}", self.schedule)
+        match self.estimate {
+            None => format!("simulator, {}", self.schedule),
+            Some(target) => format!("simulator, estimates of time for {}", target.name),
+        }
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        1
     }
 
     fn accepts(&self, target: &str) -> bool {
-        target.starts_with("sm_")
+        match self.estimate {
+            None => target.starts_with("sm_"),
+            Some(estimated) => estimated.name == target,
+        }
     }
 
     fn load(&mut self, ptx: &str, symbol: &str) -> Result<KernelId, Trouble> {
@@ -93,9 +125,22 @@ impl Device for Simulated {
                 ..Limits::default()
             },
         };
-        let report = splitbar_sim::run(&kernel, &mut self.memory, &launch, self.schedule);
+        let memory = &mut self.memory;
+        let (report, time) = match self.estimate.and_then(Timing::of) {
+            None => (
+                splitbar_sim::run(&kernel, memory, &launch, self.schedule),
+                None,
+            ),
+            Some(timing) => {
+                let resident = grid.groups.iter().product();
+                let setup = Setup { timing, resident };
+                let estimate = estimate(&kernel, memory, &launch, setup, &mut |_| ());
+                let milliseconds = estimate.cycles as f64 / f64::from(timing.clock_mhz) / 1e3;
+                (estimate.report, Some(milliseconds as f32))
+            }
+        };
         match report.findings.first() {
-            None => Ok(None),
+            None => Ok(time),
             Some(finding) if finding.kind == FindingKind::UnsupportedInstruction => {
                 Err(Trouble::Unsupported(finding.to_string()))
             }
@@ -108,6 +153,9 @@ impl Device for Simulated {
     }
 
     fn clear(&mut self) {
-        *self = Simulated::new(self.schedule);
+        *self = Simulated {
+            estimate: self.estimate,
+            ..Simulated::new(self.schedule)
+        };
     }
 }

@@ -72,7 +72,7 @@ pub fn tables(bundle: &Bundle, device: &mut dyn Device, choices: Choices) -> Res
 }
 
 /// The number in `sm_90`.
-fn number(target: &str) -> u32 {
+pub(crate) fn number(target: &str) -> u32 {
     target
         .strip_prefix("sm_")
         .and_then(|digits| digits.parse().ok())
@@ -161,17 +161,18 @@ fn upload(case: &str, device: &mut dyn Device, choices: Choices) -> Result<Loade
     Ok(Loaded { product, buffers })
 }
 
-/// The median time of `runs` launches after a few that do not count; `None` where the device takes
-/// no time, after one launch.
-fn median(
+/// The median time of `runs` launches after a few that do not count, or, with none, the time of
+/// one; `None` where the device takes no time, after one launch.
+pub(crate) fn median(
     runs: u32,
     mut launch: impl FnMut() -> Result<Option<f32>, Trouble>,
 ) -> Result<Option<f32>, Trouble> {
     let mut times = Vec::new();
-    for run in 0..WARM_UP + runs.max(1) {
+    let warm_up = if runs == 0 { 0 } else { WARM_UP };
+    for run in 0..warm_up + runs.max(1) {
         match launch()? {
             None => return Ok(None),
-            Some(time) if run >= WARM_UP => times.push(time),
+            Some(time) if run >= warm_up => times.push(time),
             Some(_) => {}
         }
     }

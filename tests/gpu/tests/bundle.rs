@@ -1,6 +1,7 @@
 //! A bundle on the simulator: what `cargo xtask gpu` does with a GPU, without one.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use splitbar_gpu::break_even;
 use splitbar_gpu::bundle::Bundle;
 use splitbar_gpu::check::{self, Outcome};
 use splitbar_gpu::compile::{self, Selection};
@@ -8,14 +9,25 @@ use splitbar_gpu::device::Device;
 use splitbar_gpu::simulated::Simulated;
 use splitbar_gpu::timing::{self, Choices};
 use splitbar_sim::Schedule;
+use splitbar_target::Target;
 use splitbar_tests::tools;
 use std::process::Command;
 
 fn bundle(folder: &tempfile::TempDir, kernels: &[&str], targets: &[&str]) -> Bundle {
+    compiled(folder, kernels, targets, &[])
+}
+
+fn compiled(
+    folder: &tempfile::TempDir,
+    kernels: &[&str],
+    targets: &[&str],
+    points: &[(u32, u32)],
+) -> Bundle {
     let selection = Selection {
         tool: tools::splitbar().unwrap(),
-        kernels: kernels.iter().map(|name| (*name).to_owned()).collect(),
+        kernels: Some(kernels.iter().map(|name| (*name).to_owned()).collect()),
         targets: targets.iter().map(|name| (*name).to_owned()).collect(),
+        points: points.to_vec(),
     };
     let bundle = Bundle::at(folder.path().join("bundle"));
     compile::run(&selection, &bundle).unwrap();
@@ -130,4 +142,42 @@ fn timed_products_are_compared() {
     let error = timing::tables(&bundle, &mut device, choices).unwrap_err();
     assert!(format!("{error:#}").contains("expected"), "{error:#}");
     assert_eq!(device.address(splitbar_gpu::device::BufferId(99)), 0);
+}
+
+/// A row for each strategy, beside the full barrier; a window hides what a wave is late by, no
+/// window does not; and a wrong result is noticed.
+#[test]
+fn late_waves_are_timed() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = compiled(&folder, &[], &["sm_80"], &[(2, 0), (2, 64)]);
+    let target = Target::by_name("sm_80").unwrap();
+    let mut device = Simulated::estimating(target).unwrap();
+    let text = break_even::table(&bundle, &mut device, 0).unwrap();
+    let cells = |begin: &str, strategy: &str| {
+        let of = |line: &&str| line.starts_with(begin) && line.contains(strategy);
+        let line = text
+            .lines()
+            .find(of)
+            .unwrap_or_else(|| panic!("{begin}{strategy}: {text}"));
+        let cells: Vec<String> = line.split('|').map(|cell| cell.trim().to_owned()).collect();
+        cells[6..11].to_vec()
+    };
+    for (resident, window) in [(1, 0), (1, 64), (8, 64)] {
+        let begin = format!("| 2 | {resident} | {window} | ");
+        assert_eq!(cells(&begin, "fused")[..4], ["1.000"; 4], "{text}");
+    }
+    let share = |cell: &String| cell.parse::<f32>().unwrap();
+    let wide = cells("| 2 | 1 | 64 | ", "mbarrier");
+    assert!(share(&wide[2]) < 1.0 && share(&wide[4]) < 512.0, "{text}");
+    let none = cells("| 2 | 1 | 0 | ", "mbarrier");
+    assert!(share(&none[3]) > share(&wide[3]), "{text}");
+
+    let manifest = bundle.manifest().unwrap();
+    let kernel = &manifest.points[0].kernel;
+    let ptx = bundle.ptx(kernel).unwrap();
+    let store = ptx.lines().find(|line| line.contains("st.global")).unwrap();
+    bundle.write_ptx(kernel, &ptx.replace(store, "")).unwrap();
+    let error = break_even::table(&bundle, &mut device, 0).unwrap_err();
+    assert!(format!("{error:#}").contains("results[0]"), "{error:#}");
+    assert!(Simulated::estimating(Target::by_name("sm_60").unwrap()).is_err());
 }
