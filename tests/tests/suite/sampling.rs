@@ -20,6 +20,11 @@ use splitbar::{AbiForm, DescriptorSets, Optimization};
 /// AMD GPUs whose image instructions are simulated, one of each generation, and NVIDIA's.
 const TARGETS: [&str; 5] = ["gfx1030", "gfx1100", "gfx1201", "sm_75", "sm_90"];
 
+/// AMD GPUs that are not, one of each set of image instructions.
+const OTHERS: [&str; 8] = [
+    "gfx600", "gfx700", "gfx803", "gfx906", "gfx90a", "gfx942", "gfx1010", "gfx1250",
+];
+
 /// Invocations of the launch.
 const LANES: usize = 64;
 
@@ -66,6 +71,10 @@ pub(crate) fn trials() -> Vec<Trial> {
     for target in TARGETS {
         let name = format!("sampling/literal/{target}");
         trials.push(trial(name, move || literal(target)));
+    }
+    for target in OTHERS {
+        let name = format!("sampling/compiled_or_refused/{target}");
+        trials.push(trial(name, move || compiled_or_refused(target)));
     }
     trials.push(trial("sampling/two_samplers".to_owned(), two_samplers));
     trials.push(trial("sampling/command_line".to_owned(), command_line));
@@ -416,6 +425,27 @@ OpDecorate %other Binding 4",
         refused.contains("SB0307") && refused.contains("samplers apart from images"),
         "{refused}"
     );
+    Ok(())
+}
+
+/// LLVM selects an instruction for every form, or the form is refused by name: that LLVM finds none
+/// is a bug.
+fn compiled_or_refused(target: &str) -> Result<()> {
+    let mut wrong = Vec::new();
+    let mut compiled = 0;
+    for case in cases::all() {
+        match compile_bytes(&assembled(&case.module())?, target, |_| {}) {
+            Ok(_) => compiled += 1,
+            Err(why) => {
+                let why = format!("{why:#}");
+                let named = why.contains("SB0307") && why.contains("does not have an instruction");
+                wrong.extend((!named).then(|| format!("{}: {why}", case.name)));
+            }
+        }
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let has_none = ["gfx942", "gfx1250"].contains(&target);
+    ensure!((compiled == 0) == has_none, "{compiled} are compiled");
     Ok(())
 }
 

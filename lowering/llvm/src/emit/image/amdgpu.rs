@@ -77,6 +77,27 @@ pub(super) fn require(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, shape: Sh
     }))
 }
 
+/// Refuses what samples, and the GPU has no instruction for.
+pub(super) fn require_sampling(
+    e: &FunctionEmitter<'_, '_, '_>,
+    inst: Inst<'_>,
+    shape: Shape,
+) -> Result<()> {
+    require(e, inst, shape)?;
+    match &e.target.arch {
+        Arch::Amdgpu(gpu) if gpu.sampler_max_lod.bits == 0 => {
+            let what = format!("an instruction for {}", inst.name());
+            let problem = e.unsupported_on_target(inst, what);
+            Err(Box::new(
+                problem
+                    .because("the hardware samples only at levels that it chooses itself")
+                    .help("fetch texels (OpImageFetch), and filter them in the shader"),
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The descriptor: eight words, or four of a texel buffer.
 pub(super) fn resource<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,

@@ -7,7 +7,7 @@
 use super::super::function::FunctionEmitter;
 use super::super::{Result, derivative};
 use super::Shape;
-use super::amdgpu::{require, resource};
+use super::amdgpu::{require_sampling, resource};
 use super::cube::OnFace;
 use super::sample::{Gradients, Level, Sampled, Sampling, coordinates};
 use crate::ffi::{self, Value};
@@ -59,7 +59,7 @@ pub(super) fn sample<'c>(
     sampling: &Sampling<'c>,
 ) -> Result<Value<'c>> {
     let shape = sampling.shape();
-    require(e, inst, shape)?;
+    require_sampling(e, inst, shape)?;
     let b = e.b;
     let (float, zero) = (b.float_type(32), b.i32(0));
     let gathers = sampling.gathered.is_some();
@@ -141,7 +141,7 @@ pub(super) fn level<'c>(
         Shape::CubeArray => Shape::Cube,
         shape => shape,
     };
-    require(e, inst, shape)?;
+    require_sampling(e, inst, shape)?;
     if !derivative::has_group(e, ExecutionMode::DerivativeGroupLinearKHR) {
         let problem =
             e.unsupported_on_target(inst, "an instruction for OpImageQueryLod in square quads");
