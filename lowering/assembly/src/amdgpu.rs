@@ -3,6 +3,7 @@
 
 pub mod counter;
 pub mod late_windows;
+pub mod metadata;
 pub mod operation;
 mod passable;
 

@@ -1,5 +1,6 @@
 //! What a kernel takes of a multiprocessor, as `ptxas -v` says it.
 
+use crate::asm::amdgpu::metadata;
 use crate::asm::ptx::Pressure;
 use serde::Serialize;
 use splitbar_plan::target::residency::{Footprint, Residency};
@@ -84,37 +85,18 @@ pub(crate) fn resident_between(
     ])
 }
 
-/// The kernels whose metadata AMDGPU assembly holds, by name (LLVM AMDGPUUsage, "Code Object V5
-/// Metadata").
+/// The kernels whose metadata AMDGPU assembly holds, by name.
 pub(crate) fn of_amdgpu(assembly: &str) -> Vec<(String, Usage)> {
-    let metadata = assembly
-        .split_once("\namdhsa.kernels:")
-        .map_or("", |(_, metadata)| metadata);
-    let mut kernels: Vec<(String, Usage)> = Vec::new();
-    // Keys of a kernel are indented by 4, the first of them behind a dash; those of its arguments
-    // by more.
-    for line in metadata.lines().skip(1) {
-        let Some(key) = line.strip_prefix("  - ").or(line.strip_prefix("    ")) else {
-            break; // the end of the list
+    let kernels = metadata::kernels(assembly).into_iter().map(|kernel| {
+        let usage = Usage {
+            registers: kernel.vector_registers,
+            barriers: 0,
+            shared_memory_bytes: kernel.workgroup_bytes,
+            spilled_bytes: 4 * kernel.spilled_vector_registers,
         };
-        if line.starts_with("  - ") {
-            kernels.push(Default::default());
-        }
-        let (Some((name, usage)), Some((key, value))) = (kernels.last_mut(), key.split_once(':'))
-        else {
-            continue; // an element of a list: a dimension of the workgroup
-        };
-        let value = value.trim();
-        let number = value.parse();
-        match (key, number) {
-            (".symbol", _) => *name = value.trim_end_matches(".kd").to_owned(),
-            (".vgpr_count", Ok(count)) => usage.registers = count,
-            (".group_segment_fixed_size", Ok(bytes)) => usage.shared_memory_bytes = bytes,
-            (".vgpr_spill_count", Ok(count)) => usage.spilled_bytes = 4 * count,
-            _ => {} // what is not counted here
-        }
-    }
-    kernels
+        (kernel.symbol, usage)
+    });
+    kernels.collect()
 }
 
 /// The kernels that ptxas speaks of, by name.
@@ -154,24 +136,15 @@ mod tests {
 
     #[test]
     fn metadata_of_amd_kernels() {
-        let text = "\ts_endpgm\n\t.amdgpu_metadata\n---\namdhsa.kernels:\n  \
-            - .agpr_count:     4\n    .args:\n      - .name:          a\n        .size:           8\n    \
-            .group_segment_fixed_size: 4096\n    .name:           first\n    .reqd_workgroup_size:\n      - 16\n    \
-            .symbol:         first.kd\n    .vgpr_count:     91\n    .vgpr_spill_count: 3\n  \
-            - .args:\n    .symbol:         second.kd\n    .vgpr_count:     7\namdhsa.target:   amdgcn\n    .vgpr_count:     1\n";
+        let text = "\namdhsa.kernels:\n  - .group_segment_fixed_size: 4096\n    \
+            .symbol:         first.kd\n    .vgpr_count:     91\n    .vgpr_spill_count: 3\n";
         let first = Usage {
             registers: 91,
             barriers: 0,
             shared_memory_bytes: 4096,
             spilled_bytes: 12,
         };
-        let second = Usage {
-            registers: 7,
-            ..Usage::default()
-        };
-        let expected = [("first".to_owned(), first), ("second".to_owned(), second)];
-        assert_eq!(of_amdgpu(text), expected);
-        assert_eq!(of_amdgpu(""), []);
+        assert_eq!(of_amdgpu(text), [("first".to_owned(), first)]);
     }
 
     #[test]

@@ -120,13 +120,24 @@ mod tests {
         ] {
             let bytes = std::fs::read(format!("{kernels}/{name}/{name}.spv")).unwrap();
             let module = Module::parse(&bytes).unwrap();
-            let targets = ["gfx1201", "gfx1250", "gfx1310", "gfx12-generic"];
+            let targets = [
+                "gfx900",
+                "gfx90a",
+                "gfx942",
+                "gfx1030",
+                "gfx1100",
+                "gfx1201",
+                "gfx1250",
+                "gfx1310",
+                "gfx12-generic",
+            ];
             for (target, lines) in targets.into_iter().flat_map(|t| [(t, false), (t, true)]) {
                 let lowered = lowered_at(&module, target, lines, Optimization::O2).unwrap();
                 let target = Target::by_name(target).unwrap();
                 let text = lowered.assembly().unwrap();
-                let assembled = assemble(&text, target, None, Optimization::O2).unwrap();
-                let generated = lowered.object().unwrap();
+                let features = lowered.features.as_deref();
+                let assembled = assemble(&text, target, features, Optimization::O2).unwrap();
+                let generated = lowered.generated_object().unwrap();
                 // Debuggers' tables come in another order, with another way to say the same.
                 let loaded = |object| {
                     let sections = sections(object).into_iter();
@@ -142,7 +153,7 @@ mod tests {
                 compared += generated.len();
             }
         }
-        assert!(compared > 200, "{compared}");
+        assert!(compared > 450, "{compared}");
     }
 
     #[test]

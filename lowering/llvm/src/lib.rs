@@ -395,22 +395,25 @@ impl Lowered {
     /// `LlvmFailed` with LLVM's reason.
     pub fn object(&self) -> Result<Vec<u8>, Diagnostics> {
         match self.target.arch {
-            // What is widened is the text.
-            Arch::Amdgpu(_) if self.has_late_windows() => assemble::assemble(
-                &self.assembly()?,
-                self.target,
-                self.features.as_deref(),
-                self.optimization,
-            ),
-            Arch::Amdgpu(_) => codegen::generate(
-                &self.bitcode,
-                self.target,
-                self.optimization,
-                FileType::Object,
-                false,
-            ),
+            // What is widened is the text; and to assemble code that is there takes less time than
+            // to generate it.
+            Arch::Amdgpu(_) if self.has_late_windows() || self.assembly.is_some() => {
+                assemble::assemble(
+                    &self.assembly()?,
+                    self.target,
+                    self.features.as_deref(),
+                    self.optimization,
+                )
+            }
+            Arch::Amdgpu(_) => self.generated_object(),
             Arch::Nvptx(_) => self.assembly().map(String::into_bytes),
         }
+    }
+
+    /// The object as LLVM makes it of the bitcode.
+    fn generated_object(&self) -> Result<Vec<u8>, Diagnostics> {
+        let file = FileType::Object;
+        codegen::generate(&self.bitcode, self.target, self.optimization, file, false)
     }
 
     /// The binary interface of each kernel, in the order of the plans.

@@ -257,11 +257,23 @@ const ROWS: &[(&[&str], Residency)] = &[
     ),
 ];
 
+/// What the row of `wave_size` says.
+fn by_size(rows: &[(u32, u32)], wave_size: u32) -> Option<u32> {
+    let row = rows.iter().find(|(size, _)| *size == wave_size);
+    row.map(|(_, value)| *value)
+}
+
 impl Residency {
     /// That of `target`; `None` where it is not known.
     pub fn of(target: &Target) -> Option<Residency> {
         let row = ROWS.iter().find(|(names, _)| names.contains(&target.gpu()));
         row.map(|(_, residency)| *residency)
+    }
+
+    /// A wave of `wave_size` lanes gets a multiple of so many registers per lane; `None` for a wave
+    /// size that the target does not have.
+    pub fn granule(&self, wave_size: u32) -> Option<u32> {
+        by_size(self.granules, wave_size)
     }
 
     /// What a unit holds of a kernel at once: the least of what registers, places for waves,
@@ -288,14 +300,10 @@ impl Residency {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn resident(&self, footprint: Footprint) -> Option<Resident> {
-        let by_size = |rows: &[(u32, u32)]| {
-            let row = rows.iter().find(|(size, _)| *size == footprint.wave_size);
-            row.map(|(_, value)| *value)
-        };
         let registers = footprint.registers.max(1);
-        let registers = registers.next_multiple_of(by_size(self.granules)?);
+        let registers = registers.next_multiple_of(self.granule(footprint.wave_size)?);
         // A wave of 64 on hardware of 32 lanes takes one place too.
-        let by_registers = by_size(self.registers)? / registers;
+        let by_registers = by_size(self.registers, footprint.wave_size)? / registers;
         let waves = footprint.waves.max(1);
         let shared = footprint.shared_bytes.saturating_add(self.reserved_bytes);
         let shared = shared.checked_next_multiple_of(self.shared_granule)?;
