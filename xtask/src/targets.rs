@@ -51,6 +51,7 @@ struct Amdgpu {
     tg_split: bool,
     generic_access: bool,
     wave_shuffle: Vec<u32>,
+    vop3_literals: bool,
     waitcnt: Option<Waitcnt>,
     counters: BTreeMap<Counter, u32>,
     matrix: Matrix,
@@ -239,6 +240,7 @@ const AMDGPU_FACTS: &[&str] = &[
     "tg_split",
     "generic_access",
     "wave_shuffle",
+    "vop3_literals",
     "waitcnt",
     "counters",
     "matrix",
@@ -355,7 +357,7 @@ fn generate() -> Result<String> {
                 out,
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
                  cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, ordered_vmem: {}, cumode_feature: {}, \
-                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, texel_buffers: {}, sampler_max_lod: Field {{ bit: {}, bits: {} }}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
+                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, vop3_literals: {}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, texel_buffers: {}, sampler_max_lod: Field {{ bit: {}, bits: {} }}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
                  async_counter: {}, acquire: {}, release: {}, invalidation_waits: {}, execution: {} }}), variants: &{:?}, wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {}, barrier_cycles: {}, costs: {} }},",
                 f.generation,
                 f.split_barrier,
@@ -368,6 +370,7 @@ fn generate() -> Result<String> {
                 f.tg_split,
                 f.generic_access,
                 f.wave_shuffle,
+                f.vop3_literals,
                 f.waitcnt(),
                 f.counters(),
                 f.matrix,

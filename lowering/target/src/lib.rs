@@ -110,6 +110,8 @@ pub struct Amdgpu {
     pub generic_access: bool,
     /// Wave sizes in which any lane can read any other lane's register with one instruction.
     pub wave_shuffle: &'static [u32],
+    /// Vector instructions of three operands take a constant of 32 bits.
+    pub vop3_literals: bool,
     /// The immediate of `s_waitcnt`; `None` where every counter has a wait of its own
     /// (`s_wait_loadcnt` and so on).
     pub waitcnt: Option<Waitcnt>,

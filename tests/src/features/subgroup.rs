@@ -377,12 +377,13 @@ fn reductions(all: &mut Vec<Feature>) {
                     .with_inputs(collectives::operands(s)),
             );
         }
-        all.push(divergent(row, s));
+        all.push(divergent(row, s, "InclusiveScan"));
+        all.push(divergent(row, s, "Reduce"));
     }
 }
 
 /// Only the lanes whose flag is set reduce.
-fn divergent(row: &'static collectives::Operation, s: Scalar) -> Feature {
+fn divergent(row: &'static collectives::Operation, s: Scalar, form: &'static str) -> Feature {
     let (op, ty, name) = (format!("OpGroupNonUniform{}", row.0), Ty::from(s), s.name());
     let zero = if s == Bool {
         "%false".to_owned()
@@ -391,17 +392,20 @@ fn divergent(row: &'static collectives::Operation, s: Scalar) -> Feature {
     };
     let body = format!(
         "OpStore $v {zero}\nOpSelectionMerge $m None\nOpBranchConditional $b $t $m\n$t = OpLabel\n\
-         $x = {op} %{name} SUB InclusiveScan $a\nOpStore $v $x\nOpBranch $m\n$m = OpLabel\n$r = OpLoad %{name} $v"
+         $x = {op} %{name} SUB {form} $a\nOpStore $v $x\nOpBranch $m\n$m = OpLabel\n$r = OpLoad %{name} $v"
     );
     let mut feature = feature(&op, &[ty, Bool.into()], ty, &body, move |rows| {
+        let takes = |r: &&Row| r[1] != 0;
+        let whole: Vec<u64> = rows.iter().filter(takes).map(|r| r[0]).collect();
         let mut taken = Vec::new();
         rows.iter()
             .map(|r| {
-                if r[1] == 0 {
+                if !takes(&r) {
                     return Bits(0);
                 }
                 taken.push(r[0]);
-                combine_all(*row, s, &taken)
+                let of = if form == "Reduce" { &whole } else { &taken };
+                combine_all(*row, s, of)
             })
             .collect()
     });
@@ -411,7 +415,7 @@ fn divergent(row: &'static collectives::Operation, s: Scalar) -> Feature {
         row.push(u64::from(at * 7 / 4 % 3 != 0));
     }
     feature
-        .called(&format!("{name}.InclusiveScan.divergent"))
+        .called(&format!("{name}.{form}.divergent"))
         .needing(&["GroupNonUniformArithmetic"])
         .with_inputs(inputs)
 }

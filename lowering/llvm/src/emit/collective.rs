@@ -6,6 +6,9 @@ use super::build::Build;
 use crate::ffi::{Ty, Value};
 use spirv::Op;
 
+/// Undoes an operation.
+pub(crate) type Inverse<'c> = fn(&Build<'c>, Value<'c>, Value<'c>) -> Result<Value<'c>>;
+
 /// An associative operation.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Collective {
@@ -94,6 +97,31 @@ impl Collective {
             Collective::FMul => b.float(ty, 1.0),
             Collective::FMin => b.float(ty, f64::INFINITY),
             Collective::FMax => b.float(ty, f64::NEG_INFINITY),
+        }
+    }
+
+    /// What takes `y` out of `x` combined with `y`, where that can be.
+    pub(crate) fn inverse<'c>(self) -> Option<Inverse<'c>> {
+        match self {
+            Collective::IAdd => Some(|b, x, y| b.sub(x, y)),
+            Collective::Xor => Some(|b, x, y| b.xor(x, y)),
+            _ => None,
+        }
+    }
+
+    /// Whether 0 changes no bit of another value.
+    pub(crate) fn keeps_with_zero(self) -> bool {
+        use Collective::*;
+        matches!(self, IAdd | Or | Xor | UMax)
+    }
+
+    /// The value that changes no bit of another one: a sum of -0 and it is -0, and the minimum of a
+    /// NaN and it a NaN.
+    pub(crate) fn neutral<'c>(self, b: &Build<'c>, ty: Ty<'c>) -> Result<Value<'c>> {
+        match self {
+            Collective::FAdd => b.float(ty, -0.0),
+            Collective::FMin | Collective::FMax => b.float(ty, f64::NAN),
+            _ => self.identity(b, ty),
         }
     }
 

@@ -33,6 +33,17 @@ pub(crate) fn permutes_near_lanes(target: &Target) -> bool {
     }
 }
 
+/// AMDGPU: whether all lanes of a wave take part in reductions and scans. The value of inactive
+/// lanes has to be an operand of the instruction that gives it to them: one that lies in a register
+/// could share it with a value of active lanes, which LLVM 23.1 then overwrites in inactive ones
+/// (docs/llvm.md).
+pub(crate) fn activates_lanes(target: &Target) -> bool {
+    match &target.arch {
+        Arch::Amdgpu(gpu) => gpu.vop3_literals && permutes_near_lanes(target),
+        Arch::Nvptx(_) => false,
+    }
+}
+
 /// NVPTX: whether a warp reduces integers by one instruction (`redux.sync`).
 pub(crate) fn reduces_words(target: &Target) -> bool {
     match &target.arch {

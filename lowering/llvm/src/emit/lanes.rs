@@ -26,6 +26,8 @@ pub(crate) struct Lanes<'e, 'c> {
     pub(super) exchange: LaneExchange,
     /// AMDGPU: lanes read others of their 32, and of their quad.
     pub(super) permutes: bool,
+    /// AMDGPU: inactive lanes may take part.
+    pub(super) activates: bool,
     /// NVPTX: `redux.sync` is there.
     pub(super) redux: bool,
     pub(super) wave_size: u32,
@@ -97,6 +99,7 @@ impl<'e, 'c> Lanes<'e, 'c> {
             b: e.b,
             exchange: facts::lane_exchange(e.target, e.wave_size),
             permutes: facts::permutes_near_lanes(e.target),
+            activates: facts::activates_lanes(e.target),
             redux: facts::reduces_words(e.target),
             wave_size: e.wave_size,
             size: e.wave_size,

@@ -93,6 +93,7 @@ pub(crate) mod tensor;
 pub(crate) mod types;
 mod unroll;
 pub(crate) mod waits;
+mod whole_wave;
 
 use splitbar_passes::analysis::{layout, uses};
 pub(crate) use splitbar_typed::Result;

@@ -14,6 +14,10 @@
 //! | `shfl.sync` | NVPTX |
 //! | whatever reads any lane of the wave | AMDGPU, sets of lanes that differ from lane to lane |
 //!
+//! On AMD GPUs from gfx10 on, all lanes take part where that is possible ([`super::whole_wave`]):
+//! in reductions of a wave or of up to 16 lanes, and in scans of some integers over a wave.
+//! Exclusive scans are made of inclusive ones there if the operation can be undone.
+//!
 //! Booleans are counted in a ballot, and a whole warp reduces words by `redux.sync` where the
 //! target has it.
 
@@ -70,6 +74,9 @@ impl<'c> Lanes<'_, 'c> {
         if let Some(vote) = vote(value, operation) {
             return self.votes(value, self.up_to(self.cluster(cluster)?)?, vote);
         }
+        if self.scans_all(self.span(cluster), operation) {
+            return self.scan_all(value, operation);
+        }
         self.rounds(value, cluster, operation, &mut None)
     }
 
@@ -94,6 +101,12 @@ impl<'c> Lanes<'_, 'c> {
                 self.votes(value, self.up_to(members)?, vote)?,
                 self.votes(value, self.below(members)?, vote)?,
             ));
+        }
+        if let Some(inverse) = operation.inverse()
+            && self.scans_all(self.span(None), operation)
+        {
+            let inclusive = self.scan_all(value, operation)?;
+            return Ok((inclusive, inverse(self.b, inclusive, value)?));
         }
         let identity = operation.identity(self.b, value.ty())?;
         let mut exclusive = Some(identity);
@@ -121,10 +134,13 @@ impl<'c> Lanes<'_, 'c> {
         {
             return self.reduce_words(value, redux);
         }
-        let sum = self.rounds(value, cluster, operation, &mut None)?;
         if span == 1 {
-            return Ok(sum);
+            return Ok(value);
         }
+        if self.reduces_all(span) {
+            return self.reduce_all(value, span, operation);
+        }
+        let sum = self.rounds(value, cluster, operation, &mut None)?;
         let whole = Part {
             block: span,
             lanes: span,
