@@ -1,7 +1,7 @@
 //! How far LLVM may unroll each loop: metadata on the jumps back.
 //!
-//! What the module says of a loop (`OpLoopMerge`) is passed on. Where it says nothing, the loop's
-//! form decides:
+//! What the module says of a loop (`OpLoopMerge`) is passed on, but a loop of loops that is to be
+//! unrolled gets a limit on AMD GPUs ([`ASKED`]). Where it says nothing, the loop's form decides:
 //!
 //! - A loop that synchronises the workgroup waits in every iteration. Copies of its body save
 //!   scalar instructions, and each copy is fetched anew. LLVM would allow such loops on AMD GPUs
@@ -37,6 +37,11 @@ const SYNCHRONISED: u32 = 150;
 /// The same of loops with barriers that contain one another. Their code grows by the product: a
 /// bitonic sort of 256 keys to 549 instructions, which save 30 % of those that are executed.
 const NESTED: u32 = 50;
+
+/// The same of loops that the module wants to have unrolled, although they contain loops of which it
+/// does not say so. Without a limit LLVM unrolls them up to 16,384 instructions: each copy has loops
+/// of its own, and what the copies compute in front of them is live at once.
+const ASKED: u32 = 400;
 
 /// Most loops of a function that are looked at: looking at each takes time linear in the function.
 const MOST_LOOPS: usize = 256;
@@ -92,6 +97,7 @@ impl Hints {
         optimization: Optimization,
     ) -> Hints {
         let mut hints = BTreeMap::new();
+        let mut outer = BTreeSet::new();
         let decides = matches!(optimization, Optimization::O1 | Optimization::O2);
         if decides && goes_back(function) {
             let cfg = Cfg::of(module, function);
@@ -102,12 +108,20 @@ impl Hints {
                 .collect();
             for form in &forms {
                 let header = function.blocks.get(form.natural.header.index());
+                let header = header.map(|block| block.label);
                 let hint = form.hint(&forms, target);
-                hints.extend(header.map(|block| block.label).zip(hint));
+                hints.extend(header.zip(hint));
+                outer.extend(header.filter(|_| form.keeps_loops(&forms, function)));
             }
         }
         for block in &function.blocks {
-            hints.extend(said(block).map(|hint| (block.label, hint)));
+            let hint = said(block).map(|hint| match (hint, &target.arch) {
+                (Hint::Unroll, Arch::Amdgpu(_)) if outer.contains(&block.label) => {
+                    Hint::Limit(ASKED)
+                }
+                _ => hint,
+            });
+            hints.extend(hint.map(|hint| (block.label, hint)));
         }
         Hints(hints)
     }
@@ -184,6 +198,16 @@ impl Form {
     fn is_nested_with(&self, other: &Form) -> bool {
         let (a, b) = (&self.natural, &other.natural);
         a.header != b.header && (a.body.contains(&b.header) || b.body.contains(&a.header))
+    }
+
+    /// Whether it contains a loop that the module does not want to have unrolled; `all` are the
+    /// function's.
+    fn keeps_loops(&self, all: &[Form], function: &Function<'_>) -> bool {
+        all.iter().any(|other| {
+            let header = other.natural.header;
+            let inside = header != self.natural.header && self.natural.body.contains(&header);
+            inside && function.block(header).and_then(said) != Some(Hint::Unroll)
+        })
     }
 
     /// What is said of the loop where the module says nothing; `all` are the function's.
@@ -314,6 +338,15 @@ mod tests {
             assert_eq!(hints(&text, "gfx1201", optimization), said);
             assert_eq!(hints(&text, "sm_80", optimization), said);
         }
+        let text = kernel("", BRANCH, ["Unroll", "Unroll"]);
+        let said = [Some(Hint::Unroll); 2];
+        assert_eq!(hints(&text, "gfx1201", Optimization::O2), said);
+        let text = kernel("", BRANCH, ["Unroll", "DontUnroll"]);
+        let limited = [Some(Hint::Limit(ASKED)), Some(Hint::Never)];
+        assert_eq!(hints(&text, "gfx1201", Optimization::O2), limited);
+        let said = [Some(Hint::Unroll), Some(Hint::Never)];
+        assert_eq!(hints(&text, "gfx1201", Optimization::O3), said);
+        assert_eq!(hints(&text, "sm_80", Optimization::O2), said);
         let text = kernel(BARRIER, "", ["Unroll", "PartialCount 0"]);
         let said = [Some(Hint::Unroll), None];
         assert_eq!(hints(&text, "sm_80", Optimization::O2), said);
