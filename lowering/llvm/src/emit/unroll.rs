@@ -38,9 +38,9 @@ const SYNCHRONISED: u32 = 150;
 /// bitonic sort of 256 keys to 549 instructions, which save 30 % of those that are executed.
 const NESTED: u32 = 50;
 
-/// The same of loops that the module wants to have unrolled, although they contain loops of which it
-/// does not say so. Without a limit LLVM unrolls them up to 16,384 instructions: each copy has loops
-/// of its own, and what the copies compute in front of them is live at once.
+/// The same of loops that the module wants to have unrolled, although they contain loops of which
+/// it does not say so. Without a limit LLVM unrolls them up to 16,384 instructions: each copy has
+/// loops of its own, and what the copies compute in front of them is live at once.
 const ASKED: u32 = 400;
 
 /// Most loops of a function that are looked at: looking at each takes time linear in the function.

@@ -4,8 +4,8 @@
 //! moves inside of rows of 16 lanes (DPP) need no address and no set of lanes.
 //!
 //! Floating-point sums come out as in [`super::scan`]: a reduction combines neighbours first,
-//! whatever lanes are active. A scan by shifts does not, so that only integers take it, and of those
-//! the operations with which 0 does nothing: it comes in at the first lanes of a row.
+//! whatever lanes are active. A scan by shifts does not, so that only integers take it, and of
+//! those the operations with which 0 does nothing: it comes in at the first lanes of a row.
 //!
 //! No constant is kept in a register for all lanes ([`super::facts::activates_lanes`]).
 
@@ -131,8 +131,8 @@ fn whole<'c>(b: &Build<'c>, value: Value<'c>) -> Result<Value<'c>> {
     })
 }
 
-/// What a DPP move gives; 0 where there is no lane to read. LLVM merges it into arithmetic of its own
-/// type.
+/// What a DPP move gives; 0 where there is no lane to read. LLVM merges it into arithmetic of its
+/// own type.
 fn moved<'c>(b: &Build<'c>, value: Value<'c>, control: u32) -> Result<Value<'c>> {
     let all = b.i32(0xf);
     let dpp = |part: Value<'c>| {
