@@ -21,8 +21,8 @@ pub(super) const EXCEPTIONS: &[Exception] = &[
         marks: &["OpImageSparse", "does not have samplers apart from images"],
     },
     Exception {
-        name: "images on GPUs without image instructions",
-        why: "the hardware of gfx942, gfx950 and gfx12.5 has none",
+        name: "images and samples on GPUs without their instructions",
+        why: "gfx942, gfx950 and gfx12.5 have none for images, gfx90a has none that samples at a level of detail that it is given",
         marks: &["does not have an instruction for OpImage"],
     },
     Exception {
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(exception("OpTypeCooperativeMatrixKHR is not lowered"), None);
         assert_eq!(
             exception("gfx942 does not have an instruction for OpImageFetch"),
-            Some("images on GPUs without image instructions")
+            Some("images and samples on GPUs without their instructions")
         );
     }
 }
