@@ -27,8 +27,17 @@ struct Kernel {
     bytes: u32,
 }
 
+impl Kernel {
+    /// Whether its end adds the number of invocations.
+    fn reduces(&self) -> bool {
+        self.end != PLAIN
+    }
+}
+
 const PLAIN: &str = "%result = OpIAdd %uint %sum %zero\n";
-const REDUCED: &str = "%wide = OpGroupIAdd %ulong %two Reduce %onelong\n%all = OpUConvert %uint %wide\n%result = OpIAdd %uint %sum %all\n";
+const REDUCED: &str =
+    "%all = OpGroupIAdd %uint %two Reduce %one\n%result = OpIAdd %uint %sum %all\n";
+const REDUCED_LONG: &str = "%wide = OpGroupIAdd %ulong %two Reduce %onelong\n%all = OpUConvert %uint %wide\n%result = OpIAdd %uint %sum %all\n";
 
 #[rustfmt::skip] // a table
 const KERNELS: &[Kernel] = &[
@@ -38,6 +47,7 @@ const KERNELS: &[Kernel] = &[
     Kernel { name: "60_kib", words: [10_001, 5_351], decorations: "", end: PLAIN, bytes: 61_420 },
     Kernel { name: "aligned", words: [10_001, 5_000], decorations: "OpDecorate %b Alignment 256\n", end: PLAIN, bytes: 60_192 },
     Kernel { name: "reduces", words: [10_000, 4_000], decorations: "", end: REDUCED, bytes: 56_256 },
+    Kernel { name: "reduces_64_bits", words: [10_000, 4_000], decorations: "", end: REDUCED_LONG, bytes: 56_256 },
     Kernel { name: "95_kib", words: [24_000, 320], decorations: "", end: PLAIN, bytes: 97_280 },
     Kernel { name: "160_kib", words: [160, 40_800], decorations: "", end: PLAIN, bytes: 163_840 },
     Kernel { name: "226_kib", words: [50_000, 7_856], decorations: "", end: PLAIN, bytes: 231_424 },
@@ -112,6 +122,7 @@ OpDecorate %index BuiltIn LocalInvocationIndex
 %a = OpVariable %pa Workgroup
 %b = OpVariable %pb Workgroup
 %zero = OpConstant %uint 0
+%one = OpConstant %uint 1
 %onelong = OpConstant %ulong 1
 %two = OpConstant %uint 2
 %seven = OpConstant %uint 7
@@ -191,7 +202,7 @@ fn agrees(kernel: &Kernel, output: &Output, gpu: &str, limit: u32) -> Result<()>
     );
     ensure!(kernel.bytes + reserved <= limit, "more than there is");
     let is_dynamic = target(gpu)?.static_shared_bytes() < kernel.bytes + reserved;
-    let scratch = if kernel.end == REDUCED { 256 } else { 0 };
+    let scratch = if kernel.reduces() { 256 } else { 0 };
     let wanted = if is_dynamic {
         kernel.bytes - scratch
     } else {
@@ -213,11 +224,7 @@ fn agrees(kernel: &Kernel, output: &Output, gpu: &str, limit: u32) -> Result<()>
     );
     let wanted = (0..INVOCATIONS).map(|i| {
         let mirror = INVOCATIONS - 1 - i;
-        let all = if kernel.end == REDUCED {
-            INVOCATIONS
-        } else {
-            0
-        };
+        let all = if kernel.reduces() { INVOCATIONS } else { 0 };
         mirror * mirror + mirror + 7 * i + all
     });
     let wanted: Vec<u8> = wanted.flat_map(u32::to_le_bytes).collect();

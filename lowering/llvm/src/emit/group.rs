@@ -168,14 +168,15 @@ pub(super) fn exchange_memory<'c>(
     Ok(*global)
 }
 
-/// The slot of wave `index`.
-fn slot<'c>(e: &FunctionEmitter<'_, 'c, '_>, index: Value<'c>) -> Result<Value<'c>> {
-    e.b.offset(scratch(e), e.b.mul(index, e.b.i32(8))?, true)
+/// The slot of wave `index`, for a scalar of `bytes` bytes. Slots have no gaps between them: LLVM
+/// reads neighbours at once, and would read the gaps, which nobody writes.
+fn slot<'c>(e: &FunctionEmitter<'_, 'c, '_>, index: Value<'c>, bytes: u32) -> Result<Value<'c>> {
+    e.b.offset(scratch(e), e.b.mul(index, e.b.i32(bytes))?, true)
 }
 
-/// The type that values of `ty` have in memory: integers of at least a byte.
+/// The type that values of `ty` have in memory: integers of at least a word.
 fn memory_type<'c>(b: &Build<'c>, ty: Ty<'c>) -> Ty<'c> {
-    b.int_type(ty.scalar_bits().max(8)).vector(ty.lanes())
+    b.int_type(ty.scalar_bits().max(32)).vector(ty.lanes())
 }
 
 fn to_memory<'c>(b: &Build<'c>, value: Value<'c>) -> Result<Value<'c>> {
@@ -233,8 +234,9 @@ fn reduce<'c>(
     )?;
     let wave = builtin::wave_id(e)?;
     let count = builtin::num_waves(e)?;
-    let place = slot(e, wave)?;
-    store_if(e, last, to_memory(b, inclusive)?, place, 8)?;
+    let bytes = memory_type(b, ty).scalar_bits() / 8;
+    let place = slot(e, wave, bytes)?;
+    store_if(e, last, to_memory(b, inclusive)?, place, bytes)?;
     barrier(e)?;
 
     // for (index = 0; index < count; ++index): the total, and its value when it came to the own
@@ -249,7 +251,7 @@ fn reduce<'c>(
     let prefix = b.phi(&[(identity, before)])?;
     let here = b.icmp(IntPredicate::LLVMIntEQ, index, wave)?;
     let next_prefix = b.select(here, total, prefix)?;
-    let stored = b.load(memory_type(b, ty), slot(e, index)?, 8)?;
+    let stored = b.load(memory_type(b, ty), slot(e, index, bytes)?, bytes)?;
     let next_total = operation.combine(b, total, from_memory(b, stored, ty)?)?;
     let next = b.add(index, b.i32(1))?;
     let end = b.block()?;
