@@ -105,6 +105,18 @@ impl Shr<Lane> for u64 {
     }
 }
 
+/// Neighbours among the first `count` bits that are set.
+pub(crate) fn runs(bits: u32, count: u32) -> impl Iterator<Item = std::ops::Range<u32>> {
+    debug_assert!(count < u32::BITS, "{count} bits");
+    let mut left = bits & ((1 << count.min(31)) - 1);
+    std::iter::from_fn(move || {
+        let start = left.trailing_zeros();
+        let end = start + (left.checked_shr(start)?).trailing_ones();
+        left &= u32::MAX.checked_shl(end).unwrap_or(0); // behind bit 31 there are none
+        Some(start..end)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,7 @@ use crate::image::Format;
 use crate::lane::Lane;
 use crate::memory::Pending;
 use crate::queue::{Counters, InClass, Rules, Work};
+use crate::race::Sharing;
 use crate::sampler::{Compare, Tap};
 use crate::schedule::Completion;
 
@@ -27,6 +28,8 @@ pub(super) struct Operation {
     pub bytes: u8,
     pub extend: Extend,
     pub places: u8,
+    /// Of a load: the registers whose values may be read, of each place.
+    pub used: u16,
     /// What the registers stand for, and the texels' format.
     pub texels: Option<(Components, Format)>,
     /// What a sampler takes for each lane.
@@ -62,6 +65,7 @@ impl Default for Operation {
             bytes: 0,
             extend: Extend::Zero,
             places: 1,
+            used: u16::MAX,
             texels: None,
             taps: Vec::new(),
             comparison: None,
@@ -204,6 +208,10 @@ impl Wave {
         operation.bytes = memory.bytes;
         operation.extend = memory.extend;
         operation.places = memory.places;
+        operation.used = match memory.access.sharing {
+            Sharing::Plain | Sharing::Unknown => memory.used,
+            Sharing::Atomic => u16::MAX,
+        };
         operation.texels = None;
         operation.taps.clear();
         operation.comparison = None;

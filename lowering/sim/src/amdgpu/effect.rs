@@ -7,7 +7,7 @@ use super::table::memory::{Extend, Update};
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE};
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
-use crate::lane::Lane;
+use crate::lane::{Lane, runs};
 use crate::memory::{Pending, Space};
 use crate::race::Sharing;
 
@@ -47,18 +47,16 @@ impl Effects<'_> {
                     lane,
                 };
                 let mut buffer = [0u8; 64];
-                let Some(into) = buffer.get_mut(..bytes) else {
-                    debug_assert!(false, "{bytes} bytes are more than a lane loads");
-                    continue;
-                };
-                self.read(
-                    operation.memories,
-                    operation.addresses[place][lane],
-                    into,
-                    at,
-                    access,
-                    cx,
-                );
+                let address = operation.addresses[place][lane];
+                for run in runs(operation.used.into(), per_place as u32) {
+                    let first = run.start as usize * 4;
+                    let Some(into) = buffer.get_mut(first..bytes.min(run.end as usize * 4)) else {
+                        debug_assert!(false, "{bytes} bytes are more than a lane loads");
+                        continue;
+                    };
+                    let address = address.wrapping_add(first as u64);
+                    self.read(operation.memories, address, into, at, access, cx);
+                }
                 for (register, word) in operation
                     .data
                     .iter_mut()

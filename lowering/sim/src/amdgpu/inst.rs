@@ -412,6 +412,8 @@ pub(super) struct Memory {
     /// Offsets of the places: one, or two for `read2` and its like.
     pub offsets: [i64; 2],
     pub places: u8,
+    /// Of a load, a bit for each register that it fills: whether the value may be read.
+    pub used: u16,
     /// For loads and stores with a format, and for images.
     pub components: Option<Components>,
     /// Coordinates of an image.

@@ -30,6 +30,7 @@ mod sync;
 mod table;
 mod texel;
 mod text;
+mod unread;
 mod vector;
 mod wave;
 

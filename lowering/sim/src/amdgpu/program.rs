@@ -10,6 +10,7 @@ use super::operand::{Kind, Operand, sgpr};
 use super::sync::counter;
 use super::table::rounding;
 use super::text::Line;
+use super::unread;
 use super::vector::{commit, compute};
 use super::wave::Wave;
 use crate::barrier::Name;
@@ -58,7 +59,8 @@ impl Kernel {
     pub fn new(isa: Isa, lines: Vec<Line>, start: Start) -> Kernel {
         let index = index(&lines);
         let decoder = Decoder::new(isa, start.wave_size, &index);
-        let insts: Vec<Inst> = lines.iter().map(|line| decoder.decode(line)).collect();
+        let mut insts: Vec<Inst> = lines.iter().map(|line| decoder.decode(line)).collect();
+        unread::narrow_loads(&mut insts);
         // At least those that hold the work-item's ids.
         let vgprs = insts
             .iter()

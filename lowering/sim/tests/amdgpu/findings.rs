@@ -291,3 +291,45 @@ fn lanes_of_one_store_race_where_their_values_differ() {
     );
     assert_eq!(found(stores(one, "ds_store_b32 v2, v3")), [], "one value");
 }
+
+/// LLVM loads what lies between two words, too: nobody has written that word, and nothing reads the
+/// register that it comes to.
+#[test]
+fn what_a_wide_load_brings_and_nobody_reads_is_no_use() {
+    let with = |uses: &[&'static str]| {
+        let start = [
+            "v_mov_b32_e32 v2, 0",
+            "ds_store_b32 v2, v2",
+            "ds_store_b32 v2, v2 offset:8",
+            "ds_load_b96 v[4:6], v2",
+            "s_waitcnt lgkmcnt(0)",
+        ];
+        kinds("gfx1100", 32, &[&start, uses, &["s_endpgm"]].concat())
+    };
+    let found = [FindingKind::UninitialisedShared];
+    assert_eq!(with(&["v_add_nc_u32_e32 v7, v4, v6"]), []);
+    assert_eq!(with(&["v_add_nc_u32_e32 v7, v4, v5"]), found);
+    assert_eq!(with(&[]), found, "loaded in vain, and so is all of it");
+    let used = ["v_add_nc_u32_e32 v7, v4, v6"];
+    let after = |more: &[&'static str]| with(&[&used, more].concat());
+    assert_eq!(after(&["s_branch 0", "v_mov_b32_e32 v7, v5"]), found);
+    let filled = ["v_mov_b32_e32 v5, v4", "v_mov_b32_e32 v7, v5"];
+    assert_eq!(after(&filled), []);
+    // Lanes that are off keep what the load gave them.
+    let [fill, read] = filled;
+    let narrowed = ["s_mov_b32 exec_lo, 1", fill, "s_mov_b32 exec_lo, -1", read];
+    assert_eq!(after(&narrowed), found);
+    // A branch back may come to a read in front of the load.
+    let around = [
+        "v_mov_b32_e32 v2, 0",
+        "v_mov_b32_e32 v5, 0",
+        "v_mov_b32_e32 v8, v5",
+        "ds_store_b32 v2, v2",
+        "ds_load_b64 v[4:5], v2",
+        "s_waitcnt lgkmcnt(0)",
+        "v_mov_b32_e32 v7, v4",
+    ];
+    let ends = |tail: &[&'static str]| kinds("gfx1100", 32, &[&around, tail].concat());
+    assert_eq!(ends(&["s_endpgm"]), []);
+    assert_eq!(ends(&["s_cbranch_execz 65529", "s_endpgm"]), found);
+}

@@ -118,6 +118,7 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
         extend: Extend::Zero,
         offsets: [0, 0],
         places: 1,
+        used: u16::MAX,
         components: Some(Components {
             mask,
             repeats: isa.repeats_components,

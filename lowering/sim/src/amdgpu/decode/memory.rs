@@ -64,6 +64,7 @@ pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
         extend: named.extend,
         offsets: [parts.modifiers.number("offset"), 0],
         places: named.places,
+        used: u16::MAX,
         components: named.components,
         coordinates: Vec::new(),
         dst: None,

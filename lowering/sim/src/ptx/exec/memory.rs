@@ -5,7 +5,7 @@ use super::warp::{Lanes, Warp, each};
 use super::window;
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
-use crate::lane::Lane;
+use crate::lane::{Lane, runs};
 use crate::memory::Space;
 use crate::ptx::arith::sign_extend;
 use crate::ptx::program::{Address, Kernel, Op, Source, Where};
@@ -44,17 +44,6 @@ fn target(space: Where, address: u64) -> Target {
             }
         }
     }
-}
-
-/// Neighbours among the first `count` bits that are set.
-fn runs(bits: u8, count: u32) -> impl Iterator<Item = std::ops::Range<u32>> {
-    let mut left = u32::from(bits) & ((1 << count.min(8)) - 1);
-    std::iter::from_fn(move || {
-        let start = left.trailing_zeros();
-        let end = start + (left.checked_shr(start)?).trailing_ones();
-        left &= u32::MAX.checked_shl(end).unwrap_or(0); // behind bit 31 there are none
-        Some(start..end)
-    })
 }
 
 /// The most bytes that one lane's access moves: four times 64 bits, or eight times 32.
@@ -142,7 +131,7 @@ impl Kernel {
                         continue;
                     }
                     let at = At { pc, lane };
-                    for run in runs(used, to.count) {
+                    for run in runs(used.into(), to.count) {
                         let (first, end) = (run.start * bytes, run.end * bytes);
                         let Some(part) = buffer.get_mut(first as usize..end as usize) else {
                             debug_assert!(false, "{end} bytes are more than a load has");
