@@ -25,8 +25,10 @@ use std::collections::BTreeMap;
 pub fn unknown(isa: Isa, wave_size: u32, lines: &[Line]) -> Vec<&Line> {
     let index = index(lines);
     let decoder = Decoder::new(isa, wave_size, &index);
-    let is_unknown = |line: &&Line| matches!(decoder.decode(line).op, Op::Unknown);
-    lines.iter().filter(is_unknown).collect()
+    let decoded = lines.iter().zip(decoder.decode_all(lines));
+    decoded
+        .filter_map(|(line, inst)| matches!(inst.op, Op::Unknown).then_some(line))
+        .collect()
 }
 
 /// Instructions by address.
@@ -59,7 +61,7 @@ impl Kernel {
     pub fn new(isa: Isa, lines: Vec<Line>, start: Start) -> Kernel {
         let index = index(&lines);
         let decoder = Decoder::new(isa, start.wave_size, &index);
-        let mut insts: Vec<Inst> = lines.iter().map(|line| decoder.decode(line)).collect();
+        let mut insts: Vec<Inst> = decoder.decode_all(&lines).collect();
         unread::narrow_loads(&mut insts);
         // At least those that hold the work-item's ids.
         let vgprs = insts

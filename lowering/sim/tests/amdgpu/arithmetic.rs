@@ -413,3 +413,48 @@ fn a_register_behind_an_index_is_waited_for() {
     );
     assert_eq!(kinds("gfx1030", 32, &texts("v_movrels_b32_e32 v1, v3")), []);
 }
+
+/// Numbers of registers over 255 have their high bits from `s_set_vgpr_msb`.
+#[test]
+fn high_bits_of_register_numbers() {
+    let run = |texts: &[&str]| first("gfx1250", texts);
+    // v257 = 7; v513 = 9; v1 = 1.
+    let set = [
+        "v_mov_b32_e32 v1, 1",
+        "s_set_vgpr_msb 64",
+        "v_mov_b32_e32 v1, 7",
+        "s_set_vgpr_msb 0x4080",
+        "v_mov_b32_e32 v1, 9",
+    ];
+    let then = |more: &[&'static str]| run(&[&set, more, &["s_set_vgpr_msb 0"]].concat());
+    assert_eq!(then(&[]), 1);
+    let one = ["s_set_vgpr_msb 0x8001", "v_mov_b32_e32 v1, v1"];
+    assert_eq!(then(&one), 7);
+    // v1 = v257 + 16 * v513
+    let sum = [
+        "s_set_vgpr_msb 0x8009",
+        "v_mul_lo_u32 v3, 16, v1",
+        "s_set_vgpr_msb 0x901",
+        "v_add_nc_u32_e32 v1, v1, v3",
+    ];
+    assert_eq!(then(&sum), 7 + 16 * 9);
+    let compared = [
+        "s_set_vgpr_msb 0x8009",
+        "v_cmp_lt_u32_e32 vcc_lo, v1, v1",
+        "s_set_vgpr_msb 0x900",
+        "v_cndmask_b32_e64 v1, 3, 4, vcc_lo",
+    ];
+    assert_eq!(then(&compared), 4, "v257 < v513");
+    // The address is a first source, data of an access to shared memory a second one.
+    let stored = [
+        "s_set_vgpr_msb 0x8004",
+        "ds_store_b32 v2, v1",
+        "s_wait_dscnt 0x0",
+        "s_set_vgpr_msb 0x440",
+        "ds_load_b32 v9, v2",
+        "s_wait_dscnt 0x0",
+        "s_set_vgpr_msb 0x4001",
+        "v_mov_b32_e32 v1, v9",
+    ];
+    assert_eq!(then(&stored), 7);
+}

@@ -1,6 +1,7 @@
 //! From a line of disassembly to an instruction: tables looked up by mnemonic, then one short
 //! function per shape of operands.
 
+mod high;
 mod image;
 mod memory;
 mod scalar;
@@ -15,6 +16,7 @@ use super::operand::{Kind, Operand, sgpr};
 use super::sync;
 use super::table::{float, integer, packed, scalar as scalar_table};
 use super::text::{Line, Parts, number, parse};
+use high::HighBits;
 use std::collections::BTreeMap;
 
 /// What decoding needs to know besides the line.
@@ -149,13 +151,25 @@ impl<'d> Decoder<'d> {
         }
     }
 
-    /// Decodes a line; what is not known becomes [`Op::Unknown`].
-    pub(super) fn decode(&self, line: &Line) -> Inst {
+    /// Decodes lines; what is not known becomes [`Op::Unknown`].
+    pub(super) fn decode_all(&self, lines: &[Line]) -> impl Iterator<Item = Inst> {
+        let mut high = HighBits::default();
+        lines.iter().map(move |line| {
+            let inst = self.decode(line, high);
+            high = high.behind(line);
+            inst
+        })
+    }
+
+    /// Decodes a line in front of which the registers' numbers have these high bits.
+    fn decode(&self, line: &Line, high: HighBits) -> Inst {
         // Two instructions in one.
         if let Some((first, second)) = line.text.split_once("::") {
             let part = |text: &str| {
                 let single = text.trim().replacen("v_dual_", "v_", 1);
-                match self.vector(&parse(&single))? {
+                let mut parts = parse(&single);
+                high.add_to_vector(&mut parts);
+                match self.vector(&parts)? {
                     Op::Vector(vector) => Some(*vector),
                     _ => None,
                 }
@@ -166,8 +180,12 @@ impl<'d> Decoder<'d> {
             };
             return self.finish(op, &[]);
         }
-        let parts = parse(&line.text);
-        let op = self.op(&parts, line).unwrap_or(Op::Unknown);
+        let mut parts = parse(&line.text);
+        high.add_to_vector(&mut parts);
+        let mut op = self.op(&parts, line).unwrap_or(Op::Unknown);
+        if let Op::Memory(memory) = &mut op {
+            high.add_to_memory(memory);
+        }
         self.finish(op, &parts.operands)
     }
 
@@ -244,10 +262,8 @@ impl<'d> Decoder<'d> {
                     value: *operands.first()?,
                 });
             }
-            // High halves of register numbers (gfx12.5): none is the only one that is decoded.
-            "s_set_vgpr_msb" => {
-                return (parts.rest == "0" || parts.rest == "0x0").then_some(Op::Nothing);
-            }
+            // It takes effect when the lines behind it are decoded.
+            "s_set_vgpr_msb" => return Some(Op::Nothing),
             _ => {} // one of the tables has it, or it is unknown
         }
         if let Some(row) = name.strip_prefix("v_cmpx_") {
