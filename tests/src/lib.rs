@@ -13,6 +13,7 @@ pub mod matrix_operations;
 pub mod opencl;
 pub mod random;
 pub mod reference;
+pub mod sampling;
 pub mod schema;
 pub mod tensor_layouts;
 pub mod tools;

@@ -93,6 +93,8 @@ fn job(launch: &Launch, module: &[u8]) -> Result<Job, String> {
                 }
             })
             .collect(),
+        images: Vec::new(),
+        samplers: Vec::new(),
         push: launch.push.clone(),
         spec: launch.spec.clone(),
     })

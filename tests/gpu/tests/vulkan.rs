@@ -47,6 +47,8 @@ fn job(case: &Case, module: &[u8]) -> Option<Job> {
         entry: "main".to_owned(),
         groups: case.groups,
         buffers: buffers.collect::<Option<_>>()?,
+        images: Vec::new(),
+        samplers: Vec::new(),
         push: constants.flat_map(|word| word.to_le_bytes()).collect(),
         spec: Vec::new(),
     })

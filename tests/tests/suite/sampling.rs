@@ -2,20 +2,17 @@
 //! mip levels, gradients, quads, offsets, comparisons, gathers, cubes, several samples, queries.
 //! What compiled kernels leave is what the host says.
 
-mod cases;
-mod host;
-
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, is_nvptx, linkable, run, told, trial,
 };
 use anyhow::{Context, Result, bail, ensure};
-use host::Host;
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::machine::image::{Format, Levels};
 use splitbar::simulate::machine::sampler::Sampler;
 use splitbar::simulate::{BufferName, Inputs, Job, Texels};
 use splitbar::{AbiForm, DescriptorSets, Optimization};
+use splitbar_tests::sampling::{self, Case, Host, LANES};
 
 /// AMD GPUs whose image instructions are simulated, one of each generation, and NVIDIA's.
 const TARGETS: [&str; 5] = ["gfx1030", "gfx1100", "gfx1201", "sm_75", "sm_90"];
@@ -25,35 +22,9 @@ const OTHERS: [&str; 8] = [
     "gfx600", "gfx700", "gfx803", "gfx906", "gfx90a", "gfx942", "gfx1010", "gfx1250",
 ];
 
-/// Invocations of the launch.
-const LANES: usize = 64;
-
-/// What comes out for the place and the number of an invocation.
-type Expected = fn(&Host<'_>, [f32; 4], usize) -> [f32; 4];
-
-/// A way to sample: the code, where, and what comes out.
-struct Case {
-    name: &'static str,
-    /// Dim, depth, arrayed, multisampled of OpTypeImage.
-    image: &'static str,
-    extent: [u32; 3],
-    levels: Levels,
-    /// As the simulator calls it.
-    sampler: &'static str,
-    /// Execution modes, and the capabilities and extensions that they need.
-    modes: &'static str,
-    /// Sets `%value`, four floats, by `%s` (image and sampler), `%i` (the image), `%p` (four floats
-    /// of the invocation) and its first ones `%p2` and `%p3`.
-    body: &'static str,
-    places: fn(&Case, usize) -> [f32; 4],
-    expected: Expected,
-    /// Why NVIDIA GPUs cannot do it: words of the diagnostic.
-    amd_only: Option<&'static str>,
-}
-
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
-    for (number, case) in cases::all().into_iter().enumerate() {
+    for (number, case) in sampling::all().into_iter().enumerate() {
         let case: &'static Case = Box::leak(Box::new(case));
         for target in TARGETS {
             // Each case is optimised for one half of the targets and not for the other.
@@ -81,121 +52,14 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-impl Case {
-    /// A shader with an image (0:0) and a sampler (0:3) of their own.
-    fn module(&self) -> String {
-        let (image, modes, body) = (self.image, self.modes, self.body);
-        let (capabilities, modes) = modes.split_once('|').unwrap_or((modes, ""));
-        format!(
-            "OpCapability Shader
-OpCapability Sampled1D
-OpCapability ImageQuery
-OpCapability ImageGatherExtended
-OpCapability MinLod
-OpCapability SampledCubeArray
-{capabilities}
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main \"main\" %id
-OpExecutionMode %main LocalSize 8 8 1
-{modes}
-OpDecorate %id BuiltIn LocalInvocationIndex
-OpDecorate %image DescriptorSet 0
-OpDecorate %image Binding 0
-OpDecorate %sampler DescriptorSet 0
-OpDecorate %sampler Binding 3
-OpDecorate %places DescriptorSet 0
-OpDecorate %places Binding 1
-OpDecorate %out DescriptorSet 0
-OpDecorate %out Binding 2
-OpDecorate %vectors ArrayStride 16
-OpDecorate %block Block
-OpMemberDecorate %block 0 Offset 0
-%void = OpTypeVoid
-%function = OpTypeFunction %void
-%uint = OpTypeInt 32 0
-%int = OpTypeInt 32 1
-%float = OpTypeFloat 32
-%int2 = OpTypeVector %int 2
-%int3 = OpTypeVector %int 3
-%float2 = OpTypeVector %float 2
-%float3 = OpTypeVector %float 3
-%float4 = OpTypeVector %float 4
-%zero = OpConstant %uint 0
-%i0 = OpConstant %int 0
-%i1 = OpConstant %int 1
-%i2 = OpConstant %int 2
-%i3 = OpConstant %int 3
-%m2 = OpConstant %int -2
-%u1 = OpConstant %uint 1
-%u4 = OpConstant %uint 4
-%f0 = OpConstant %float 0
-%f1 = OpConstant %float 1
-%f2 = OpConstant %float 2
-%quarter = OpConstant %float 0.25
-%off2 = OpConstantComposite %int2 %i1 %m2
-%off3 = OpConstantComposite %int3 %i1 %m2 %i1
-%four = OpTypeArray %int2 %u4
-%o0 = OpConstantComposite %int2 %i0 %i0
-%o1 = OpConstantComposite %int2 %i1 %m2
-%o2 = OpConstantComposite %int2 %m2 %i1
-%o3 = OpConstantComposite %int2 %i3 %i3
-%offs = OpConstantComposite %four %o0 %o1 %o2 %o3
-%x4 = OpConstantComposite %float2 %quarter %f0
-%y2 = OpConstantComposite %float2 %f0 %quarter
-%to_uint = OpTypePointer Input %uint
-%id = OpVariable %to_uint Input
-%vectors = OpTypeRuntimeArray %float4
-%block = OpTypeStruct %vectors
-%to_block = OpTypePointer StorageBuffer %block
-%to_float4 = OpTypePointer StorageBuffer %float4
-%places = OpVariable %to_block StorageBuffer
-%out = OpVariable %to_block StorageBuffer
-%image_type = OpTypeImage %float {image} 1 Unknown
-%sampler_type = OpTypeSampler
-%combined = OpTypeSampledImage %image_type
-%to_image = OpTypePointer UniformConstant %image_type
-%to_sampler = OpTypePointer UniformConstant %sampler_type
-%image = OpVariable %to_image UniformConstant
-%sampler = OpVariable %to_sampler UniformConstant
-%main = OpFunction %void None %function
-%start = OpLabel
-%x = OpLoad %uint %id
-%i = OpLoad %image_type %image
-%t = OpLoad %sampler_type %sampler
-%s = OpSampledImage %combined %i %t
-%from = OpAccessChain %to_float4 %places %zero %x
-%p = OpLoad %float4 %from
-%p1 = OpCompositeExtract %float %p 0
-%p2 = OpVectorShuffle %float2 %p %p 0 1
-%p3 = OpVectorShuffle %float3 %p %p 0 1 2
-%pw = OpCompositeExtract %float %p 3
-{body}
-%to = OpAccessChain %to_float4 %out %zero %x
-OpStore %to %value
-OpReturn
-OpFunctionEnd"
-        )
-        // An image with several samples has no sampler.
-        .replace(
-            "%s = OpSampledImage %combined %i %t\n",
-            if self.levels.samples > 1 {
-                ""
-            } else {
-                "%s = OpSampledImage %combined %i %t\n"
-            },
-        )
-    }
-
-    fn inputs(&self) -> Inputs {
-        let places = (0..LANES).flat_map(|lane| (self.places)(self, lane));
-        let places = places.flat_map(f32::to_le_bytes).collect();
-        let buffers = vec![
-            (BufferName::Binding(0, 0), Host::of(self).bytes()),
-            (BufferName::Binding(0, 1), places),
-            (BufferName::Binding(0, 2), vec![0; LANES * 16]),
-        ];
-        Inputs::new([1, 1, 1], buffers)
-    }
+fn inputs(case: &Case) -> Inputs {
+    let places = case.given().into_iter().flat_map(f32::to_le_bytes);
+    let buffers = vec![
+        (BufferName::Binding(0, 0), Host::of(case).bytes()),
+        (BufferName::Binding(0, 1), places.collect()),
+        (BufferName::Binding(0, 2), vec![0; LANES * 16]),
+    ];
+    Inputs::new([1, 1, 1], buffers)
 }
 
 /// Runs `job` and compares what it leaves with what the host says.
@@ -204,13 +68,17 @@ fn compared(case: &Case, job: Job) -> Result<()> {
         format: Format::by_name("r32f").context("no such format")?,
         extent: case.extent,
         is_buffer: false,
-        levels: case.levels,
+        levels: Levels {
+            count: case.levels.count,
+            directions: case.levels.directions,
+            samples: case.levels.samples,
+        },
     };
     let sampler = Sampler::by_name(case.sampler).context("no such sampler")?;
     let job = job
         .with_image(BufferName::Binding(0, 0), texels)
         .with_sampler(BufferName::Binding(0, 3), sampler);
-    let inputs = case.inputs();
+    let inputs = inputs(case);
     let outcome = job.run(&inputs, Schedule::nth(1, 1))?;
     if let Some(finding) = outcome.report.findings.first() {
         bail!("{finding}");
@@ -218,16 +86,7 @@ fn compared(case: &Case, job: Job) -> Result<()> {
     let got = outcome.buffers.get(2).context("no buffer")?;
     let (got, _) = got.as_chunks::<4>();
     let got: Vec<f32> = got.iter().map(|word| f32::from_le_bytes(*word)).collect();
-    let host = Host::of(case);
-    for (lane, got) in got.chunks(4).enumerate() {
-        let place = (case.places)(case, lane);
-        let want = (case.expected)(&host, place, lane);
-        ensure!(
-            got == want,
-            "lane {lane} at {place:?} gets {got:?}, not {want:?}"
-        );
-    }
-    Ok(())
+    case.compare(&got)
 }
 
 fn agrees(case: &Case, target: &str, optimization: Optimization) -> Result<()> {
@@ -386,7 +245,7 @@ OpFunctionEnd";
 
 /// A texture object has one sampler: the reflection says which, and two are refused.
 fn two_samplers() -> Result<()> {
-    let case = cases::all();
+    let case = sampling::all();
     let case = case.first().context("no case")?;
     let text = case.module();
     let output = compile_bytes(&assembled(&text)?, "sm_90", |_| {})?;
@@ -433,7 +292,7 @@ OpDecorate %other Binding 4",
 fn compiled_or_refused(target: &str) -> Result<()> {
     let mut wrong = Vec::new();
     let mut compiled = 0;
-    for case in cases::all() {
+    for case in sampling::all() {
         match compile_bytes(&assembled(&case.module())?, target, |_| {}) {
             Ok(_) => compiled += 1,
             Err(why) => {
@@ -451,7 +310,7 @@ fn compiled_or_refused(target: &str) -> Result<()> {
 
 /// Levels and samplers of their own on the command line.
 fn command_line() -> Result<()> {
-    let cases = cases::all();
+    let cases = sampling::all();
     let case = cases.iter().find(|case| case.name == "levels_linear");
     let module = assembled(&case.context("no such case")?.module())?;
     for target in ["sm_90", "gfx1201"] {

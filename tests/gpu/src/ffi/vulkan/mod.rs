@@ -10,7 +10,11 @@
 //! A driver may do anything with a module that is not valid SPIR-V, so whoever calls this does so
 //! in a process of its own ([`crate::vulkan`]).
 
+mod images;
+
+use crate::vulkan::{Image, Sampler};
 use ash::vk;
+use images::Upload;
 use std::ffi::CString;
 use std::time::Duration;
 
@@ -29,12 +33,28 @@ pub(crate) struct Bound {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// What a binding of a launch is.
+struct Resource {
+    set: u32,
+    binding: u32,
+    what: What,
+}
+
+/// See [`Resource`].
+enum What {
+    Buffer(Descriptor, vk::Buffer),
+    Image(vk::ImageView),
+    Sampler(vk::Sampler),
+}
+
 /// A launch.
 pub(crate) struct Launch<'l> {
     pub(crate) module: &'l [u32],
     pub(crate) entry: &'l str,
     pub(crate) groups: [u32; 3],
     pub(crate) constants: &'l [u8],
+    pub(crate) images: &'l [Image],
+    pub(crate) samplers: &'l [Sampler],
     /// Specialization constants of four bytes, by SpecId.
     pub(crate) spec: &'l [(u32, u32)],
     pub(crate) limit: Duration,
@@ -51,6 +71,9 @@ pub(crate) enum Trouble {
 /// What has to be destroyed.
 enum Made {
     Buffer(vk::Buffer),
+    Image(vk::Image),
+    View(vk::ImageView),
+    Sampler(vk::Sampler),
     Memory(vk::DeviceMemory),
     SetLayout(vk::DescriptorSetLayout),
     Layout(vk::PipelineLayout),
@@ -95,6 +118,9 @@ impl Drop for Session {
             for object in self.made.drain(..).rev() {
                 match object {
                     Made::Buffer(buffer) => device.destroy_buffer(buffer, None),
+                    Made::Image(image) => device.destroy_image(image, None),
+                    Made::View(view) => device.destroy_image_view(view, None),
+                    Made::Sampler(sampler) => device.destroy_sampler(sampler, None),
                     Made::Memory(memory) => device.free_memory(memory, None),
                     Made::SetLayout(layout) => device.destroy_descriptor_set_layout(layout, None),
                     Made::Layout(layout) => device.destroy_pipeline_layout(layout, None),
@@ -117,16 +143,37 @@ fn refused(what: &'static str) -> impl FnOnce(vk::Result) -> Trouble {
 /// Runs a launch; the buffers hold its results afterwards. The answer is the device's name.
 pub(crate) fn run(launch: &Launch<'_>, buffers: &mut [Bound]) -> Result<String, Trouble> {
     let mut session = Session::open()?;
-    let memories = buffers
-        .iter()
-        .map(|buffer| session.buffer(buffer))
-        .collect::<Result<Vec<_>, _>>()?;
-    let handles: Vec<vk::Buffer> = memories.iter().map(|(buffer, _)| *buffer).collect();
-    let set_layouts = session.set_layouts(buffers)?;
+    let (mut resources, mut memories, mut uploads) = (Vec::new(), Vec::new(), Vec::new());
+    for buffer in buffers.iter() {
+        let (handle, memory) = session.filled(&buffer.bytes)?;
+        memories.push(memory);
+        resources.push(Resource {
+            set: buffer.set,
+            binding: buffer.binding,
+            what: What::Buffer(buffer.descriptor, handle),
+        });
+    }
+    for image in launch.images {
+        let (view, upload) = session.image(image)?;
+        uploads.push(upload);
+        resources.push(Resource {
+            set: image.set,
+            binding: image.binding,
+            what: What::Image(view),
+        });
+    }
+    for sampler in launch.samplers {
+        resources.push(Resource {
+            set: sampler.set,
+            binding: sampler.binding,
+            what: What::Sampler(session.sampler(sampler)?),
+        });
+    }
+    let set_layouts = session.set_layouts(&resources)?;
     let (pipeline, layout) = session.pipeline(launch, &set_layouts)?;
-    let sets = session.descriptor_sets(&set_layouts, buffers, &handles)?;
-    session.dispatch(launch, pipeline, layout, &sets)?;
-    for (buffer, (_, memory)) in buffers.iter_mut().zip(memories) {
+    let sets = session.descriptor_sets(&set_layouts, &resources)?;
+    session.dispatch(launch, &uploads, (pipeline, layout), &sets)?;
+    for (buffer, memory) in buffers.iter_mut().zip(memories) {
         session.read(memory, &mut buffer.bytes)?;
     }
     Ok(session.name.clone())
@@ -201,9 +248,11 @@ impl Session {
     }
 
     /// A buffer in memory that the host sees, filled.
-    fn buffer(&mut self, bound: &Bound) -> Result<(vk::Buffer, vk::DeviceMemory), Trouble> {
-        let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::UNIFORM_BUFFER;
-        let size = bound.bytes.len().max(4) as u64;
+    fn filled(&mut self, content: &[u8]) -> Result<(vk::Buffer, vk::DeviceMemory), Trouble> {
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER
+            | vk::BufferUsageFlags::UNIFORM_BUFFER
+            | vk::BufferUsageFlags::TRANSFER_SRC;
+        let size = content.len().max(4) as u64;
         let create = vk::BufferCreateInfo::default().size(size).usage(usage);
         // SAFETY: at least four bytes; destroyed with the session.
         let buffer = unsafe { self.device.create_buffer(&create, None) }
@@ -212,6 +261,24 @@ impl Session {
         // SAFETY: a buffer of this device.
         let needs = unsafe { self.device.get_buffer_memory_requirements(buffer) };
         let wanted = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
+        let memory = self.allocate(needs, wanted)?;
+        // SAFETY: as much memory of a fitting type as the buffer asked for.
+        unsafe { self.device.bind_buffer_memory(buffer, memory, 0) }
+            .map_err(refused("vkBindBufferMemory"))?;
+        let length = content.len();
+        self.mapped(memory, |bytes| {
+            // SAFETY: the mapping holds at least `length` bytes, and nothing else is in it.
+            unsafe { bytes.copy_from_nonoverlapping(content.as_ptr(), length) }
+        })?;
+        Ok((buffer, memory))
+    }
+
+    /// Memory with these properties.
+    fn allocate(
+        &mut self,
+        needs: vk::MemoryRequirements,
+        wanted: vk::MemoryPropertyFlags,
+    ) -> Result<vk::DeviceMemory, Trouble> {
         let kind = self
             .memory
             .memory_types_as_slice()
@@ -220,7 +287,7 @@ impl Session {
             .find(|(kind, index)| {
                 needs.memory_type_bits >> index & 1 == 1 && kind.property_flags.contains(wanted)
             })
-            .ok_or_else(|| Trouble::Refused("no memory that the host sees".to_owned()))?;
+            .ok_or_else(|| Trouble::Refused("no memory of the kind that is needed".to_owned()))?;
         let allocate = vk::MemoryAllocateInfo::default()
             .allocation_size(needs.size)
             .memory_type_index(kind.1);
@@ -228,15 +295,7 @@ impl Session {
         let memory = unsafe { self.device.allocate_memory(&allocate, None) }
             .map_err(refused("vkAllocateMemory"))?;
         self.made.push(Made::Memory(memory));
-        // SAFETY: as much memory of a fitting type as the buffer asked for.
-        unsafe { self.device.bind_buffer_memory(buffer, memory, 0) }
-            .map_err(refused("vkBindBufferMemory"))?;
-        let length = bound.bytes.len();
-        self.mapped(memory, |bytes| {
-            // SAFETY: the mapping holds at least `length` bytes, and nothing else is in it.
-            unsafe { bytes.copy_from_nonoverlapping(bound.bytes.as_ptr(), length) }
-        })?;
-        Ok((buffer, memory))
+        Ok(memory)
     }
 
     /// What a buffer's memory holds.
@@ -264,17 +323,20 @@ impl Session {
     }
 
     /// A layout for each set up to the last that is used.
-    fn set_layouts(&mut self, buffers: &[Bound]) -> Result<Vec<vk::DescriptorSetLayout>, Trouble> {
-        let sets = buffers.iter().map(|bound| bound.set + 1).max().unwrap_or(0);
+    fn set_layouts(
+        &mut self,
+        resources: &[Resource],
+    ) -> Result<Vec<vk::DescriptorSetLayout>, Trouble> {
+        let sets = resources.iter().map(|one| one.set + 1).max().unwrap_or(0);
         let mut layouts = Vec::new();
         for set in 0..sets {
-            let bindings: Vec<_> = buffers
+            let bindings: Vec<_> = resources
                 .iter()
-                .filter(|bound| bound.set == set)
-                .map(|bound| {
+                .filter(|one| one.set == set)
+                .map(|one| {
                     vk::DescriptorSetLayoutBinding::default()
-                        .binding(bound.binding)
-                        .descriptor_type(bound.descriptor.vulkan())
+                        .binding(one.binding)
+                        .descriptor_type(one.what.descriptor())
                         .descriptor_count(1)
                         .stage_flags(vk::ShaderStageFlags::COMPUTE)
                 })
@@ -356,16 +418,21 @@ impl Session {
     fn descriptor_sets(
         &mut self,
         layouts: &[vk::DescriptorSetLayout],
-        buffers: &[Bound],
-        handles: &[vk::Buffer],
+        resources: &[Resource],
     ) -> Result<Vec<vk::DescriptorSet>, Trouble> {
         if layouts.is_empty() {
             return Ok(Vec::new());
         }
-        let most = u32::try_from(buffers.len() + 1).unwrap_or(u32::MAX);
-        let sizes = [Descriptor::Storage, Descriptor::Uniform].map(|descriptor| {
+        let most = u32::try_from(resources.len() + 1).unwrap_or(u32::MAX);
+        let sizes = [
+            vk::DescriptorType::STORAGE_BUFFER,
+            vk::DescriptorType::UNIFORM_BUFFER,
+            vk::DescriptorType::SAMPLED_IMAGE,
+            vk::DescriptorType::SAMPLER,
+        ]
+        .map(|ty| {
             vk::DescriptorPoolSize::default()
-                .ty(descriptor.vulkan())
+                .ty(ty)
                 .descriptor_count(most)
         });
         let create = vk::DescriptorPoolCreateInfo::default()
@@ -381,19 +448,28 @@ impl Session {
         // SAFETY: the pool holds as many sets and descriptors as the layouts have.
         let sets = unsafe { self.device.allocate_descriptor_sets(&allocate) }
             .map_err(refused("vkAllocateDescriptorSets"))?;
-        for (bound, handle) in buffers.iter().zip(handles) {
-            let Some(set) = sets.get(bound.set as usize) else {
-                continue;
+        for one in resources {
+            let Some(set) = sets.get(one.set as usize) else {
+                continue; // the layouts have all sets
             };
-            let info = [vk::DescriptorBufferInfo::default()
-                .buffer(*handle)
-                .range(vk::WHOLE_SIZE)];
+            let mut buffer = vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE);
+            let mut image =
+                vk::DescriptorImageInfo::default().image_layout(vk::ImageLayout::GENERAL);
+            match one.what {
+                What::Buffer(_, handle) => buffer.buffer = handle,
+                What::Image(view) => image.image_view = view,
+                What::Sampler(sampler) => image.sampler = sampler,
+            }
+            let (buffer, image) = ([buffer], [image]);
             let write = vk::WriteDescriptorSet::default()
                 .dst_set(*set)
-                .dst_binding(bound.binding)
-                .descriptor_type(bound.descriptor.vulkan())
-                .buffer_info(&info);
-            // SAFETY: a binding of the set's layout, of this type, and a buffer of this device.
+                .dst_binding(one.binding)
+                .descriptor_type(one.what.descriptor());
+            let write = match one.what {
+                What::Buffer(..) => write.buffer_info(&buffer),
+                What::Image(_) | What::Sampler(_) => write.image_info(&image),
+            };
+            // SAFETY: a binding of the set's layout, of this type, and an object of this device.
             unsafe { self.device.update_descriptor_sets(&[write], &[]) };
         }
         Ok(sets)
@@ -403,8 +479,8 @@ impl Session {
     fn dispatch(
         &mut self,
         launch: &Launch<'_>,
-        pipeline: vk::Pipeline,
-        layout: vk::PipelineLayout,
+        uploads: &[Upload],
+        (pipeline, layout): (vk::Pipeline, vk::PipelineLayout),
         sets: &[vk::DescriptorSet],
     ) -> Result<(), Trouble> {
         let create = vk::CommandPoolCreateInfo::default().queue_family_index(self.family);
@@ -437,6 +513,7 @@ impl Session {
                 self.device
                     .begin_command_buffer(*buffer, &begin)
                     .map_err(refused("vkBeginCommandBuffer"))?;
+                uploads.iter().for_each(|one| self.upload(*buffer, one));
                 self.device.cmd_bind_pipeline(*buffer, bind, pipeline);
                 if !sets.is_empty() {
                     self.device
@@ -469,11 +546,13 @@ impl Session {
     }
 }
 
-impl Descriptor {
-    fn vulkan(self) -> vk::DescriptorType {
+impl What {
+    fn descriptor(&self) -> vk::DescriptorType {
         match self {
-            Descriptor::Storage => vk::DescriptorType::STORAGE_BUFFER,
-            Descriptor::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
+            What::Buffer(Descriptor::Storage, _) => vk::DescriptorType::STORAGE_BUFFER,
+            What::Buffer(Descriptor::Uniform, _) => vk::DescriptorType::UNIFORM_BUFFER,
+            What::Image(_) => vk::DescriptorType::SAMPLED_IMAGE,
+            What::Sampler(_) => vk::DescriptorType::SAMPLER,
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The cases: a row each.
 
-use super::{Case, Expected, Host};
-use splitbar::simulate::machine::image::Levels;
+use super::{Case, Expected, Host, Levels};
 
 /// Numbers that look random.
 fn random(lane: usize, index: usize, below: u64) -> u64 {
@@ -26,6 +25,12 @@ fn layered(case: &Case, lane: usize) -> [f32; 4] {
 fn detailed(case: &Case, lane: usize) -> [f32; 4] {
     let [x, y, z, _] = anywhere(case, lane);
     [x, y, z, random(lane, 5, 25) as f32 / 4.0 - 1.0]
+}
+
+/// The same, with a level that is never in the middle between two: of these Vulkan permits both.
+fn detailed_apart(case: &Case, lane: usize) -> [f32; 4] {
+    let [x, y, z, detail] = detailed(case, lane);
+    [x, y, z, detail + 0.125]
 }
 
 /// Places that are 1/4 apart from one lane of a row of four to the next, and 1/4 from one row.
@@ -121,6 +126,9 @@ const fn levels(count: u8, directions: u8) -> Levels {
 
 const LINEAR: &str = "OpCapability ComputeDerivativeGroupLinearKHR
 OpExtension \"SPV_KHR_compute_shader_derivatives\"|OpExecutionMode %main DerivativeGroupLinearKHR";
+const LINEAR_LEAST: &str = "OpCapability ComputeDerivativeGroupLinearKHR
+OpCapability MinLod
+OpExtension \"SPV_KHR_compute_shader_derivatives\"|OpExecutionMode %main DerivativeGroupLinearKHR";
 const QUADS: &str = "OpCapability ComputeDerivativeGroupQuadsKHR
 OpExtension \"SPV_KHR_compute_shader_derivatives\"|OpExecutionMode %main DerivativeGroupQuadsKHR";
 
@@ -135,8 +143,9 @@ fn holds(host: &Host<'_>, place: [f32; 4], lane: usize, op: fn(f32, f32) -> bool
     texel(host.filtered(place, 0, 2, [0; 3], of))
 }
 
+/// All of them.
 #[rustfmt::skip] // a table
-pub(super) fn all() -> Vec<Case> {
+pub fn all() -> Vec<Case> {
     let plane = |host: &Host<'_>, [x, y, ..]: [f32; 4], _: usize| texel(host.filtered([x, y, 0.0], 0, 2, [0; 3], |t| t));
     let detail = |host: &Host<'_>, [x, y, _, level]: [f32; 4], _: usize| texel(host.at_detail([x, y, 0.0], level, 2));
     let steps = |host: &Host<'_>, [x, y, ..]: [f32; 4], _: usize| texel(host.at_detail([x, y, 0.0], 1.0, 2));
@@ -165,21 +174,21 @@ pub(super) fn all() -> Vec<Case> {
             expected: |host, [x, y, ..], _| texel(host.filtered([x, y, 0.0], 0, 1, [-2, 0, 0], |t| t)), ..PLANE },
         Case { name: "offset_planes", image: "Dim2D 0 1 0", extent: [4, 8, 3], places: layered, body: "%value = OpImageSampleExplicitLod %float4 %s %p3 Lod|ConstOffset %f0 %off2",
             expected: |host, place, _| texel(host.filtered(xyz(place), 0, 2, [1, -2, 0], |t| t)), ..PLANE },
-        Case { name: "levels_nearest", extent: [8, 8, 1], levels: levels(4, 2), places: detailed, body: "%value = OpImageSampleExplicitLod %float4 %s %p2 Lod %pw", expected: detail, ..PLANE },
+        Case { name: "levels_nearest", extent: [8, 8, 1], levels: levels(4, 2), places: detailed_apart, body: "%value = OpImageSampleExplicitLod %float4 %s %p2 Lod %pw", expected: detail, ..PLANE },
         Case { name: "levels_linear", extent: [8, 8, 1], levels: levels(4, 2), places: detailed, sampler: "linear,mirror,mip-linear", body: "%value = OpImageSampleExplicitLod %float4 %s %p2 Lod %pw", expected: detail, ..PLANE },
         Case { name: "levels_of_planes", image: "Dim2D 0 1 0", extent: [8, 4, 3], levels: levels(3, 2), sampler: "nearest,repeat", places: layered, body: "%value = OpImageSampleExplicitLod %float4 %s %p3 Lod %f1",
             expected: |host, place, _| texel(host.filtered(xyz(place), 1, 2, [0; 3], |t| t)), ..PLANE },
         Case { name: "levels_of_volume", image: "Dim3D 0 0 0", extent: [8, 4, 4], levels: levels(3, 3), places: detailed, sampler: "nearest,edge,mip-linear", body: "%value = OpImageSampleExplicitLod %float4 %s %p3 Lod %pw",
             expected: |host, place, _| texel(host.at_detail(xyz(place), place[3], 3)), ..PLANE },
         Case { name: "gradients", extent: [8, 8, 1], levels: levels(4, 2), body: "%value = OpImageSampleExplicitLod %float4 %s %p2 Grad %x4 %y2", expected: steps, ..PLANE },
-        Case { name: "gradients_least", extent: [8, 8, 1], levels: levels(4, 2), body: "%value = OpImageSampleExplicitLod %float4 %s %p2 Grad|MinLod %x4 %y2 %f2", expected: steps_more,
+        Case { name: "gradients_least", extent: [8, 8, 1], levels: levels(4, 2), modes: "OpCapability MinLod|", body: "%value = OpImageSampleExplicitLod %float4 %s %p2 Grad|MinLod %x4 %y2 %f2", expected: steps_more,
             amd_only: Some("with a least level of detail"), ..PLANE },
         Case { name: "gradients_offset", extent: [8, 8, 1], levels: levels(1, 2), body: "%value = OpImageSampleExplicitLod %float4 %s %p2 Grad|ConstOffset %x4 %y2 %off2",
             expected: |host, [x, y, ..], _| texel(host.filtered([x, y, 0.0], 0, 2, [1, -2, 0], |t| t)), ..PLANE },
         Case { name: "implicit_linear", extent: [8, 8, 1], levels: levels(4, 2), modes: LINEAR, places: stepped_linear, body: "%value = OpImageSampleImplicitLod %float4 %s %p2", expected: steps, ..PLANE },
         Case { name: "implicit_quads", extent: [8, 8, 1], levels: levels(4, 2), modes: QUADS, places: stepped, body: "%value = OpImageSampleImplicitLod %float4 %s %p2", expected: steps, ..PLANE },
         Case { name: "implicit_bias", extent: [8, 8, 1], levels: levels(4, 2), modes: LINEAR, places: stepped_linear, body: "%value = OpImageSampleImplicitLod %float4 %s %p2 Bias %f1", expected: steps_more, ..PLANE },
-        Case { name: "implicit_least", extent: [8, 8, 1], levels: levels(4, 2), modes: LINEAR, places: stepped_linear, body: "%value = OpImageSampleImplicitLod %float4 %s %p2 MinLod %f2", expected: steps_more,
+        Case { name: "implicit_least", extent: [8, 8, 1], levels: levels(4, 2), modes: LINEAR_LEAST, places: stepped_linear, body: "%value = OpImageSampleImplicitLod %float4 %s %p2 MinLod %f2", expected: steps_more,
             amd_only: Some("with a least level of detail"), ..PLANE },
         Case { name: "query_level", extent: [8, 8, 1], levels: levels(3, 2), modes: LINEAR, places: |case, lane| stepped_linear(case, lane).map(|at| at * 8.0), body: "%l = OpImageQueryLod %float2 %s %p2
 %value = OpVectorShuffle %float4 %l %l 0 1 0 1", expected: |_, _, _| [2.0, 4.0, 2.0, 4.0], amd_only: Some("OpImageQueryLod"), ..PLANE },
@@ -210,7 +219,7 @@ pub(super) fn all() -> Vec<Case> {
             expected: |host, _, lane| texel(faced(host, lane, false)), ..PLANE },
         Case { name: "cube_gradients", image: "DimCube 0 0 0", extent: [4, 4, 6], places: directed, sampler: "nearest,edge", body: "%n = OpCompositeConstruct %float3 %f0 %f0 %f0
 %value = OpImageSampleExplicitLod %float4 %s %p3 Grad %n %n", expected: |host, _, lane| texel(faced(host, lane, false)), ..PLANE },
-        Case { name: "cubes", image: "DimCube 0 1 0", extent: [4, 4, 12], places: directed, sampler: "linear,edge", body: "%value = OpImageSampleExplicitLod %float4 %s %p Lod %f0",
+        Case { name: "cubes", modes: "OpCapability SampledCubeArray|", image: "DimCube 0 1 0", extent: [4, 4, 12], places: directed, sampler: "linear,edge", body: "%value = OpImageSampleExplicitLod %float4 %s %p Lod %f0",
             expected: |host, _, lane| texel(faced(host, lane, true)), ..PLANE },
         Case { name: "sizes", extent: [8, 4, 1], levels: levels(3, 2), body: "%lv = OpBitwiseAnd %uint %x %u1
 %z = OpImageQuerySizeLod %int2 %i %lv

@@ -3,14 +3,16 @@
 use super::Case;
 
 /// An image of one component whose texels are whole numbers that say where they lie.
-pub(super) struct Host<'c> {
+#[derive(Debug)]
+pub struct Host<'c> {
     case: &'c Case,
     linear: bool,
     outside: &'c str,
 }
 
 impl<'c> Host<'c> {
-    pub(super) fn of(case: &'c Case) -> Host<'c> {
+    /// That of a case.
+    pub fn of(case: &'c Case) -> Host<'c> {
         let mut words = case.sampler.split(',');
         Host {
             case,
@@ -35,7 +37,7 @@ impl<'c> Host<'c> {
     }
 
     /// The image as memory has it.
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for level in 0..self.case.levels.count.into() {
             let [width, height, depth] = self.extent(level);
