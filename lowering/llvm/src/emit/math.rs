@@ -216,31 +216,33 @@ fn fast_unary<'c>(
     let b = e.b;
     let ty = x.ty();
     let amdgpu = matches!(e.target.arch, Arch::Amdgpu(_));
+    // LLVM's functions scale subnormal numbers around the instructions of AMD, which flush them,
+    // and take the factor of a natural logarithm in two parts.
+    let flushes = amdgpu && b.quotient(x) == Quotient::Approximate;
     let generic = |name: &'static str| b.intrinsic(name, &[ty], &[x]);
     let scaled = |value: Value<'c>, factor: f64| b.fmul(value, b.float(ty, factor)?);
-    let log2 = || {
-        if amdgpu {
-            generic("llvm.log2")
+    let exp2 = |x: Value<'c>| {
+        let name = if flushes {
+            "llvm.amdgcn.exp2"
         } else {
-            b.intrinsic("llvm.nvvm.lg2.approx.f", &[], &[x])
-        }
+            "llvm.exp2"
+        };
+        b.intrinsic(name, &[ty], &[x])
+    };
+    let log2 = || match () {
+        () if flushes => generic("llvm.amdgcn.log"),
+        () if amdgpu => generic("llvm.log2"),
+        () => b.intrinsic("llvm.nvvm.lg2.approx.f", &[], &[x]),
     };
     Ok(Some(match f {
-        Unary::Exp2 => generic("llvm.exp2")?,
-        Unary::Exp if amdgpu => generic("llvm.exp")?,
-        Unary::Exp10 if amdgpu => generic("llvm.exp10")?,
-        Unary::Exp | Unary::Exp10 => {
-            let factor = if f == Unary::Exp {
-                std::f64::consts::LOG2_E
-            } else {
-                std::f64::consts::LOG2_10
-            };
-            let power = scaled(x, factor)?;
-            b.intrinsic("llvm.exp2", &[ty], &[power])?
-        }
+        Unary::Exp2 => exp2(x)?,
+        Unary::Exp if amdgpu && !flushes => generic("llvm.exp")?,
+        Unary::Exp10 if amdgpu && !flushes => generic("llvm.exp10")?,
+        Unary::Exp => exp2(scaled(x, std::f64::consts::LOG2_E)?)?,
+        Unary::Exp10 => exp2(scaled(x, std::f64::consts::LOG2_10)?)?,
         Unary::Log2 => log2()?,
-        Unary::Log if amdgpu => generic("llvm.log")?,
-        Unary::Log10 if amdgpu => generic("llvm.log10")?,
+        Unary::Log if amdgpu && !flushes => generic("llvm.log")?,
+        Unary::Log10 if amdgpu && !flushes => generic("llvm.log10")?,
         Unary::Log => scaled(log2()?, std::f64::consts::LN_2)?,
         Unary::Log10 => scaled(log2()?, std::f64::consts::LOG10_2)?,
         Unary::Sin if amdgpu => generic("llvm.sin")?,

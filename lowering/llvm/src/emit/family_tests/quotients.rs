@@ -59,3 +59,40 @@ fn a_rounding_mode_and_the_option_ask_for_rounded_ones() {
         }
     }
 }
+
+/// The IR of a shader with `modes` that computes an exponential, a logarithm and a power.
+fn exponentials(modes: &[Mode], target: &str) -> String {
+    let mut s = Shader::new();
+    let main = s.b.module_ref().entry_points[0].operands[1].unwrap_id_ref();
+    for mode in modes {
+        s.b.execution_mode(main, *mode, [32]);
+    }
+    let (x, y) = (s.load_f(), s.load_f());
+    let e = s.ext(s.f32, Glsl::Exp, &[x]);
+    let log = s.ext(s.f32, Glsl::Log, &[y]);
+    let power = s.ext(s.f32, Glsl::Pow, &[e, log]);
+    s.store_bits(power);
+    let module = Module::from_words(s.words()).unwrap();
+    let lowered = lowered_with(&module, target, false, Optimization::O2, false).unwrap();
+    lowered.unoptimized().to_owned()
+}
+
+/// Where subnormal numbers may be flushed, exponentials and logarithms are AMD's instructions.
+#[test]
+fn exponentials_flush_what_vulkan_lets_them_flush() {
+    for target in ["gfx906", "gfx1201"] {
+        let ir = exponentials(&[], target);
+        let calls = |name: &str| {
+            let called = format!("@llvm.{name}");
+            let lines = ir.lines().filter(|line| line.contains(" = "));
+            lines.filter(|line| line.contains(&called)).count()
+        };
+        assert_eq!((calls("amdgcn.exp2"), calls("amdgcn.log")), (2, 2), "{ir}");
+        assert_eq!((calls("exp"), calls("log")), (0, 0), "{ir}");
+        let ir = exponentials(&[Mode::DenormPreserve], target);
+        assert!(!ir.contains("llvm.amdgcn.exp2") && !ir.contains("llvm.amdgcn.log"));
+        for name in ["exp.", "log.", "exp2.", "log2."] {
+            assert!(ir.contains(&format!("@llvm.{name}f32(")), "{name}: {ir}");
+        }
+    }
+}
