@@ -24,6 +24,7 @@ pub const FLAGS: &[&str] = &[
     "eliminate-redundant-split-barriers",
     "fill-split-barrier-windows",
     "fill-split-barrier-windows=live:2,all-memory",
+    "freeze-specialization-constants",
     "fuse-narrow-split-barriers=4",
     "fuse-split-barriers",
     "fuse-split-barriers=arrive",

@@ -245,7 +245,7 @@ pub(crate) fn read<R>(
 }
 
 /// The module's constants under these specialization values, and with a workgroup of this size.
-fn constants(
+pub(crate) fn constants(
     declarations: &Declarations<'_>,
     spec: &SpecValues,
     workgroup_size: Option<[u32; 3]>,

@@ -6,13 +6,16 @@
 
 use crate::choose::{Left, Weighing};
 use crate::options::Options;
+use crate::prepare::constants;
 use serde::Serialize;
 use splitbar_passes::analysis::pairing::{Pairing, Site};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, WordOffset};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{Pass, PassOptions};
-use splitbar_passes::transform::{Edited, Fill, Origin, Stop, Stopped, split_barriers, stops};
+use splitbar_passes::transform::{
+    Edited, Fill, Origin, Stop, Stopped, freeze_specialization_constants, split_barriers, stops,
+};
 use splitbar_plan::{Strategy, least_window};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,6 +84,9 @@ pub(crate) fn split(module: &Module<'_>, options: &Options) -> Result<Option<Spl
     let left = with(left, &options.full_barriers);
     if left != Left::Given {
         splitting.run(&[eliminate])?;
+    }
+    if unrolled.is_some() {
+        splitting.freeze(options)?;
     }
     splitting.run(unrolled.as_slice())?;
     splitting.run(staged.as_slice())?;
@@ -168,6 +174,25 @@ impl Splitting {
             .map_err(|problems| self.lead_back(problems))?;
         if let Some(origin) = outcome.origin {
             self.take(outcome.module, origin);
+        }
+        Ok(())
+    }
+
+    /// Puts the values of specialization constants in the place of their uses, of which the number
+    /// of a loop's iterations may follow.
+    fn freeze(&mut self, options: &Options) -> Result<(), Diagnostics> {
+        let declarations = Declarations::of_made(&self.module, "eliminating barriers");
+        let declarations = declarations.map_err(|found| self.lead_back(found))?;
+        let mut found = Diagnostics::new();
+        let (spec, size) = (&options.spec, options.workgroup_size);
+        let constants = constants(&declarations, spec, size, &mut found);
+        if found.has_errors() {
+            return Err(self.lead_back(found));
+        }
+        let edited = freeze_specialization_constants(&declarations, &constants);
+        let edited = edited.map_err(|problems| self.lead_back(problems))?;
+        if let Some(Edited { module, origin }) = edited {
+            self.take(module, origin);
         }
         Ok(())
     }

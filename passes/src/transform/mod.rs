@@ -9,6 +9,7 @@ mod edit;
 mod eliminate_redundant_control_barriers;
 mod eliminate_redundant_split_barriers;
 mod fill_split_barrier_windows;
+mod freeze_specialization_constants;
 mod fuse_narrow_split_barriers;
 mod fuse_split_barriers;
 pub mod inline;
@@ -35,6 +36,7 @@ mod unroll_barrier_loops;
 mod whole_variables;
 
 pub use fill_split_barrier_windows::Fill;
+pub use freeze_specialization_constants::freeze_specialization_constants;
 pub use fuse_split_barriers::FuseAt;
 pub use link::link;
 pub(crate) use move_split_barriers::keeps_order;

@@ -55,6 +55,12 @@ fn every_rule_is_needed() {
         OpSelectionMerge %end 0; OpBranchConditional %c %then %end
         %then = OpLabel; {inner}; OpBranch %end; %end = OpLabel"
     );
+    let bounded = tiles(".").replace(
+        "%x = OpLoad %uint %data",
+        "%in = OpULessThan %bool %i %u3; OpSelectionMerge %met 0
+        OpBranchConditional %in %yes %met; %yes = OpLabel; %v = OpLoad %uint %data
+        OpBranch %met; %met = OpLabel; %x = OpPhi %uint %u0 %work %v %yes",
+    );
     let litmus = [
         (
             Rule::Neighbours,
@@ -110,6 +116,7 @@ fn every_rule_is_needed() {
         ),
         (Rule::Unchanged, STAGE, tiles("w data")),
         (Rule::Guarded, STAGE, tiles(".")),
+        (Rule::Arms, STAGE, bounded),
     ];
     for (rule, pass, lines) in litmus {
         assert!(

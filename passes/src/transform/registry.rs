@@ -5,10 +5,10 @@ use super::fuse_split_barriers::{self, FuseAt};
 use super::rewrite::Edited;
 use super::{
     eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
-    fuse_narrow_split_barriers, inline, instrument_barrier_skew, instrument_split_barriers,
-    link_device_library, modernize_cooperative_matrices, move_split_barriers, order_split_barriers,
-    promote_async_copies, split_control_barriers, stage_barrier_loop_loads,
-    strip_split_barrier_spelling, unroll_barrier_loops,
+    freeze_specialization_constants, fuse_narrow_split_barriers, inline, instrument_barrier_skew,
+    instrument_split_barriers, link_device_library, modernize_cooperative_matrices,
+    move_split_barriers, order_split_barriers, promote_async_copies, split_control_barriers,
+    stage_barrier_loop_loads, strip_split_barrier_spelling, unroll_barrier_loops,
 };
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, Spelling};
@@ -118,6 +118,14 @@ pub const PASSES: &[Pass] = &[
         keeps_order: true,
         parse: fill,
         run: fill_split_barrier_windows::run,
+    },
+    Pass {
+        name: "freeze-specialization-constants",
+        about: "put the default values of specialization constants in the place of their uses in functions",
+        value: None,
+        keeps_order: true,
+        parse: none,
+        run: freeze_specialization_constants::run,
     },
     Pass {
         name: "fuse-narrow-split-barriers",

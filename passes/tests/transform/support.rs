@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 /// Flags of all passes.
 pub(crate) const FLAGS: &[&str] = &[
     "eliminate-redundant-split-barriers",
+    "freeze-specialization-constants",
     "fuse-split-barriers",
     "fuse-split-barriers=arrive",
     "inline-barrier-functions",

@@ -32,25 +32,25 @@ const CODE: [Code; 4] = [
     Code {
         target: "sm_80",
         level: "0",
-        splits: false,
+        splits: &[],
         schedules: 1,
     },
     Code {
         target: "sm_80",
         level: "2",
-        splits: false,
+        splits: &[],
         schedules: 1,
     },
     Code {
         target: "gfx1201",
         level: "0",
-        splits: false,
+        splits: &[],
         schedules: 1,
     },
     Code {
         target: "gfx1201",
         level: "2",
-        splits: false,
+        splits: &[],
         schedules: 1,
     },
 ];

@@ -21,7 +21,19 @@ const TARGETS: [&str; 2] = ["gfx1201", "sm_90"];
 /// Schedules with split barriers: one of each kind.
 const SCHEDULES: u32 = 8;
 
-fn code(target: &'static str, splits: bool) -> Code {
+/// How barriers are split: the halves move alone, and all that moves does.
+const WAYS: [&[&str]; 2] = [
+    &["--split-barriers", "always"],
+    &[
+        "--split-barriers",
+        "always",
+        "--fill-windows",
+        "--stage-loop-loads",
+        "--unroll-barrier-loops=4096",
+    ],
+];
+
+fn code(target: &'static str, splits: &'static [&'static str]) -> Code {
     Code {
         target,
         level: "2",
@@ -48,7 +60,7 @@ fn admitted(
             Some(arguments) => launch::of_kernel(module, arguments, guess)?,
             None => launch::of(module, guess, On::Simulator)?,
         };
-        match simulate::run(tool, file, &launch, code(target, false)) {
+        match simulate::run(tool, file, &launch, code(target, &[])) {
             Err(error) => why = format!("{error:#}"),
             Ok(Ran::Unsupported(said)) => return Err(said),
             Ok(Ran::Found(found)) => why = format!("{:?}", found.first()),
@@ -72,21 +84,22 @@ fn compare(tool: &Path, module: &[u8], target: &'static str) -> Result<Option<St
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), module).unwrap();
     let (launch, expected) = admitted(tool, file.path(), module, target)?;
-    Ok(
-        match simulate::run(tool, file.path(), &launch, code(target, true)) {
-            Err(error) => Some(format!("{error:#}")),
-            Ok(Ran::Unsupported(said)) => Some(said),
-            Ok(Ran::Found(found)) => Some(format!("{:?}", found.first())),
-            Ok(Ran::Done(after)) => {
-                let buffers = launch.buffers.iter().zip(&expected).zip(&after);
-                let mut wrong = buffers.filter_map(|((buffer, want), got)| {
-                    let what = difference(&buffer.fields, want, got)?;
-                    Some(format!("buffer {} {what}", buffer.place))
-                });
-                wrong.next()
-            }
-        },
-    )
+    let wrong = |way| match simulate::run(tool, file.path(), &launch, code(target, way)) {
+        Err(error) => Some(format!("{error:#}")),
+        Ok(Ran::Unsupported(said)) => Some(said),
+        Ok(Ran::Found(found)) => Some(format!("{:?}", found.first())),
+        Ok(Ran::Done(after)) => {
+            let buffers = launch.buffers.iter().zip(&expected).zip(&after);
+            let mut wrong = buffers.filter_map(|((buffer, want), got)| {
+                let what = difference(&buffer.fields, want, got)?;
+                Some(format!("buffer {} {what}", buffer.place))
+            });
+            wrong.next()
+        }
+    };
+    let told =
+        |way: &&'static [&'static str]| wrong(way).map(|what| format!("{}: {what}", way.join(" ")));
+    Ok(WAYS.iter().find_map(told))
 }
 
 /// Whether the module has an OpControlBarrier.

@@ -11,7 +11,7 @@ use splitbar_passes::module::{Inst, Module, Scope};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::FuseAt;
 use splitbar_passes::transform::registry::{Pass, PassOptions};
-use splitbar_tests::fixture::Fixture;
+use splitbar_tests::fixture::{self, Fixture};
 
 const TARGETS: [&str; 7] = [
     "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90",
@@ -83,6 +83,18 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
             }
         }
     }
+    for target in TARGETS {
+        for (level, optimization) in [(0, Optimization::O0), (2, Optimization::O2)] {
+            for (suffix, stage) in STAGES {
+                let title = format!("split/bounded_matmul/{target}/O{level}{suffix}");
+                trials.push(trial(title, move || bounded(target, optimization, stage)));
+            }
+        }
+    }
+    trials.push(trial(
+        "split/bounded_matmul/loads".to_owned(),
+        stages_bounded,
+    ));
     for (name, target, least) in WINDOWS {
         let title = format!("split/{name}/{target}/window");
         trials.push(trial(title, move || window(name, target, least)));
@@ -119,6 +131,58 @@ fn simulated(
     })?;
     linkable(target)?;
     agrees(fixture, &output, SCHEDULES)
+}
+
+/// `fixtures/timing/bounded_matmul.comp`, which loads under bounds checks.
+fn bounded_matmul() -> Result<Vec<u8>> {
+    let module = fixture::root().join("fixtures/timing/bounded_matmul.spv");
+    Ok(std::fs::read(module)?)
+}
+
+/// Loads under bounds checks, one iteration ahead and not: the product is that of `plain_matmul`,
+/// whose last tile is half outside here.
+fn bounded(target: &str, optimization: Optimization, stage: Stage) -> Result<()> {
+    let output = compile_bytes(&bounded_matmul()?, target, |options| {
+        options.optimization = optimization;
+        options.split_barriers = SplitBarriers::Always;
+        stage(options);
+    })?;
+    linkable(target)?;
+    agrees(&Fixture::load("plain_matmul")?, &output, SCHEDULES)
+}
+
+/// All eight loads of an iteration are staged: they stand in front of the loop and in it.
+fn stages_bounded() -> Result<()> {
+    let step = |(name, options)| {
+        let pass = Pass::named(name).context("no such pass")?;
+        anyhow::Ok(Step { pass, options })
+    };
+    let steps = [
+        ("freeze-specialization-constants", PassOptions::None),
+        ("unroll-barrier-loops", PassOptions::Unroll(2048)),
+    ];
+    let staged = [("stage-barrier-loop-loads", PassOptions::None)];
+    let run = |module: Module<'static>, steps: &[(&'static str, PassOptions)]| {
+        let steps = steps.iter().copied().map(step);
+        let steps = steps.collect::<Result<Vec<Step>>>()?;
+        let settings = Settings::default();
+        let outcome = told(pipeline::run(module, &steps, settings, &mut |_, _| ()))?;
+        anyhow::Ok(outcome.module)
+    };
+    // Chains of a buffer's elements, each for one load.
+    let chains = |module: &Module<'_>| {
+        let is_buffer = |inst: &Inst<'_>| {
+            let index = inst.operands().len();
+            inst.op() == Some(Op::AccessChain) && index == 3
+        };
+        module.instructions().filter(is_buffer).count()
+    };
+    let given = told(Module::parse(&bounded_matmul()?))?.into_owned();
+    let unrolled = run(given, &steps)?;
+    let before = chains(&unrolled);
+    let after = chains(&run(unrolled, &staged)?);
+    ensure!(after == before + 8, "{before} addresses, then {after}");
+    Ok(())
 }
 
 /// Splits every barrier but one, for each of them in turn, hand-written pairs and barriers that

@@ -26,6 +26,8 @@ pub(crate) enum Rule {
     Unchanged,
     /// Staged loads stand under the condition of their iteration.
     Guarded,
+    /// Staged loads stand under the conditions of the branches that lead to them.
+    Arms,
 }
 
 #[cfg(test)]

@@ -241,10 +241,7 @@ impl Memory {
     }
 }
 
-pub(in crate::analysis) fn class_of(
-    declarations: &Declarations<'_>,
-    pointer: Id,
-) -> Option<StorageClass> {
+pub(crate) fn class_of(declarations: &Declarations<'_>, pointer: Id) -> Option<StorageClass> {
     match declarations.ty(declarations.type_of(pointer)?)? {
         Type::Pointer { class, .. } => Some(*class),
         _ => None, // not a pointer

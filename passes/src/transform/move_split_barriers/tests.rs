@@ -62,7 +62,7 @@ fn moved_with(body: &str, options: &PassOptions) -> String {
 }
 
 /// What a pass makes of a body: `A` and `W` for halves, `r` and `w` with the name of a variable
-/// for accesses, `a` for atomic operations, `m` for OpMemoryBarrier, `.` for arithmetic, `|` for
+/// for accesses (`own` for one of the pass), `a` for atomic operations, `m` for OpMemoryBarrier, `.` for arithmetic, `|` for
 /// the begin of a block.
 pub(in crate::transform) fn short_after(pass: &Pass, body: &str, options: &PassOptions) -> String {
     let assembled = module(body);
@@ -97,7 +97,7 @@ pub(in crate::transform) fn short_of(
             let name = GLOBAL_NAMES
                 .iter()
                 .find(|name| assembled.id(name) == pointer);
-            *name.unwrap()
+            name.copied().unwrap_or("own")
         };
         text.push(match inst.op() {
             Some(Op::ControlBarrierArriveINTEL) => "A".to_owned(),

@@ -30,7 +30,10 @@
 //! under the condition of the loop where that is asked before it, and the loads of the next
 //! iteration under that iteration's.
 
+mod copy;
+mod region;
 mod shape;
+mod slice;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
@@ -41,15 +44,27 @@ use super::inlined::{entries, follow, inlined};
 use super::move_split_barriers::look;
 use super::registry::PassOptions;
 use super::rewrite::Edited;
+use super::whole_variables::{Spot, whole_variables};
+use crate::analysis::layout::Extents;
 use crate::analysis::loops::Loops;
 use crate::analysis::phases::Effects;
 use crate::analysis::phases::mutant::{Rule, is_out};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Constants, Declarations, Id, Inst, Module, SpecValues, WordOffset};
+use crate::module::{
+    Constants, Declarations, FloatFormat, Id, Inst, Module, SpecValues, Type, WordOffset,
+};
+use copy::{Copy, Names, variable_of};
 use shape::Shape;
-use spirv::Op;
+use slice::{Slice, Slicer};
+use spirv::{Capability, Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
-use values::{Made, Values, When};
+use values::{Made, Values};
+
+/// 32-bit words that are staged in each invocation: so many registers hold them over the work.
+const MOST_WORDS: u64 = 32;
+
+/// Loads of a loop that are looked at.
+const MOST_LOADS: usize = 128;
 
 /// Loops of a function that are looked at, and that are staged.
 const MOST_LOOPS: usize = 64;
@@ -97,6 +112,7 @@ fn stage_one(declarations: &Declarations<'_>) -> Result<Option<Edited>, Diagnost
                 shape: &shape,
                 effects: &effects,
                 constants: &constants,
+                declared: BTreeSet::new(),
             }
             .stage()?;
             if staged {
@@ -112,166 +128,193 @@ struct Staging<'s, 'd, 'm> {
     shape: &'s Shape<'s, 'm>,
     effects: &'s Effects<'s, 'm>,
     constants: &'s Constants,
+    /// Capabilities that were not declared.
+    declared: BTreeSet<u32>,
 }
 
-/// What is computed in one place: first what is always, then what is under a condition.
-struct Part {
-    always: Vec<Made>,
+/// What is staged of a loop.
+struct Wanted<'m> {
+    slice: Slice,
+    loads: Vec<Inst<'m>>,
+    /// What the next iteration begins with, behind the barrier.
+    next: Names,
+    /// The condition of the next iteration, where that is asked behind the barrier.
     condition: Option<u32>,
-    guarded: Vec<Made>,
-    /// By load: its value.
-    loads: BTreeMap<Id, u32>,
+    /// What both are computed with.
+    made: Vec<Made>,
 }
 
 impl<'m> Staging<'_, '_, 'm> {
     /// Notes the changes; whether there are some.
     fn stage(&mut self) -> Result<bool, Diagnostic> {
-        let wanted = self
-            .shape
-            .loads(self.edit.declarations, self.effects, self.constants);
-        if wanted.is_empty() {
-            return Ok(false);
+        let declarations = self.edit.declarations;
+        let mut variables = whole_variables(declarations, self.shape.function);
+        let is_inside = |(spot, _): &(Spot, Id)| self.shape.blocks.contains(&spot.0);
+        for stores in variables.values_mut() {
+            stores.retain(is_inside);
         }
-        let Some(mut first) = self.part(When::First, &wanted)? else {
+        let slicer = Slicer {
+            shape: self.shape,
+            declarations,
+            effects: self.effects,
+            variables: &variables,
+        };
+        let Some(wanted) = self.wanted(&slicer)? else {
             return Ok(false);
         };
-        let Some(mut next) = self.part(When::Next, &wanted)? else {
-            return Ok(false);
-        };
-        let loads: Vec<Inst<'m>> = wanted
-            .into_iter()
-            .filter(|load| {
-                let has = |part: &Part| {
-                    let result = load.result();
-                    result.is_some_and(|result| part.loads.contains_key(&result))
-                };
-                has(&first) && has(&next)
-            })
-            .collect();
-        if loads.is_empty() {
-            return Ok(false);
-        }
-        let (front, front_end) = self.write_part(self.shape.front_end, &mut first, &loads)?;
-        let (turn, turn_end) = self.write_part(self.shape.behind, &mut next, &loads)?;
-        self.rename_phis(front_end, turn_end)?;
-        for load in &loads {
+        let mut kept = BTreeMap::new();
+        for load in &wanted.loads {
             let (Some(ty), Some(result)) = (load.result_type(), load.result()) else {
                 return Err(Diagnostic::bug("a load has no result").at_word(load.offset));
             };
-            let value = |values: &BTreeMap<Id, u32>| values.get(&result).copied().unwrap_or(0);
-            let latch = if self.shape.latch == self.shape.block {
-                turn_end
-            } else {
-                None
-            };
-            let operands = [
-                ty.0,
-                result.0,
-                value(&front),
-                front_end.unwrap_or(self.shape.front_label.0),
-                value(&turn),
-                latch.unwrap_or(self.shape.latch_label.0),
-            ];
+            self.declare(ty)?;
+            let class = StorageClass::Function as u32;
+            let pointer = self.edit.type_of(Op::TypePointer, &[class, ty.0])?;
+            let variable = variable_of(self.edit, self.shape, pointer)?;
+            kept.insert(result, variable);
             self.edit
-                .before_from(self.shape.header_first, load.offset, Op::Phi, &operands)?;
-            self.edit.remove(load.offset);
+                .replace(load.offset, Op::Load, &[ty.0, result.0, variable])?;
         }
-        self.remove_unused(&loads, [&first, &next]);
+        let first = self.first(&wanted.slice)?;
+        let place = (self.shape.front_end, self.shape.front_label.0);
+        let front = Copy::new(self.edit, &slicer, &wanted.slice, &kept, place);
+        let front = front.write(&first, None)?;
+        for made in &wanted.made {
+            let operands = made.words.get(1..).unwrap_or(&[]);
+            self.edit
+                .before_from(self.shape.behind, made.origin, made.op, operands)?;
+        }
+        let place = (self.shape.behind, self.shape.label.0);
+        let turn = Copy::new(self.edit, &slicer, &wanted.slice, &kept, place);
+        let turn = turn.write(&wanted.next, wanted.condition)?;
+        self.rename_phis(front, turn)?;
+        self.remove_unused(&wanted);
         Ok(true)
     }
 
-    /// Values of the loads, and of the condition that they stand under. `None`: the condition
-    /// cannot be computed there.
-    fn part(&mut self, when: When, wanted: &[Inst<'m>]) -> Result<Option<Part>, Diagnostic> {
-        let mut values = Values::new(self.edit, self.shape, self.effects);
-        let is_guarded = (when == When::Next || self.shape.exit.is_first) && !is_out(Rule::Guarded);
+    /// The loads that can be staged, as many as the tile may have, and what is needed for them.
+    fn wanted(&mut self, slicer: &Slicer<'_, 'm>) -> Result<Option<Wanted<'m>>, Diagnostic> {
+        let mut values = Values::new(self.shape, self.effects, slicer.variables);
+        let exit = self.shape.exit;
         let mut condition = None;
-        if is_guarded {
-            let when = if self.shape.exit.is_first {
-                when
-            } else {
-                When::Now // asked at the end of this iteration
-            };
-            condition = values.get(self.shape.exit.condition, when)?;
+        if !exit.is_first && !is_out(Rule::Guarded) {
+            condition = values.get(self.edit, exit.condition)?;
             if condition.is_none() {
                 return Ok(None);
             }
         }
-        let always = std::mem::take(&mut values.made);
-        values.may_load = true;
-        let mut loads = BTreeMap::new();
-        for load in wanted {
-            let kept = values.made.len();
-            match (load.result(), values.load_of(*load, when)?) {
-                (Some(result), Some(value)) => {
-                    loads.insert(result, value.0);
-                }
-                _ => values.forget(kept),
+        let (mut slice, mut next) = (Slice::default(), Names::new());
+        for spot in slicer.loads().into_iter().take(MOST_LOADS) {
+            let Some(more) = slicer.with(&slice, spot) else {
+                continue;
+            };
+            let made = values.made.len();
+            let names = self.next(&more, &mut values)?;
+            match names.filter(|_| self.words(slicer, &more) <= MOST_WORDS) {
+                Some(names) => (slice, next) = (more, names),
+                None => values.forget(made),
             }
         }
-        Ok(Some(Part {
-            always,
-            condition: condition.map(|id| id.0),
-            guarded: values.made,
+        let loads: Vec<Inst<'m>> = staged(slicer, &slice).collect();
+        Ok((!loads.is_empty()).then_some(Wanted {
+            slice,
             loads,
+            next,
+            condition: condition.map(|id| id.0),
+            made: values.made,
         }))
     }
 
-    /// Writes a part before the instruction at `place`: the values of the loads behind it, and the
-    /// label of the block that ends there, where it is a new one.
-    fn write_part(
-        &mut self,
-        place: WordOffset,
-        part: &mut Part,
-        loads: &[Inst<'m>],
-    ) -> Result<(BTreeMap<Id, u32>, Option<u32>), Diagnostic> {
-        for made in &part.always {
-            self.write(place, made)?;
-        }
-        let Some(condition) = part.condition else {
-            for made in &part.guarded {
-                self.write(place, made)?;
-            }
-            return Ok((part.loads.clone(), None));
-        };
-        let (then, end) = (self.edit.fresh()?, self.edit.fresh()?);
-        let before = if place == self.shape.front_end {
-            self.shape.front_label
-        } else {
-            self.shape.label
-        };
-        self.edit.before(place, Op::SelectionMerge, &[end, 0])?;
-        let targets = if self.shape.exit.stays_if_true {
-            [condition, then, end]
-        } else {
-            [condition, end, then]
-        };
-        self.edit.before(place, Op::BranchConditional, &targets)?;
-        self.edit.before(place, Op::Label, &[then])?;
-        for made in &part.guarded {
-            self.write(place, made)?;
-        }
-        self.edit.before(place, Op::Branch, &[end])?;
-        self.edit.before(place, Op::Label, &[end])?;
-        let mut values = BTreeMap::new();
-        for load in loads {
-            let (Some(ty), Some(result)) = (load.result_type(), load.result()) else {
-                return Err(Diagnostic::bug("a load has no result").at_word(load.offset));
-            };
-            let undefined = self.edit.global(Op::Undef, &[ty.0, 0], 1)?;
-            let phi = self.edit.fresh()?;
-            let value = part.loads.get(&result).copied().unwrap_or(undefined);
-            let operands = [ty.0, phi, value, then, undefined, before.0];
-            self.edit
-                .before_from(place, load.offset, Op::Phi, &operands)?;
-            values.insert(result, phi);
-        }
-        Ok((values, Some(end)))
+    /// 32-bit words of all values that are staged.
+    fn words(&self, slicer: &Slicer<'_, 'm>, slice: &Slice) -> u64 {
+        let declarations = self.edit.declarations;
+        let mut extents = Extents::new(declarations, self.constants);
+        let loads = staged(slicer, slice);
+        let words = loads.map(|load| {
+            let ty = load.result_type();
+            let is_value = ty.and_then(|ty| declarations.ty(ty)).is_some_and(|ty| {
+                matches!(
+                    ty,
+                    Type::Int { .. }
+                        | Type::Float { .. }
+                        | Type::Vector { .. }
+                        | Type::Matrix { .. }
+                )
+            });
+            let extent = ty.filter(|_| is_value).and_then(|ty| extents.of(ty));
+            extent.map_or(MOST_WORDS + 1, |extent| extent.size.div_ceil(4))
+        });
+        words.sum()
     }
 
-    fn write(&mut self, place: WordOffset, made: &Made) -> Result<(), Diagnostic> {
-        let operands = made.words.get(1..).unwrap_or(&[]);
-        self.edit.before_from(place, made.origin, made.op, operands)
+    /// What the next iteration begins with; `None`: that cannot be computed.
+    fn next(
+        &mut self,
+        slice: &Slice,
+        values: &mut Values<'_, 'm>,
+    ) -> Result<Option<Names>, Diagnostic> {
+        let mut names = Names::new();
+        for phi in &slice.phis {
+            match values.of_phi(self.edit, *phi)? {
+                Some(value) => names.insert(*phi, value.0),
+                None => return Ok(None),
+            };
+        }
+        for (variable, load) in &slice.variables {
+            let Some(load) = self.shape.inst(*load) else {
+                return Ok(None);
+            };
+            match values.of_variable(self.edit, *variable, load)? {
+                Some(value) => names.insert(*variable, value.0),
+                None => return Ok(None),
+            };
+        }
+        Ok(Some(names))
+    }
+
+    /// Declares what a variable of type `ty` needs that a load does not.
+    fn declare(&mut self, ty: Id) -> Result<(), Diagnostic> {
+        let declarations = self.edit.declarations;
+        let mut at = ty;
+        let capability = loop {
+            at = match declarations.ty(at) {
+                Some(Type::Vector { component, .. }) => *component,
+                Some(Type::Matrix { column, .. }) => *column,
+                Some(Type::Int { width: 8, .. }) => break Capability::Int8,
+                Some(Type::Int { width: 16, .. }) => break Capability::Int16,
+                Some(Type::Float {
+                    width: 16,
+                    format: FloatFormat::Ieee,
+                }) => break Capability::Float16,
+                _ => return Ok(()), // variables of any class may have it
+            };
+        };
+        if !declarations.has_capability(capability) && self.declared.insert(capability as u32) {
+            self.edit.capability(capability as u32)?;
+        }
+        Ok(())
+    }
+
+    /// What the first iteration begins with.
+    fn first(&mut self, slice: &Slice) -> Result<Names, Diagnostic> {
+        let mut names = Names::new();
+        for phi in &slice.phis {
+            let lost = || Diagnostic::bug("a phi does not name a block that leads to it");
+            let value = self.shape.phi_from(*phi, self.shape.front_label);
+            names.insert(*phi, value.ok_or_else(lost)?.0);
+        }
+        for (variable, load) in &slice.variables {
+            let load = self.shape.inst(*load);
+            let ty = load.and_then(|load| Some((load.result_type()?, load.offset)));
+            let lost = || Diagnostic::bug("a variable is not loaded any more");
+            let (ty, origin) = ty.ok_or_else(lost)?;
+            let value = self.edit.fresh()?;
+            let operands = [ty.0, value, variable.0];
+            self.edit
+                .before_from(self.shape.front_end, origin, Op::Load, &operands)?;
+            names.insert(*variable, value);
+        }
+        Ok(names)
     }
 
     /// Phis behind a block that was cut take their values from its last part.
@@ -297,7 +340,7 @@ impl<'m> Staging<'_, '_, 'm> {
     }
 
     /// Takes away what only the staged loads have needed.
-    fn remove_unused(&mut self, loads: &[Inst<'m>], parts: [&Part; 2]) {
+    fn remove_unused(&mut self, wanted: &Wanted<'m>) {
         let module = self.edit.module();
         let mut uses: BTreeMap<u32, usize> = BTreeMap::new();
         for inst in module.instructions() {
@@ -306,18 +349,13 @@ impl<'m> Staging<'_, '_, 'm> {
                 *uses.entry(id.0).or_default() += 1;
             }
         }
-        let made = parts
-            .into_iter()
-            .flat_map(|part| part.always.iter().chain(&part.guarded));
-        for word in made.flat_map(|made| &made.words) {
+        let made = wanted.made.iter().flat_map(|made| &made.words);
+        let begin = wanted.next.values().chain(&wanted.condition);
+        for word in made.chain(begin) {
             *uses.entry(*word).or_default() += 1;
         }
-        let conditions = parts.into_iter().filter_map(|part| part.condition);
-        for id in conditions {
-            *uses.entry(id).or_default() += 1;
-        }
-        let mut gone: BTreeSet<WordOffset> = loads.iter().map(|load| load.offset).collect();
-        let mut free = loads.to_vec();
+        let mut gone: BTreeSet<WordOffset> = wanted.loads.iter().map(|load| load.offset).collect();
+        let mut free = wanted.loads.clone();
         while let Some(inst) = free.pop() {
             for (_, id) in module.ids(inst) {
                 let Some(left) = uses.get_mut(&id.0) else {
@@ -325,7 +363,7 @@ impl<'m> Staging<'_, '_, 'm> {
                 };
                 *left = left.saturating_sub(1);
                 let unused = *left == 0;
-                let def = self.shape.before_barrier(id).filter(|_| unused);
+                let def = self.shape.of_region(id).filter(|_| unused);
                 if let Some(def) = def.filter(|def| self.is_only_a_value(*def))
                     && gone.insert(def.offset)
                 {
@@ -342,4 +380,13 @@ impl<'m> Staging<'_, '_, 'm> {
         let is_quiet = !effect.stops && effect.writes.is_empty();
         is_quiet && inst.op() != Some(Op::Store) && self.effects.own(inst).is_some()
     }
+}
+
+/// The loads of a slice whose values are kept from one iteration to the next.
+fn staged<'s, 'm>(
+    slicer: &'s Slicer<'_, 'm>,
+    slice: &'s Slice,
+) -> impl Iterator<Item = Inst<'m>> + use<'s, 'm> {
+    let loads = slice.needed.iter().filter(|spot| slicer.is_staged(**spot));
+    loads.filter_map(|spot| slicer.shape.inst(*spot))
 }

@@ -1,22 +1,21 @@
 //! Loops that loads can be staged in.
 
+use super::region::Region;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
-use crate::analysis::layout::Extents;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::phases::mutant::{Rule, is_out};
-use crate::analysis::phases::{Body, Effect, Effects, Item, Places, Role, Side};
-use crate::module::{BlockIndex, Constants, Declarations, Function, Id, Inst, Type, WordOffset};
+use crate::analysis::phases::{Body, Effect, Item, Places, Role, Side};
+use crate::module::{BlockIndex, Function, Id, Inst, WordOffset};
 use crate::transform::whole_variables::Spot;
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// 32-bit words that are staged in each invocation: so many registers hold them over the work.
-const MOST_WORDS: u64 = 32;
-
 /// How control leaves the loop.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Exit {
+    /// The block that it leaves from.
+    pub(super) block: BlockIndex,
     pub(super) condition: Id,
     pub(super) stays_if_true: bool,
     /// Whether an iteration asks before it comes to the barrier.
@@ -27,7 +26,6 @@ pub(super) struct Exit {
 pub(super) struct Shape<'s, 'm> {
     pub(super) function: &'s Function<'m>,
     pub(super) dominators: &'s Dominators,
-    pub(super) cfg: &'s Cfg,
     pub(super) header: BlockIndex,
     pub(super) latch: BlockIndex,
     /// The block with the barrier, and the place of the barrier among its instructions.
@@ -39,8 +37,8 @@ pub(super) struct Shape<'s, 'm> {
     pub(super) front_end: WordOffset,
     pub(super) latch_label: Id,
     pub(super) label: Id,
-    /// The first instruction of the header, and the one behind the barrier.
-    pub(super) header_first: WordOffset,
+    /// The first instruction of the function, and the one behind the barrier.
+    pub(super) first: WordOffset,
     pub(super) behind: WordOffset,
     /// Phis that name the blocks that are cut.
     pub(super) phis: Vec<Inst<'m>>,
@@ -51,6 +49,8 @@ pub(super) struct Shape<'s, 'm> {
     own: BTreeSet<BlockIndex>,
     /// What the loop writes and publishes.
     changes: Places,
+    /// What stands in front of the barrier.
+    pub(super) region: Region,
 }
 
 /// The shapes of the loops of `function`, in the order of their headers.
@@ -93,6 +93,7 @@ fn shape<'s, 'm>(
         return None; // the merge instruction stays in the header
     }
     let exit = exit(function, cfg, dominators, natural, &own, (block, latch))?;
+    let region = Region::of(function, cfg, [header, block], &natural.body, &own)?;
     let insts = &block_of(block)?.insts;
     let mut phis = Vec::new();
     let behind = cfg.succs(block).iter().copied();
@@ -113,7 +114,6 @@ fn shape<'s, 'm>(
     Some(Shape {
         function,
         dominators,
-        cfg,
         header,
         latch,
         block,
@@ -123,13 +123,14 @@ fn shape<'s, 'm>(
         front_end: front_end.offset,
         latch_label: block_of(latch)?.label,
         label: block_of(block)?.label,
-        header_first: block_of(header)?.insts.first()?.offset,
+        first: block_of(BlockIndex::ENTRY)?.insts.first()?.offset,
         behind: insts.get(barrier + 1)?.offset,
         phis,
         spots,
         blocks: natural.body.clone(),
         own,
         changes,
+        region,
     })
 }
 
@@ -196,6 +197,7 @@ fn exit(
     let is_branch = branch.op() == Some(Op::BranchConditional) && then != otherwise;
     let is_first = **at != block && dominators.dominates(**at, block);
     (is_of_each && is_branch).then_some(Exit {
+        block: **at,
         condition: branch.id(0).ok()?,
         stays_if_true: then,
         is_first,
@@ -209,11 +211,10 @@ impl<'m> Shape<'_, 'm> {
         insts.get(index).copied()
     }
 
-    /// The instruction in front of the barrier, in its block, whose result is `id`.
-    pub(super) fn before_barrier(&self, id: Id) -> Option<Inst<'m>> {
+    /// The instruction of the region whose result is `id`.
+    pub(super) fn of_region(&self, id: Id) -> Option<Inst<'m>> {
         let spot = self.spots.get(&id)?;
-        let is_before = spot.0 == self.block && spot.1 < self.barrier;
-        is_before.then(|| self.inst(*spot)).flatten()
+        self.is_in_region(*spot).then(|| self.inst(*spot)).flatten()
     }
 
     /// Whether control has come through `spot` whenever it comes to the end of the barrier.
@@ -240,61 +241,35 @@ impl<'m> Shape<'_, 'm> {
         self.own.contains(&block) && self.dominators.dominates(block, self.latch)
     }
 
-    /// The loads in front of the barrier whose values are stored to shared memory there, in memory
-    /// that the loop does not change; none where their values are too large.
-    pub(super) fn loads(
-        &self,
-        declarations: &Declarations<'m>,
-        effects: &Effects<'_, 'm>,
-        constants: &Constants,
-    ) -> Vec<Inst<'m>> {
-        let mut needed = BTreeSet::new();
-        let mut loads = Vec::new();
-        let insts = self.function.block(self.block);
-        let insts = insts.and_then(|block| block.insts.get(..self.barrier));
-        for inst in insts.into_iter().flatten().rev() {
-            if inst.op() == Some(Op::Store) {
-                let pointer = inst.id(0).ok();
-                let is_shared = !(effects.instruction(*inst).writes & Places::WORKGROUP).is_empty();
-                // A variable of the invocation may hold a value on its way.
-                if is_shared || pointer.is_some_and(|pointer| needed.contains(&pointer)) {
-                    needed.extend(inst.id(1).ok());
-                }
-                continue;
-            }
-            if !inst.result().is_some_and(|result| needed.contains(&result)) {
-                continue;
-            }
-            if inst.op() != Some(Op::Load) {
-                let uses = declarations.module.ids(*inst).map(|(_, id)| id);
-                needed.extend(uses.filter(|id| self.before_barrier(*id).is_some()));
-                continue;
-            }
-            needed.extend(inst.id(0).ok());
-            let effect = effects.instruction(*inst);
-            let is_global =
-                !effect.reads.is_empty() && (effect.reads & Places::WORKGROUP).is_empty();
-            if is_global && !effect.stops && !self.changes(effect) {
-                loads.push(*inst);
-            }
+    /// What a phi of the header is when control comes from the block `label`.
+    pub(super) fn phi_from(&self, phi: Id, label: Id) -> Option<Id> {
+        let phi = self.inst(*self.spots.get(&phi)?)?;
+        let mut pairs = phi.operands().chunks_exact(2);
+        let pair = pairs.find(|pair| pair.get(1) == Some(&label.0))?;
+        pair.first().map(|value| Id(*value))
+    }
+
+    /// Whether an instruction may be executed before the end of the first barrier, in its
+    /// iteration.
+    pub(super) fn may_precede(&self, spot: Spot) -> bool {
+        if spot.0 == self.block {
+            spot.1 < self.barrier
+        } else {
+            !self.dominators.dominates(self.block, spot.0)
         }
-        loads.reverse();
-        let mut extents = Extents::new(declarations, constants);
-        let mut words = 0;
-        for load in &loads {
-            let ty = load.result_type();
-            let is_value = ty.and_then(|ty| declarations.ty(ty)).is_some_and(|ty| {
-                matches!(
-                    ty,
-                    Type::Int { .. } | Type::Float { .. } | Type::Vector { .. }
-                )
-            });
-            let extent = ty.filter(|_| is_value).and_then(|ty| extents.of(ty));
-            words += extent.map_or(MOST_WORDS + 1, |extent| extent.size.div_ceil(4));
-        }
-        if words > MOST_WORDS {
-            loads.clear();
-        }
-        loads
+    }
+
+    /// The block of the loop with this label.
+    pub(super) fn block_of(&self, label: Id) -> Option<BlockIndex> {
+        let mut blocks = self.blocks.iter().copied();
+        blocks.find(|block| {
+            let found = self.function.block(*block);
+            found.is_some_and(|found| found.label == label)
+        })
+    }
+
+    /// Whether an instruction is of the region.
+    pub(super) fn is_in_region(&self, spot: Spot) -> bool {
+        self.region.has(spot.0) && (spot.0 != self.block || spot.1 < self.barrier)
     }
 }

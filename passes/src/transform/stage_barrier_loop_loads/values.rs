@@ -1,12 +1,13 @@
-//! Values of another iteration, computed in another place.
+//! Values that the next iteration of a loop begins with, computed behind the first barrier of this
+//! one.
 
 use super::shape::Shape;
-use crate::analysis::phases::{Effects, Own, Places};
+use crate::analysis::phases::{Effects, Own};
 use crate::analysis::uniformity::memory::is_arithmetic;
 use crate::diagnostic::Diagnostic;
-use crate::module::{Id, Inst, WordOffset};
+use crate::module::{Declarations, Id, Inst, WordOffset};
 use crate::transform::edit::Edit;
-use crate::transform::whole_variables::{Spot, whole_variables};
+use crate::transform::whole_variables::Spot;
 use spirv::{Decoration, Op};
 use std::collections::BTreeMap;
 
@@ -16,16 +17,8 @@ const MOST_DEPTH: usize = 64;
 /// Instructions that are made in one place.
 const MOST_MADE: usize = 1024;
 
-/// Of which iteration a value is wanted, and where.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum When {
-    /// Of the first, in front of the loop.
-    First,
-    /// Of this one, behind its first barrier; values that are made later are made there.
-    Now,
-    /// Of the next, in the same place.
-    Next,
-}
+/// Variables that hold one value at a time, with their stores in a loop.
+pub(super) type Variables = BTreeMap<Id, Vec<(Spot, Id)>>;
 
 /// An instruction that is written.
 pub(super) struct Made {
@@ -35,39 +28,28 @@ pub(super) struct Made {
     pub(super) origin: WordOffset,
 }
 
-/// What is computed in one place.
-pub(super) struct Values<'v, 'd, 'm> {
-    edit: &'v mut Edit<'d, 'm>,
+/// What is computed right behind the barrier, of this iteration's values.
+pub(super) struct Values<'v, 'm> {
     shape: &'v Shape<'v, 'm>,
     effects: &'v Effects<'v, 'm>,
-    /// Variables that hold one value at a time, with their stores in the loop.
-    variables: BTreeMap<Id, Vec<(Spot, Id)>>,
-    known: BTreeMap<(When, Id), Id>,
+    variables: &'v Variables,
+    known: BTreeMap<Id, Id>,
     /// In order.
     pub(super) made: Vec<Made>,
-    /// Whether loads of memory that others write may be made.
-    pub(super) may_load: bool,
 }
 
-impl<'v, 'd, 'm> Values<'v, 'd, 'm> {
+impl<'v, 'm> Values<'v, 'm> {
     pub(super) fn new(
-        edit: &'v mut Edit<'d, 'm>,
         shape: &'v Shape<'v, 'm>,
         effects: &'v Effects<'v, 'm>,
+        variables: &'v Variables,
     ) -> Self {
-        let mut variables = whole_variables(edit.declarations, shape.function);
-        let is_inside = |(spot, _): &(Spot, Id)| shape.blocks.contains(&spot.0);
-        variables
-            .values_mut()
-            .for_each(|stores| stores.retain(is_inside));
         Values {
-            edit,
             shape,
             effects,
             variables,
             known: BTreeMap::new(),
             made: Vec::new(),
-            may_load: false,
         }
     }
 
@@ -81,111 +63,111 @@ impl<'v, 'd, 'm> Values<'v, 'd, 'm> {
         self.known.retain(|_, id| !results.contains(&id.0));
     }
 
-    /// A load that is staged, of another iteration.
-    pub(super) fn load_of(&mut self, load: Inst<'m>, when: When) -> Result<Option<Id>, Diagnostic> {
-        match load.result() {
-            Some(result) => self.value(result, when, 0),
+    /// What a phi of the header is in the next iteration.
+    pub(super) fn of_phi(
+        &mut self,
+        edit: &mut Edit<'_, 'm>,
+        phi: Id,
+    ) -> Result<Option<Id>, Diagnostic> {
+        match self.shape.phi_from(phi, self.shape.latch_label) {
+            Some(value) => self.get(edit, value),
             None => Ok(None),
         }
     }
 
-    /// The value of `id`; `None`: it cannot be computed.
-    pub(super) fn get(&mut self, id: Id, when: When) -> Result<Option<Id>, Diagnostic> {
-        self.value(id, when, 0)
+    /// What a variable holds when the next iteration begins.
+    pub(super) fn of_variable(
+        &mut self,
+        edit: &mut Edit<'_, 'm>,
+        variable: Id,
+        load: Inst<'m>,
+    ) -> Result<Option<Id>, Diagnostic> {
+        let stores = self.variables.get(&variable);
+        let late = stores.into_iter().flatten();
+        let late: Vec<(Spot, Id)> = late
+            .filter(|(store, _)| !self.shape.may_precede(*store))
+            .copied()
+            .collect();
+        match late.as_slice() {
+            [] => self
+                .make(edit, Op::Load, load.words.to_vec(), load.offset)
+                .map(Some),
+            [(store, value)] if self.shape.is_in_each(store.0) => self.get(edit, *value),
+            _ => Ok(None), // not always the same
+        }
     }
 
-    fn value(&mut self, id: Id, when: When, depth: usize) -> Result<Option<Id>, Diagnostic> {
-        if let Some(known) = self.known.get(&(when, id)) {
+    /// The value of `id` in this iteration; `None`: it cannot be computed here.
+    pub(super) fn get(
+        &mut self,
+        edit: &mut Edit<'_, 'm>,
+        id: Id,
+    ) -> Result<Option<Id>, Diagnostic> {
+        self.value(edit, id, 0)
+    }
+
+    fn value(
+        &mut self,
+        edit: &mut Edit<'_, 'm>,
+        id: Id,
+        depth: usize,
+    ) -> Result<Option<Id>, Diagnostic> {
+        if let Some(known) = self.known.get(&id) {
             return Ok(Some(*known));
         }
         let Some(spot) = self.shape.spots.get(&id).copied() else {
             return Ok(Some(id)); // from outside of the loop
         };
+        if self.shape.is_before(spot) {
+            return Ok(Some(id));
+        }
         let Some(inst) = self.shape.inst(spot) else {
             return Ok(None);
         };
         if depth > MOST_DEPTH || self.made.len() > MOST_MADE {
             return Ok(None);
         }
-        if when == When::Now && self.shape.is_before(spot) {
-            return Ok(Some(id));
-        }
         let value = match inst.op() {
-            Some(Op::Phi) if spot.0 == self.shape.header => self.phi(inst, when, depth)?,
-            Some(Op::Load) => self.load(inst, spot, when, depth)?,
-            Some(_) if self.is_copied(inst) => self.copy(inst, when, depth)?,
+            Some(Op::Load) => self.load(edit, inst, spot, depth)?,
+            Some(_) if is_copied(edit.declarations, self.effects, inst) => {
+                self.copy(edit, inst, depth)?
+            }
             _ => None,
         };
-        self.known.extend(value.map(|value| ((when, id), value)));
+        self.known.extend(value.map(|value| (id, value)));
         Ok(value)
     }
 
-    /// A value that goes around the loop.
-    fn phi(&mut self, phi: Inst<'m>, when: When, depth: usize) -> Result<Option<Id>, Diagnostic> {
-        let from = |label: Id| {
-            let pairs = phi.operands().chunks_exact(2);
-            let mut found = pairs.filter_map(|pair| match *pair {
-                [value, from] if from == label.0 => Some(Id(value)),
-                _ => None,
-            });
-            found.next()
-        };
-        match when {
-            When::First => Ok(from(self.shape.front_label)),
-            When::Now => Ok(phi.result()),
-            When::Next => match from(self.shape.latch_label) {
-                Some(value) => self.value(value, When::Now, depth + 1),
-                None => Ok(None),
-            },
-        }
-    }
-
-    /// Whether an instruction gives the same result for the same operands, and does nothing else.
-    fn is_copied(&self, inst: Inst<'m>) -> bool {
-        let is_of_values = match inst.op() {
-            Some(Op::AccessChain | Op::InBoundsAccessChain) => true,
-            Some(Op::PtrAccessChain | Op::InBoundsPtrAccessChain) => true,
-            Some(Op::ExtInst) => {
-                let is_quiet = self.effects.own(inst) == Some(Own::default());
-                is_quiet && self.effects.instruction(inst).touches().is_empty()
-            }
-            Some(op) => is_arithmetic(op),
-            None => false,
-        };
-        is_of_values && self.is_plain(inst)
-    }
-
-    /// Whether no decoration of its result asks for more than the instruction says.
-    fn is_plain(&self, inst: Inst<'m>) -> bool {
-        let result = inst.result();
-        let decorations = result.map_or(&[][..], |id| self.edit.declarations.decorations(id));
-        let is_harmless = |kind: u32| {
-            kind == Decoration::RelaxedPrecision as u32
-                || kind == Decoration::NoSignedWrap as u32
-                || kind == Decoration::NoUnsignedWrap as u32
-        };
-        decorations.iter().all(|one| is_harmless(one.kind))
-    }
-
-    fn copy(&mut self, inst: Inst<'m>, when: When, depth: usize) -> Result<Option<Id>, Diagnostic> {
+    fn copy(
+        &mut self,
+        edit: &mut Edit<'_, 'm>,
+        inst: Inst<'m>,
+        depth: usize,
+    ) -> Result<Option<Id>, Diagnostic> {
         let (Some(op), Some(result)) = (inst.op(), inst.result()) else {
             return Ok(None);
         };
         let mut words = inst.words.to_vec();
-        for (index, id) in self.edit.module().ids(inst).skip(2) {
+        for (index, id) in edit.module().ids(inst).skip(2) {
             debug_assert!(id != result, "an instruction that uses itself");
-            let Some(value) = self.value(id, when, depth + 1)? else {
+            let Some(value) = self.value(edit, id, depth + 1)? else {
                 return Ok(None);
             };
             if let Some(word) = words.get_mut(index) {
                 *word = value.0;
             }
         }
-        self.make(op, words, inst.offset).map(Some)
+        self.make(edit, op, words, inst.offset).map(Some)
     }
 
-    fn make(&mut self, op: Op, mut words: Vec<u32>, origin: WordOffset) -> Result<Id, Diagnostic> {
-        let result = self.edit.fresh()?;
+    fn make(
+        &mut self,
+        edit: &mut Edit<'_, 'm>,
+        op: Op,
+        mut words: Vec<u32>,
+        origin: WordOffset,
+    ) -> Result<Id, Diagnostic> {
+        let result = edit.fresh()?;
         if let Some(word) = words.get_mut(2) {
             *word = result;
         }
@@ -195,106 +177,81 @@ impl<'v, 'd, 'm> Values<'v, 'd, 'm> {
 
     fn load(
         &mut self,
+        edit: &mut Edit<'_, 'm>,
         load: Inst<'m>,
         spot: Spot,
-        when: When,
         depth: usize,
     ) -> Result<Option<Id>, Diagnostic> {
         let Ok(pointer) = load.id(0) else {
             return Ok(None);
         };
         if self.variables.contains_key(&pointer) {
-            return self.variable(load, pointer, spot, when, depth);
+            return self.variable(edit, load, pointer, spot);
         }
         let effect = self.effects.instruction(load);
         let is_own = self.effects.own(load) != Some(Own::default());
-        let is_shared = !(effect.reads & Places::WORKGROUP).is_empty();
-        let is_allowed = effect.reads.is_empty() || (self.may_load && !self.shape.changes(effect));
-        if effect.stops || is_own || is_shared || !is_allowed || !self.is_plain(load) {
+        let is_constant = effect.reads.is_empty() && !effect.stops && !is_own;
+        if !is_constant || !is_plain(edit.declarations, load) {
             return Ok(None);
         }
-        self.copy(load, when, depth)
+        self.copy(edit, load, depth)
     }
 
-    /// What a load of a variable gives.
+    /// What a load of a variable gives, if nothing behind the barrier is stored before it.
     fn variable(
         &mut self,
+        edit: &mut Edit<'_, 'm>,
         load: Inst<'m>,
         variable: Id,
         spot: Spot,
-        when: When,
-        depth: usize,
     ) -> Result<Option<Id>, Diagnostic> {
-        let stores = match self.variables.get(&variable) {
-            Some(stores) => stores.clone(),
-            None => return Ok(None),
+        let stores = self.variables.get(&variable);
+        let is_behind = |store: Spot| {
+            if store.0 == spot.0 {
+                store.1 > spot.1
+            } else {
+                self.shape.dominators.dominates(spot.0, store.0)
+            }
         };
-        let is_early = |store: &Spot| self.is_before_on_some_path(*store);
-        if when == When::Now {
-            // Behind the barrier nothing is stored before the load is made.
-            let is_behind = |store: &Spot| {
-                if store.0 == spot.0 {
-                    store.1 > spot.1
-                } else {
-                    self.shape.dominators.dominates(spot.0, store.0)
-                }
-            };
-            let is_same = self.shape.is_own(spot.0)
-                && stores
-                    .iter()
-                    .all(|(store, _)| is_early(store) || is_behind(store));
-            return match is_same {
-                true => self.copy_of_load(load).map(Some),
-                false => Ok(None),
-            };
-        }
-        // The last store of the iteration before the load, if it is one on all paths.
-        let mut at = spot;
-        loop {
-            let here = stores
-                .iter()
-                .filter(|(store, _)| store.0 == at.0 && store.1 < at.1);
-            if let Some((_, value)) = here.max_by_key(|(store, _)| store.1) {
-                return self.value(*value, when, depth + 1);
-            }
-            if at.0 == self.shape.header {
-                break;
-            }
-            let [above] = self.shape.cfg.preds(at.0) else {
-                if stores.iter().any(|(store, _)| is_early(store)) {
-                    return Ok(None);
-                }
-                break;
-            };
-            at = (*above, usize::MAX);
-        }
-        if when == When::First {
-            return self.copy_of_load(load).map(Some);
-        }
-        let late: Vec<(Spot, Id)> = stores
-            .iter()
-            .filter(|(store, _)| !is_early(store))
-            .copied()
-            .collect();
-        match late.as_slice() {
-            [] => self.copy_of_load(load).map(Some),
-            [(store, value)] if self.shape.is_in_each(store.0) => {
-                self.value(*value, When::Now, depth + 1)
-            }
-            _ => Ok(None),
+        let mut stores = stores.into_iter().flatten();
+        let is_same = self.shape.is_own(spot.0)
+            && stores.all(|(store, _)| self.shape.may_precede(*store) || is_behind(*store));
+        match is_same {
+            true => self
+                .make(edit, Op::Load, load.words.to_vec(), load.offset)
+                .map(Some),
+            false => Ok(None),
         }
     }
+}
 
-    /// Whether a store may be executed before the end of the first barrier, in its iteration.
-    fn is_before_on_some_path(&self, store: Spot) -> bool {
-        if store.0 == self.shape.block {
-            store.1 < self.shape.barrier
-        } else {
-            !self.shape.dominators.dominates(self.shape.block, store.0)
+/// Whether an instruction gives the same result for the same operands, and does nothing else.
+pub(super) fn is_copied<'m>(
+    declarations: &Declarations<'m>,
+    effects: &Effects<'_, 'm>,
+    inst: Inst<'m>,
+) -> bool {
+    let is_of_values = match inst.op() {
+        Some(Op::AccessChain | Op::InBoundsAccessChain) => true,
+        Some(Op::PtrAccessChain | Op::InBoundsPtrAccessChain) => true,
+        Some(Op::ExtInst) => {
+            let is_quiet = effects.own(inst) == Some(Own::default());
+            is_quiet && effects.instruction(inst).touches().is_empty()
         }
-    }
+        Some(op) => is_arithmetic(op),
+        None => false,
+    };
+    is_of_values && is_plain(declarations, inst)
+}
 
-    fn copy_of_load(&mut self, load: Inst<'m>) -> Result<Id, Diagnostic> {
-        self.make(Op::Load, load.words.to_vec(), load.offset)
-    }
+/// Whether no decoration of its result asks for more than the instruction says.
+pub(super) fn is_plain(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
+    let result = inst.result();
+    let decorations = result.map_or(&[][..], |id| declarations.decorations(id));
+    let is_harmless = |kind: u32| {
+        kind == Decoration::RelaxedPrecision as u32
+            || kind == Decoration::NoSignedWrap as u32
+            || kind == Decoration::NoUnsignedWrap as u32
+    };
+    decorations.iter().all(|one| is_harmless(one.kind))
 }

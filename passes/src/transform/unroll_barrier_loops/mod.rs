@@ -1,6 +1,7 @@
 //! Unrolls loops with barriers whose number of iterations is constant, completely: what stood in
 //! the next iteration is then behind the barrier, and halves and other instructions move to it
-//! without going around a back edge.
+//! without going around a back edge. In loops that stay, loops that copy to shared memory are
+//! unrolled: `stage-barrier-loop-loads` then has their loads in a row.
 //!
 //! Loops with one way in, one way back, and one way out by a branch that every iteration comes to;
 //! whose LoopControl does not say DontUnroll; and whose copies have at most so many instructions
@@ -26,10 +27,11 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::pairing::SiteKind;
+use crate::analysis::uniformity::memory::class_of;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{BlockIndex, Constants, Declarations, Function, Inst, Module, SpecValues};
 use copy::Unrolling;
-use spirv::{LoopControl, Op};
+use spirv::{LoopControl, Op, StorageClass};
 use std::collections::BTreeSet;
 
 /// Loops of a function that are looked at, and that are unrolled.
@@ -220,5 +222,43 @@ fn unrollable<'f, 'm>(
         stays_if_true,
     };
     let has_barrier = unrollable.insts().any(is_barrier);
-    (has_barrier && unrollable.is_in_order()).then_some(unrollable)
+    let is_wanted = has_barrier
+        || (copies(declarations, &unrollable) && is_in_barrier_loop(function, loops, natural));
+    (is_wanted && unrollable.is_in_order()).then_some(unrollable)
+}
+
+/// Whether a loop loads from memory that workgroups share, and stores to that of the workgroup.
+fn copies(declarations: &Declarations<'_>, unrollable: &Unrollable<'_, '_>) -> bool {
+    let (mut loads, mut stores) = (false, false);
+    for inst in unrollable.insts() {
+        let class = inst.id(0).ok().and_then(|id| class_of(declarations, id));
+        match (inst.op(), class) {
+            (
+                Some(Op::Load),
+                Some(
+                    StorageClass::Uniform
+                    | StorageClass::StorageBuffer
+                    | StorageClass::PhysicalStorageBuffer
+                    | StorageClass::CrossWorkgroup,
+                ),
+            ) => loads = true,
+            (Some(Op::Store), Some(StorageClass::Workgroup)) => stores = true,
+            _ => {} // no matter
+        }
+    }
+    loads && stores
+}
+
+/// Whether a loop is in one that has a barrier.
+fn is_in_barrier_loop(function: &Function<'_>, loops: &Loops, natural: &Loop) -> bool {
+    let around = loops
+        .natural
+        .iter()
+        .flatten()
+        .filter(|one| one.header != natural.header && one.body.contains(&natural.header));
+    let mut blocks = around.flat_map(|one| &one.body);
+    blocks.any(|block| {
+        let block = function.block(*block);
+        block.is_some_and(|block| block.insts.iter().copied().any(is_barrier))
+    })
 }

@@ -108,3 +108,36 @@ fn what_stays_a_loop() {
     );
     assert!(loops(&text, 100), "two ways out");
 }
+
+#[test]
+fn loops_that_copy_to_shared_memory_are_unrolled_in_loops_with_barriers() {
+    let copy = |work: &str| {
+        format!(
+            "OpBranch %top; %top = OpLabel; %k = OpPhi %uint %u0 %work %l %again
+            %d = OpULessThan %bool %k %u2; OpLoopMerge %done %again 0
+            OpBranchConditional %d %again %done; %again = OpLabel; {work}
+            %l = OpIAdd %uint %k %u1; OpBranch %top; %done = OpLabel"
+        )
+    };
+    let fill = copy("%x = OpLoad %uint %data; keep one x");
+    // The outer loop has no constant number of iterations.
+    let around = |work: &str| {
+        let text = over(0, work);
+        let text = text.replace("OpULessThan %bool %i %u3", "OpULessThan %bool %i %n");
+        format!("%n = OpLoad %uint %lane; {text}")
+    };
+    let turn = "| | rdata wone . ";
+    assert_eq!(
+        unrolled(&around(&format!("{fill}; barrier; r one")), 100),
+        format!("| rlane | | {turn}{turn}| | B rone | . | wtwo")
+    );
+    let same = |text: &str| {
+        let pass = Pass::named("move-split-barriers").unwrap();
+        let as_it_was = short_after(pass, &body(text), &PassOptions::None);
+        assert_eq!(unrolled(text, 100), as_it_was);
+    };
+    // One that loads or stores nothing, and one with no barrier around it.
+    same(&around(&format!("{}; barrier; r one", copy("w one"))));
+    same(&around(&format!("{}; barrier; r one", copy("r data"))));
+    same(&around(&fill));
+}

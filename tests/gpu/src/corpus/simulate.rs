@@ -16,8 +16,8 @@ pub struct Code {
     pub target: &'static str,
     /// The level of optimisation.
     pub level: &'static str,
-    /// Whether its barriers are split.
-    pub splits: bool,
+    /// Options that split its barriers.
+    pub splits: &'static [&'static str],
     /// Under how many schedules it runs.
     pub schedules: u32,
 }
@@ -93,9 +93,7 @@ pub fn run(tool: &Path, module: &Path, launch: &Launch, code: Code) -> Result<Ra
         .args(["--schedules", &code.schedules.to_string()])
         .args(["--report", "json", "--steps", &STEPS.to_string()])
         .args(["--groups", &format!("{x},{y},{z}")]);
-    if code.splits {
-        command.args(["--split-barriers", "always"]);
-    }
+    command.args(code.splits);
     if let Some([x, y, z]) = launch.size {
         command.args(["--workgroup-size", &format!("{x},{y},{z}")]);
     }

@@ -1,0 +1,270 @@
+//! What of a region has to be computed for its loads: their addresses, and the branches that lead
+//! to them.
+
+use super::shape::Shape;
+use super::values::{Variables, is_copied, is_plain};
+use crate::analysis::phases::mutant::{Rule, is_out};
+use crate::analysis::phases::{Effects, Own, Places};
+use crate::module::{BlockIndex, Declarations, Id, Inst};
+use crate::transform::whole_variables::Spot;
+use spirv::{Capability, Op};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How often the branches that lead to what is needed are asked what they need.
+const MOST_ROUNDS: usize = 64;
+
+/// A part of a region.
+#[derive(Clone, Default)]
+pub(super) struct Slice {
+    /// Its instructions but branches; phis of the header are not among them.
+    pub(super) needed: BTreeSet<Spot>,
+    /// Phis of the header.
+    pub(super) phis: BTreeSet<Id>,
+    /// Variables, each with a load of it.
+    pub(super) variables: BTreeMap<Id, Spot>,
+    /// Where control goes from each block. A selection with nothing in it that is needed is passed.
+    pub(super) next: BTreeMap<BlockIndex, Vec<BlockIndex>>,
+}
+
+impl Slice {
+    /// The needed instructions of a block, in order.
+    pub(super) fn of_block(&self, block: BlockIndex) -> impl Iterator<Item = Spot> {
+        self.needed.range((block, 0)..=(block, usize::MAX)).copied()
+    }
+}
+
+/// What slices are made by.
+pub(super) struct Slicer<'s, 'm> {
+    pub(super) shape: &'s Shape<'s, 'm>,
+    pub(super) declarations: &'s Declarations<'m>,
+    pub(super) effects: &'s Effects<'s, 'm>,
+    pub(super) variables: &'s Variables,
+}
+
+impl<'m> Slicer<'_, 'm> {
+    /// Loads of the region whose values come to shared memory in it, in the order of the region:
+    /// of memory that others may write, but the loop does not.
+    pub(super) fn loads(&self) -> Vec<Spot> {
+        let mut wanted = BTreeSet::new();
+        let mut work: Vec<Id> = Vec::new();
+        for block in self.shape.blocks.iter() {
+            let insts = self.shape.function.block(*block);
+            for (index, inst) in insts
+                .iter()
+                .flat_map(|block| block.insts.iter().enumerate())
+            {
+                let is_store = inst.op() == Some(Op::Store);
+                let writes = self.effects.instruction(*inst).writes;
+                if is_store
+                    && self.shape.may_precede((*block, index))
+                    && !(writes & Places::WORKGROUP).is_empty()
+                {
+                    work.extend(inst.id(1).ok());
+                }
+            }
+        }
+        while let Some(id) = work.pop() {
+            let Some(spot) = self.shape.spots.get(&id).copied() else {
+                continue;
+            };
+            if !self.shape.may_precede(spot) || !wanted.insert(spot) {
+                continue;
+            }
+            let Some(inst) = self.shape.inst(spot) else {
+                continue;
+            };
+            let uses = self.declarations.module.ids(inst).map(|(_, id)| id);
+            work.extend(uses.filter(|used| *used != id));
+            if let Some(stores) = inst.id(0).ok().and_then(|id| self.variables.get(&id)) {
+                work.extend(stores.iter().map(|(_, value)| *value));
+            }
+        }
+        let blocks = self.shape.region.blocks.iter();
+        let all = blocks.flat_map(|block| wanted.range((*block, 0)..=(*block, usize::MAX)));
+        all.copied().filter(|spot| self.is_staged(*spot)).collect()
+    }
+
+    /// Whether the instruction at `spot` is a load of the region whose value can be kept.
+    pub(super) fn is_staged(&self, spot: Spot) -> bool {
+        let inst = self.shape.inst(spot);
+        let inst = inst.filter(|inst| inst.op() == Some(Op::Load) && self.shape.is_in_region(spot));
+        inst.is_some_and(|inst| {
+            let reads = self.effects.instruction(inst).reads;
+            !reads.is_empty() && (reads & Places::WORKGROUP).is_empty() && self.is_early(inst)
+        })
+    }
+
+    /// The slice with the instruction at `spot` as well; `None`: it cannot be computed for another
+    /// iteration.
+    pub(super) fn with(&self, slice: &Slice, spot: Spot) -> Option<Slice> {
+        let mut slice = slice.clone();
+        let mut work = vec![spot];
+        for _ in 0..MOST_ROUNDS {
+            while let Some(spot) = work.pop() {
+                if slice.needed.insert(spot) {
+                    self.take(&mut slice, &mut work, spot)?;
+                }
+            }
+            slice.next = self.ways(&slice);
+            for (block, next) in &slice.next {
+                if !self.decides(*block, next) {
+                    continue;
+                }
+                let branch = self.shape.function.block(*block)?.terminator()?;
+                match branch.op() {
+                    Some(Op::BranchConditional | Op::Switch) => {
+                        self.value(&mut slice.phis, &mut work, branch.id(0).ok()?)?;
+                    }
+                    _ => return None, // unheard of
+                }
+            }
+            work.retain(|spot| !slice.needed.contains(spot));
+            if work.is_empty() {
+                return self.is_nested(&slice).then_some(slice);
+            }
+        }
+        None
+    }
+
+    /// Whether a copy of the branch at the end of `block` has several ways to go, or a merge block.
+    pub(super) fn decides(&self, block: BlockIndex, next: &[BlockIndex]) -> bool {
+        let exit = self.shape.exit;
+        let merge = self
+            .shape
+            .region
+            .merge(block)
+            .filter(|_| !is_out(Rule::Arms));
+        next.len() > 1
+            || (exit.is_first && block == exit.block)
+            || merge.is_some_and(|merge| next != [merge])
+    }
+
+    /// Where control goes from each block that it comes to, selections passed where that may be.
+    fn ways(&self, slice: &Slice) -> BTreeMap<BlockIndex, Vec<BlockIndex>> {
+        let region = &self.shape.region;
+        let mut alive = BTreeSet::from([self.shape.header]);
+        let mut ways = BTreeMap::new();
+        for block in &region.blocks {
+            if !alive.contains(block) {
+                continue;
+            }
+            let next = match self.passed(slice, *block) {
+                Some(merge) => vec![merge],
+                None if is_out(Rule::Arms) => {
+                    region.succs(*block).iter().take(1).copied().collect()
+                }
+                None => region.succs(*block).to_vec(),
+            };
+            alive.extend(&next);
+            ways.insert(*block, next);
+        }
+        ways
+    }
+
+    /// The end of the selection that begins at the end of `block`, if nothing of it is needed and
+    /// all ways through it lead there.
+    fn passed(&self, slice: &Slice, block: BlockIndex) -> Option<BlockIndex> {
+        let exit = self.shape.exit;
+        let merge = self.shape.region.merge(block)?;
+        let between = self.shape.region.between(block, merge);
+        let is_closed = !between.contains(&self.shape.block)
+            && !(exit.is_first && (block == exit.block || between.contains(&exit.block)));
+        let is_empty = between
+            .iter()
+            .all(|at| slice.of_block(*at).next().is_none());
+        let is_phi = |spot: Spot| self.shape.inst(spot).and_then(|inst| inst.op()) == Some(Op::Phi);
+        let is_same = !slice.of_block(merge).any(is_phi);
+        (is_closed && is_empty && is_same).then_some(merge)
+    }
+
+    /// Whether a copy of the slice has selections in selections: what a selection names as its end
+    /// is there, and control leaves the loop from none.
+    fn is_nested(&self, slice: &Slice) -> bool {
+        let is_shader = self.declarations.has_capability(Capability::Shader);
+        let exit = self.shape.exit;
+        slice.next.iter().all(|(block, next)| {
+            if !self.decides(*block, next) || (exit.is_first && *block == exit.block) {
+                return true;
+            }
+            let end = self.shape.function.block(*block).and_then(|of| of.end());
+            let names = end.is_some_and(|end| end.op() == Some(Op::SelectionMerge));
+            let merge = self.shape.region.merge(*block);
+            match merge {
+                Some(merge) => {
+                    let between = self.shape.region.between(*block, merge);
+                    slice.next.contains_key(&merge)
+                        && !(exit.is_first && between.contains(&exit.block))
+                }
+                // A way out of the selections around it.
+                None => !names || !is_shader,
+            }
+        })
+    }
+
+    /// Notes what an instruction needs.
+    fn take(&self, slice: &mut Slice, work: &mut Vec<Spot>, spot: Spot) -> Option<()> {
+        let inst = self.shape.inst(spot)?;
+        let phis = &mut slice.phis;
+        match inst.op()? {
+            Op::Phi => {
+                for pair in inst.operands().chunks_exact(2) {
+                    let [value, _] = *pair else { return None };
+                    self.value(phis, work, Id(value))?;
+                }
+                let from = inst.operands().iter().skip(1).step_by(2);
+                let mut from = from.map(|label| self.shape.block_of(Id(*label)));
+                from.all(|block| block.is_some_and(|block| self.shape.region.has(block)))
+                    .then_some(())
+            }
+            Op::Store => self.value(phis, work, inst.id(1).ok()?),
+            Op::Load => {
+                let pointer = inst.id(0).ok()?;
+                let Some(stores) = self.variables.get(&pointer) else {
+                    return match self.is_early(inst) {
+                        true => self.value(phis, work, pointer),
+                        false => None,
+                    };
+                };
+                slice.variables.insert(pointer, spot);
+                let early = stores.iter().map(|(store, _)| *store);
+                for store in early.filter(|store| self.shape.may_precede(*store)) {
+                    if !self.shape.is_in_region(store) {
+                        return None; // in a loop that is passed
+                    }
+                    work.push(store);
+                }
+                Some(())
+            }
+            _ if is_copied(self.declarations, self.effects, inst) => {
+                let mut uses = self.declarations.module.ids(inst).skip(2);
+                uses.try_for_each(|(_, id)| self.value(phis, work, id))
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes that a value is needed; `None`: it is made where nothing is copied.
+    fn value(&self, phis: &mut BTreeSet<Id>, work: &mut Vec<Spot>, id: Id) -> Option<()> {
+        let Some(spot) = self.shape.spots.get(&id).copied() else {
+            return Some(()); // from outside of the loop
+        };
+        let is_phi = self.shape.inst(spot)?.op() == Some(Op::Phi);
+        if is_phi && spot.0 == self.shape.header {
+            phis.insert(id);
+        } else if self.shape.is_in_region(spot) {
+            work.push(spot);
+        } else {
+            return None;
+        }
+        Some(())
+    }
+
+    /// Whether a load gives the same in front of the loop or in the iteration before: the loop does
+    /// not change what it reads.
+    fn is_early(&self, load: Inst<'m>) -> bool {
+        let effect = self.effects.instruction(load);
+        let is_own = self.effects.own(load) != Some(Own::default());
+        let is_free = effect.reads.is_empty() || !self.shape.changes(effect);
+        !effect.stops && !is_own && is_free && is_plain(self.declarations, load)
+    }
+}
