@@ -55,6 +55,7 @@ struct Amdgpu {
     waitcnt: Option<Waitcnt>,
     counters: BTreeMap<Counter, u32>,
     matrix: Matrix,
+    float8_conversions: bool,
     images: bool,
     texel_buffers: bool,
     sampler_max_lod: (u32, u32),
@@ -244,6 +245,7 @@ const AMDGPU_FACTS: &[&str] = &[
     "waitcnt",
     "counters",
     "matrix",
+    "float8_conversions",
     "images",
     "texel_buffers",
     "sampler_max_lod",
@@ -273,6 +275,7 @@ struct Nvptx {
     cp_async: bool,
     bulk_copy: bool,
     mma: Mma,
+    float8_conversions: bool,
     redux: bool,
     named_barriers: u32,
     barriers_limit_occupancy: bool,
@@ -305,6 +308,7 @@ const NVPTX_FACTS: &[&str] = &[
     "cp_async",
     "bulk_copy",
     "mma",
+    "float8_conversions",
     "redux",
     "named_barriers",
     "barriers_limit_occupancy",
@@ -357,7 +361,7 @@ fn generate() -> Result<String> {
                 out,
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
                  cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, ordered_vmem: {}, cumode_feature: {}, \
-                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, vop3_literals: {}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, texel_buffers: {}, sampler_max_lod: Field {{ bit: {}, bits: {} }}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
+                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, vop3_literals: {}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, float8_conversions: {}, images: {}, texel_buffers: {}, sampler_max_lod: Field {{ bit: {}, bits: {} }}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
                  async_counter: {}, acquire: {}, release: {}, invalidation_waits: {}, execution: {} }}), variants: &{:?}, wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {}, barrier_cycles: {}, costs: {} }},",
                 f.generation,
                 f.split_barrier,
@@ -374,6 +378,7 @@ fn generate() -> Result<String> {
                 f.waitcnt(),
                 f.counters(),
                 f.matrix,
+                f.float8_conversions,
                 f.images,
                 f.texel_buffers,
                 f.sampler_max_lod.0,
@@ -410,7 +415,7 @@ fn generate() -> Result<String> {
         writeln!(
             out,
             "    Target {{ name: \"sm_{sm}\", arch: Arch::Nvptx(Nvptx {{ sm: {sm}, ptx: {}, mbarrier: Mbarrier::{:?}, cluster: {}, \
-             one_sided_fences: {}, volta_fences: {}, cp_async: {}, bulk_copy: {}, mma: Mma::{:?}, redux: {}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {}, static_shared_bytes: {} }}), variants: &{:?}, wave_sizes: &[32], lds_bytes: {}, \
+             one_sided_fences: {}, volta_fences: {}, cp_async: {}, bulk_copy: {}, mma: Mma::{:?}, float8_conversions: {}, redux: {}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {}, static_shared_bytes: {} }}), variants: &{:?}, wave_sizes: &[32], lds_bytes: {}, \
              max_workgroup_size: {}, barrier_cycles: {}, costs: {} }},",
             f.ptx,
             f.mbarrier,
@@ -420,6 +425,7 @@ fn generate() -> Result<String> {
             f.cp_async,
             f.bulk_copy,
             f.mma,
+            f.float8_conversions,
             f.redux,
             f.named_barriers,
             f.barriers_limit_occupancy,

@@ -26,7 +26,7 @@ pub(crate) fn assemble(
         let machine = codegen::machine_with(target, features, optimization)?;
         let module = context.create_module("");
         codegen::adopt(&module, &machine);
-        module.set_inline_assembly(&without_end(text));
+        module.set_inline_assembly(&accepted(text));
         let written = machine.write_to_memory_buffer(&module, FileType::Object);
         let buffer =
             written.map_err(|e| codegen::llvm_failed("assembling failed", &e.to_string()))?;
@@ -38,15 +38,25 @@ pub(crate) fn assemble(
     })
 }
 
-/// The text without what LLVM writes at the end of the code of every module: room for the
-/// instruction fetch, and the largest numbers of registers.
-fn without_end(text: &str) -> String {
+/// Instructions whose short form LLVM 23.1 prints without the half of the register that it reads,
+/// and then takes only with it. Without the form's suffix it takes both (docs/llvm.md).
+const WITHOUT_HALVES: [&str; 2] = ["\tv_cvt_pk_f32_fp8_e32 ", "\tv_cvt_pk_f32_bf8_e32 "];
+
+/// The text as the assembler takes it, without what LLVM writes at the end of the code of every
+/// module: room for the instruction fetch, and the largest numbers of registers.
+fn accepted(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut before = "";
     for line in text.lines() {
         let is_room = line.starts_with("\t.fill") && before.starts_with("\t.p2alignl");
         if !is_room && !line.starts_with("\t.set amdgpu.max_num_") {
-            kept.push_str(line);
+            match WITHOUT_HALVES.iter().find_map(|start| {
+                let operands = line.strip_prefix(start)?;
+                Some((start.trim_end().strip_suffix("_e32")?, operands))
+            }) {
+                Some((name, operands)) => kept.extend([name, " ", operands]),
+                None => kept.push_str(line),
+            }
             kept.push('\n');
         }
         before = line;

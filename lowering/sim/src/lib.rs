@@ -64,6 +64,7 @@ mod context;
 mod coverage;
 mod directed;
 mod finding;
+mod float8;
 mod foreign;
 pub mod image;
 mod journal;

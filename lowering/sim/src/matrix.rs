@@ -6,8 +6,8 @@
 //! and in what it drops on the way, so a kernel whose result depends on that has none that can be
 //! relied on.
 
+use crate::float8::Float8;
 use half::{bf16, f16};
-use std::cmp::Ordering;
 
 /// The type of an element in registers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -45,12 +45,8 @@ impl Element {
             Element::TF32 => f32::from_bits(bits as u32 & !0x1fff).into(),
             Element::F32 => f32::from_bits(bits as u32).into(),
             Element::F64 => f64::from_bits(bits),
-            Element::E4M3 if bits & 0x7f == 0x7f => f64::NAN,
-            // Its bits in a half, whose exponent is 8 greater, are 2^-8 of the number.
-            Element::E4M3 => {
-                f16::from_bits((bits << 8 & 0x8000 | bits << 7 & 0x3f80) as u16).to_f64() * 256.0
-            }
-            Element::E5M2 => f16::from_bits((bits << 8) as u16).to_f64(),
+            Element::E4M3 => Float8::E4M3.number(bits as u8),
+            Element::E5M2 => Float8::E5M2.number(bits as u8),
             Element::I8 => (bits as u8 as i8).into(),
             Element::U8 => (bits as u8).into(),
             Element::I32 => (bits as u32 as i32).into(),
@@ -64,25 +60,10 @@ impl Element {
             Element::BF16 => bf16::from_f64(number).to_bits().into(),
             Element::TF32 | Element::F32 => (number as f32).to_bits().into(),
             Element::F64 => number.to_bits(),
-            Element::E4M3 | Element::E5M2 => self.nearest(number),
+            Element::E4M3 => Float8::E4M3.code(number, true).into(),
+            Element::E5M2 => Float8::E5M2.code(number, true).into(),
             Element::I8 | Element::U8 => (number as i64 as u8).into(),
             Element::I32 => (number as i64 as u32).into(),
-        }
-    }
-
-    /// The bits of 8 that mean the number nearest to `number`, the even ones of two.
-    fn nearest(self, number: f64) -> u64 {
-        let distance = |bits: u64| (self.number(bits) - number.abs()).abs();
-        let closest = (0..0x80)
-            .filter(|bits| !self.number(*bits).is_nan())
-            .min_by(|a, b| {
-                (distance(*a), a % 2)
-                    .partial_cmp(&(distance(*b), b % 2))
-                    .unwrap_or(Ordering::Equal)
-            });
-        match closest {
-            Some(bits) if !number.is_nan() => bits | u64::from(number.is_sign_negative()) << 7,
-            _ => 0x7f,
         }
     }
 

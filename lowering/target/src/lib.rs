@@ -119,6 +119,8 @@ pub struct Amdgpu {
     pub counters: &'static [(Counter, u32)],
     /// Matrix multiply-add.
     pub matrix: Matrix,
+    /// Conversions between `f32` and the 8-bit floats of OCP.
+    pub float8_conversions: bool,
     /// Image loads, stores and size queries. Where there are none, LLVM 23.1 may crash on their
     /// intrinsics.
     pub images: bool,
@@ -308,6 +310,9 @@ pub struct Nvptx {
     pub bulk_copy: bool,
     /// Matrix multiply-add, `mma.sync`.
     pub mma: Mma,
+    /// `cvt` from pairs of `f32` or `f16` to pairs of the 8-bit floats of OCP, which saturates, and
+    /// from these to `f16x2`.
+    pub float8_conversions: bool,
     /// `redux.sync`: a warp reduces integers of 32 bits by one instruction.
     pub redux: bool,
     /// Hardware barriers of a workgroup, id 0 (the workgroup barrier itself) included.

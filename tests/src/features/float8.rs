@@ -82,31 +82,51 @@ impl Format {
     }
 }
 
-/// From a format to a float: all codes.
-fn widened(format: Format, to: Scalar) -> Feature {
+/// How many numbers are converted at once, and how such a type is called.
+type Lanes = (usize, &'static str);
+const ONE: Lanes = (1, "");
+const THREE: Lanes = (3, "v3");
+const FOUR: Lanes = (4, "v4");
+
+/// `lanes` numbers of a type.
+fn of_lanes(scalar: Scalar, (lanes, _): Lanes) -> Ty {
+    match lanes {
+        1 => scalar.into(),
+        _ => Ty::vector(scalar, lanes),
+    }
+}
+
+/// From a format to a float: all codes, in each lane.
+fn widened(format: Format, to: Scalar, lanes: Lanes) -> Feature {
+    let (count, suffix) = lanes;
     let body = format!(
-        "$x = OpBitcast %{0} $a\n$r = OpFConvert %{1} $x",
+        "$x = OpBitcast %{0}{suffix} $a\n$r = OpFConvert %{1}{suffix} $x",
         format.name,
         to.name()
     );
     let feature = Feature::new(
         "OpFConvert",
-        &[U8.into()],
-        &[to.into()],
+        &[of_lanes(U8, lanes)],
+        &[of_lanes(to, lanes)],
         &body,
-        move |row| vec![float(to, format.value(row[0]))],
+        move |row| {
+            let numbers = row.iter().map(|code| format.value(*code));
+            numbers.map(|number| float(to, number)).collect()
+        },
     );
+    let inputs =
+        (0..256).map(move |code| (0..count as u64).map(move |lane| (code + 67 * lane) & 0xff));
     feature
-        .called(&format!("{}.{}", format.name, to.name()))
-        .with_inputs((0..256).map(|code| vec![code]).collect())
+        .called(&format!("{}.{}{suffix}", format.name, to.name()))
+        .with_inputs(inputs.map(Iterator::collect).collect())
 }
 
 /// From a float to a format: every number of it, the middle between it and the next, and what is
-/// just to both sides of that.
-fn narrowed(from: Scalar, format: Format, saturated: bool) -> Feature {
-    let four = |scalar| Ty::vector(scalar, 4);
+/// just to both sides of that; of fewer lanes than four the first of these, in turn.
+fn narrowed(from: Scalar, format: Format, saturated: bool, lanes: Lanes) -> Feature {
+    let (count, suffix) = lanes;
     let body = format!(
-        "$x = OpFConvert %{}v4 $a\n$r = OpBitcast %u8v4 $x",
+        "$x = OpFConvert %{}{suffix} $a\n$r = OpBitcast %u8{suffix} $x",
         format.name
     );
     let step = if from == F64 {
@@ -125,7 +145,8 @@ fn narrowed(from: Scalar, format: Format, saturated: bool) -> Feature {
                 let middle = this.midpoint(next);
                 [this, middle, middle * (1.0 + step), middle * (1.0 - step)]
             };
-            values.iter().map(|v| from.bits_of(sign * v)).collect()
+            let turned = (0..count).map(|lane| values[(lane + code as usize) % 4]);
+            turned.map(|v| from.bits_of(sign * v)).collect()
         })
         .collect();
     let host = move |row: &[u64]| {
@@ -133,8 +154,10 @@ fn narrowed(from: Scalar, format: Format, saturated: bool) -> Feature {
             .map(|bits| format.code(from.float(*bits), saturated))
             .collect()
     };
-    let mut feature = Feature::new("OpFConvert", &[four(from)], &[four(U8)], &body, host);
-    let mut name = format!("{}.{}", from.name(), format.name);
+    let types = [of_lanes(from, lanes), of_lanes(U8, lanes)];
+    let [params, results] = types.each_ref().map(std::slice::from_ref);
+    let mut feature = Feature::new("OpFConvert", params, results, &body, host);
+    let mut name = format!("{}.{}{suffix}", from.name(), format.name);
     if saturated {
         feature.decorate = "OpDecorate $x SaturatedToLargestFloat8NormalConversionEXT\n".to_owned();
         name.push_str(".saturated");
@@ -379,9 +402,12 @@ pub(super) fn features() -> Vec<Feature> {
     let mut features = Vec::new();
     for format in [E4M3, E5M2] {
         for scalar in [F16, F32, F64] {
-            features.push(widened(format, scalar));
-            features.push(narrowed(scalar, format, false));
-            features.push(narrowed(scalar, format, true));
+            for lanes in [ONE, THREE, FOUR] {
+                features.push(widened(format, scalar, lanes));
+                for saturated in [false, true] {
+                    features.push(narrowed(scalar, format, saturated, lanes));
+                }
+            }
         }
         features.extend(integers(format));
     }

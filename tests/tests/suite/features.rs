@@ -57,6 +57,20 @@ const OF_SUBGROUPS: [&str; 7] = [
     "amd",
 ];
 
+/// What converts 8-bit floats by instructions of its own, and gfx942, whose own have other formats:
+/// what is computed of such floats runs there too.
+const OTHER_FLOATS: [Lanes; 6] = [
+    Lanes::new("gfx942", None, None),
+    Lanes::new("gfx950", None, None),
+    Lanes::new("gfx1170", None, None),
+    Lanes::new("gfx1250", None, None),
+    Lanes::new("sm_89", None, None),
+    Lanes::new("sm_90", None, None),
+];
+
+/// The families of [`OTHER_FLOATS`].
+const OF_FLOATS: [&str; 2] = ["float8", "cooperative_vector"];
+
 /// How invocations are divided.
 #[derive(Copy, Clone)]
 struct Lanes {
@@ -139,7 +153,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect()
 }
 
-/// Reductions and scans of subgroups on [`OTHER_LANES`], and families on [`PARTS`].
+/// Reductions and scans of subgroups on [`OTHER_LANES`], and families on [`PARTS`] and
+/// [`OTHER_FLOATS`].
 fn other_lanes() -> Vec<Trial> {
     let combines = |feature: &Feature| {
         let name = feature.name();
@@ -147,11 +162,22 @@ fn other_lanes() -> Vec<Trial> {
     };
     let mut trials = Vec::new();
     for family in features::families() {
-        if !OF_SUBGROUPS.contains(&family.name) {
+        let (subgroups, floats) = (
+            OF_SUBGROUPS.contains(&family.name),
+            OF_FLOATS.contains(&family.name),
+        );
+        if !subgroups && !floats {
             continue;
         }
         let family = Arc::new(family);
         let all: Vec<usize> = (0..family.features.len()).collect();
+        if floats {
+            for lanes in &OTHER_FLOATS {
+                let chunks = all.chunks(TOGETHER);
+                trials.extend(chunks.map(|chunk| on_lanes(&family, chunk.to_vec(), *lanes)));
+            }
+            continue;
+        }
         let combining: Vec<usize> = if family.name == "subgroup" {
             let chosen = all.iter().filter(|at| combines(&family.features[**at]));
             chosen.copied().collect()

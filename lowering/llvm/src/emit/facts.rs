@@ -80,3 +80,26 @@ pub(crate) fn active_mask(target: &Target) -> ActiveMask {
         Arch::Amdgpu(_) => ActiveMask::Ballot,
     }
 }
+
+/// Which conversions of OCP's floats of 8 bits the target has.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Float8Conversions {
+    /// None for these formats.
+    #[default]
+    None,
+    /// Those of AMD.
+    Amdgpu,
+    /// Those of NVIDIA.
+    Nvptx,
+}
+
+impl Float8Conversions {
+    /// Those of `arch`.
+    pub(crate) fn of(arch: &Arch) -> Float8Conversions {
+        match arch {
+            Arch::Amdgpu(gpu) if gpu.float8_conversions => Float8Conversions::Amdgpu,
+            Arch::Nvptx(gpu) if gpu.float8_conversions => Float8Conversions::Nvptx,
+            Arch::Amdgpu(_) | Arch::Nvptx(_) => Float8Conversions::None,
+        }
+    }
+}

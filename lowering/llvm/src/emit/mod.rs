@@ -16,7 +16,7 @@
 //! | [`matrix`] | cooperative matrices |
 //! | [`atomic`], [`lanes`], [`scan`], [`subgroup`], [`group`], [`collective`], [`derivative`] | what invocations do together |
 //! | [`ext`], [`ext_amd`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`ext_opencl_printf`], [`numeric`], [`math`], [`library`] | extended instruction sets |
-//! | [`small_float`] | floats of at most 8 bits |
+//! | [`small_float`], [`float8`] | floats of at most 8 bits; those of OCP by instructions |
 //! | [`facts`] | facts about targets beyond the target row |
 //! | [`abi`], [`attributes`] | the parameters of kernels: types, attributes; what functions say of their launch |
 //! | [`check`] | what is refused before any body is lowered |
@@ -64,6 +64,7 @@ mod ext_opencl_printf;
 pub(crate) mod facts;
 #[cfg(test)]
 mod family_tests;
+mod float8;
 pub(crate) mod function;
 pub(crate) mod globals;
 pub(crate) mod group;

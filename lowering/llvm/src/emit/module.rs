@@ -5,6 +5,7 @@ use super::abi;
 use super::attributes::target_attributes;
 use super::build::Build;
 use super::build::quotient::Quotients;
+use super::facts::Float8Conversions;
 use super::function::{FunctionEmitter, Slot};
 use super::state::{Callee, Callees, Control, Shared, StateSlots};
 use super::types::{self, Kind, Types};
@@ -228,6 +229,9 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             &self.lowering.target.arch,
             self.lowering.correctly_rounded,
         ));
+        self.b
+            .float8
+            .set(Float8Conversions::of(&self.lowering.target.arch));
         let float_controls = spirv::Capability::FloatControls2;
         let strict = self
             .lowering

@@ -8,9 +8,12 @@
 //! infinity nor NaN: what is too large becomes the greatest number, and so does a NaN, whose
 //! conversion nobody defines. E8M0 is a power of two or NaN, without a sign and without zero;
 //! MXINT8 a multiple of 1/64.
+//!
+//! Where a target has instructions for the first two, [`super::float8`] takes them.
 
 use super::Result;
 use super::build::Build;
+use super::float8::{self, Format};
 use super::function::FunctionEmitter;
 use super::types::{Kind, Scalar};
 use crate::ffi::{IntPredicate, Opcode, RealPredicate, Ty, Value};
@@ -43,6 +46,19 @@ impl SmallFloat {
                 FloatFormat::Ieee | FloatFormat::BFloat16 => None,
             },
             Scalar::Bool | Scalar::Int { .. } => None,
+        }
+    }
+
+    /// The same of OCP's 8-bit formats, which GPUs convert.
+    fn ocp(self) -> Option<&'static Format> {
+        match self {
+            SmallFloat::E4M3 => Some(&float8::E4M3),
+            SmallFloat::E5M2 => Some(&float8::E5M2),
+            SmallFloat::E2M3
+            | SmallFloat::E3M2
+            | SmallFloat::E2M1
+            | SmallFloat::E8M0
+            | SmallFloat::MxInt8 => None,
         }
     }
 
@@ -104,6 +120,11 @@ pub(crate) fn decode<'c>(b: &Build<'c>, format: SmallFloat, x: Value<'c>) -> Res
     let lanes = x.ty().lanes();
     let float = b.float_type(32).vector(lanes);
     let word = b.int_type(32).vector(lanes);
+    if let Some(ocp) = format.ocp()
+        && let Some(numbers) = float8::decode(b, ocp, x)?
+    {
+        return Ok(numbers);
+    }
     match format {
         SmallFloat::E5M2 => {
             let (bits, half) = (b.int_type(16), b.float_type(16).vector(lanes));
@@ -113,7 +134,7 @@ pub(crate) fn decode<'c>(b: &Build<'c>, format: SmallFloat, x: Value<'c>) -> Res
         }
         SmallFloat::MxInt8 => {
             let number = b.cast(Opcode::LLVMSIToFP, x, float)?;
-            exactly(b, || b.fmul(number, b.float(float, 1.0 / 64.0)?))
+            b.exactly(|| b.fmul(number, b.float(float, 1.0 / 64.0)?))
         }
         SmallFloat::E8M0 => {
             let wide = b.int_resize(x, word, false)?;
@@ -136,7 +157,7 @@ pub(crate) fn decode<'c>(b: &Build<'c>, format: SmallFloat, x: Value<'c>) -> Res
             let scaled = b.or(b.shl(magnitude, b.int(word, up)?)?, sign)?;
             let scaled = b.bitcast(scaled, float)?;
             let scale = b.float(float, 2f64.powi(126 + format.least_exponent()))?;
-            let number = exactly(b, || b.fmul(scaled, scale))?;
+            let number = b.exactly(|| b.fmul(scaled, scale))?;
             if format != SmallFloat::E4M3 {
                 return Ok(number);
             }
@@ -172,7 +193,7 @@ fn encode_power<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
 /// The nearest multiple of 1/64, of two the even one; the ends of the range for what lies beyond,
 /// and 0 for NaN.
 fn encode_fixed<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
-    let scaled = exactly(b, || b.fmul(x, b.float(x.ty(), 64.0)?))?;
+    let scaled = b.exactly(|| b.fmul(x, b.float(x.ty(), 64.0)?))?;
     let nearest = b.intrinsic("llvm.roundeven", &[x.ty()], &[scaled])?;
     let to = b.int_type(8).vector(x.ty().lanes());
     super::casts::saturating_to_int(b, nearest, to, true)
@@ -186,6 +207,13 @@ pub(crate) fn encode<'c>(
     x: Value<'c>,
     saturated: bool,
 ) -> Result<Value<'c>> {
+    let halves = x.ty().element_if_vector() == b.float_type(16);
+    let x = if halves { x } else { narrowed(b, x)? };
+    if let Some(ocp) = format.ocp()
+        && let Some(codes) = float8::encode(b, ocp, x, saturated)?
+    {
+        return Ok(codes);
+    }
     let x = narrowed(b, x)?;
     match format {
         SmallFloat::E8M0 => return encode_power(b, x),
@@ -215,7 +243,7 @@ pub(crate) fn encode<'c>(
     let unit = format.least_exponent() - format.mantissa() as i32;
     let large = b.float(float, 2f64.powi(unit + 23))?;
     let positive = b.bitcast(magnitude, float)?;
-    let sum = exactly(b, || b.fadd(positive, large))?;
+    let sum = b.exactly(|| b.fadd(positive, large))?;
     let subnormal = b.sub(b.bitcast(sum, int)?, b.bitcast(large, int)?)?;
 
     let least = b.int(int, u64::from(2f32.powi(format.least_exponent()).to_bits()))?;
@@ -229,15 +257,6 @@ pub(crate) fn encode<'c>(
     let is_nan = b.icmp(IntPredicate::LLVMIntUGT, magnitude, infinity)?;
     let code = b.select(is_nan, b.int(int, nan)?, code)?;
     b.int_resize(b.or(code, sign)?, b.int_type(8).vector(lanes), false)
-}
-
-/// What `write` writes, without fast-math flags: the sums and products here are exact, or rounded
-/// as they stand.
-fn exactly<'c>(b: &Build<'c>, write: impl FnOnce() -> Result<Value<'c>>) -> Result<Value<'c>> {
-    let before = b.fast_math.replace(0);
-    let value = write();
-    b.fast_math.set(before);
-    value
 }
 
 /// As `float`. A `double` is rounded to odd: then the second rounding gives what one alone would

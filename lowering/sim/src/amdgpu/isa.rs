@@ -35,6 +35,8 @@ pub struct Isa {
     pub permutes_halves: bool,
     /// WMMA takes a copy of its factors in every 16 lanes (gfx11, but not gfx11.7).
     pub copied_factors: bool,
+    /// The conversions of 8-bit floats are of OCP's formats (not on gfx942).
+    pub float8_conversions: bool,
     /// Waves of a workgroup may load through caches of their own, in WGP mode (gfx10 to gfx12.0).
     pub wgp_mode: bool,
     /// Between the nearest cache and the one that the device shares is another one (gfx10 on).
@@ -73,6 +75,7 @@ impl Isa {
             preload_prologue: execution.preload_prologue,
             permutes_halves: execution.permutes_halves,
             copied_factors: gpu.matrix == Matrix::WmmaDuplicated,
+            float8_conversions: gpu.float8_conversions,
             wgp_mode: gpu.cumode_feature,
             far_cache: execution.far_cache,
             repeats_components: execution.repeats_components,

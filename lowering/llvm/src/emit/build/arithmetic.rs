@@ -71,6 +71,15 @@ impl<'c> Build<'c> {
         self.binary(Opcode::LLVMFMul, a, b)
     }
 
+    /// What `write` writes, without fast-math flags: for sums and products that are exact, or
+    /// rounded as they stand.
+    pub(crate) fn exactly<T>(&self, write: impl FnOnce() -> Result<T>) -> Result<T> {
+        let before = self.fast_math.replace(0);
+        let value = write();
+        self.fast_math.set(before);
+        value
+    }
+
     /// `-a`, floating-point.
     pub(crate) fn fneg(&self, a: Value<'c>) -> Result<Value<'c>> {
         if a.ty().is_float() {

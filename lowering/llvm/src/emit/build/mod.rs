@@ -11,6 +11,7 @@ mod memory;
 pub(crate) mod quotient;
 
 use super::Result;
+use super::facts::Float8Conversions;
 use crate::ffi::{self, Block, Func, ModuleRef, RawBuilder, Ty, Value};
 use inkwell::context::Context;
 use quotient::Quotients;
@@ -63,6 +64,8 @@ pub(crate) struct Build<'c> {
     pub(crate) fast_math: Cell<u32>,
     /// How exact quotients and square roots are; set per function by the emitter.
     pub(crate) quotients: Cell<Quotients>,
+    /// Which conversions of 8-bit floats the target has; set per function by the emitter.
+    pub(crate) float8: Cell<Float8Conversions>,
     /// How many parts the loads and stores written so far have (see memory.rs).
     pub(crate) parts: Cell<u64>,
     /// Stack bytes of one invocation that the kernel at hand has taken so far (see place.rs).
@@ -80,6 +83,7 @@ impl<'c> Build<'c> {
             at: Cell::new(WordOffset::default()),
             fast_math: Cell::new(0),
             quotients: Cell::default(),
+            float8: Cell::default(),
             parts: Cell::new(0),
             stack_bytes: Cell::new(0),
             intrinsics: RefCell::default(),

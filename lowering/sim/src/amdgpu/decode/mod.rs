@@ -14,7 +14,7 @@ use super::isa::Isa;
 use super::matrix;
 use super::operand::{Kind, Operand, sgpr};
 use super::sync;
-use super::table::{float, integer, packed, scalar as scalar_table};
+use super::table::{float, float8, integer, packed, scalar as scalar_table};
 use super::text::{Line, Parts, number, parse};
 use high::HighBits;
 use std::collections::BTreeMap;
@@ -58,6 +58,7 @@ enum Shape {
 const TABLES: &[(Shape, &[Row])] = &[
     (Shape::Value(Form::Plain), integer::VALUES),
     (Shape::Value(Form::Plain), float::VALUES),
+    (Shape::Value(Form::Plain), float8::VALUES),
     (Shape::Value(Form::Halves), packed::HALVES),
     (Shape::Value(Form::Pairs), packed::PAIRS),
     (Shape::Value(Form::Plain), packed::DOTS),

@@ -28,10 +28,18 @@ impl Decoder<'_> {
         }
         let indirect = Indirect::of_move(parts.mnemonic);
         let name = indirect.map_or(parts.mnemonic, |_| "v_mov_b32");
+        let small = name.contains("_fp8") || name.contains("_bf8");
+        if small && !self.isa.float8_conversions {
+            return None;
+        }
         let (shape, row) = match name {
             "v_dot4_i32_iu8" => {
                 let signs = parts.modifiers.bits("neg_lo", false);
                 *self.rows.get(format!("{name}:{signs}").as_str())?
+            }
+            "v_cvt_f32_fp8" | "v_cvt_f32_bf8" => {
+                let byte = parts.modifiers.number("byte_sel");
+                *self.rows.get(format!("{name}:{byte}").as_str())?
             }
             _ => *self.rows.get(name)?,
         };
@@ -164,7 +172,9 @@ impl Decoder<'_> {
         }
         let op_sel = modifiers.bits("op_sel", false);
         let mut dst = dst;
-        let mut keeps_half = !self.isa.clears_high_half;
+        // Conversions to pairs of 8-bit floats write one half on all GPUs that have them.
+        let halves = ["v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32"].contains(&row.name);
+        let mut keeps_half = halves || !self.isa.clears_high_half;
         if form.is_single() && modifiers.has("op_sel") {
             for (i, (source, ty)) in src.iter_mut().zip(row.src).enumerate() {
                 if ty.is_half() && op_sel >> i & 1 == 1 {

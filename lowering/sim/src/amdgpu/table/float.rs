@@ -28,7 +28,11 @@ pub(in crate::amdgpu) const VALUES: &[Row] = values! {
     "v_min_num_f32" f32, (a: f32, b: f32) => a.min(b);
     "v_max_num_f32" f32, (a: f32, b: f32) => a.max(b);
     "v_minimum_f32" f32, (a: f32, b: f32) => minimum(a, b);
-    "v_maximum_f32" f32, (a: f32, b: f32) => -minimum(-a, -b);
+    "v_maximum_f32" f32, (a: f32, b: f32) => maximum(a, b);
+    "v_minimum3_f32" f32, (a: f32, b: f32, c: f32) => minimum(minimum(a, b), c);
+    "v_maximum3_f32" f32, (a: f32, b: f32, c: f32) => maximum(maximum(a, b), c);
+    "v_minimummaximum_f32" f32, (a: f32, b: f32, c: f32) => maximum(minimum(a, b), c);
+    "v_maximumminimum_f32" f32, (a: f32, b: f32, c: f32) => minimum(maximum(a, b), c);
     "v_min3_f32" f32, (a: f32, b: f32, c: f32) => a.min(b).min(c);
     "v_max3_f32" f32, (a: f32, b: f32, c: f32) => a.max(b).max(c);
     "v_min3_num_f32" f32, (a: f32, b: f32, c: f32) => a.min(b).min(c);
@@ -151,6 +155,12 @@ pub(in crate::amdgpu) const VALUES: &[Row] = values! {
     "v_maxmin_num_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(a.to_f32().max(b.to_f32()).min(c.to_f32()));
     "v_min3_num_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(a.to_f32().min(b.to_f32()).min(c.to_f32()));
     "v_max3_num_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(a.to_f32().max(b.to_f32()).max(c.to_f32()));
+    "v_minimum_f16" f16, (a: f16, b: f16) => f16::from_f32(minimum(a.to_f32(), b.to_f32()));
+    "v_maximum_f16" f16, (a: f16, b: f16) => f16::from_f32(maximum(a.to_f32(), b.to_f32()));
+    "v_minimum3_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(minimum(minimum(a.to_f32(), b.to_f32()), c.to_f32()));
+    "v_maximum3_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(maximum(maximum(a.to_f32(), b.to_f32()), c.to_f32()));
+    "v_minimummaximum_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(maximum(minimum(a.to_f32(), b.to_f32()), c.to_f32()));
+    "v_maximumminimum_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(minimum(maximum(a.to_f32(), b.to_f32()), c.to_f32()));
     "v_med3_num_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(median(a.to_f32(), b.to_f32(), c.to_f32()));
     "v_med3_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(median(a.to_f32(), b.to_f32(), c.to_f32()));
     "v_rcp_f16" f16, (a: f16) => f16::from_f64(1.0 / a.to_f64());
@@ -220,6 +230,11 @@ pub(super) fn minimum(a: f32, b: f32) -> f32 {
     } else {
         a.min(b)
     }
+}
+
+/// IEEE 754-2019 maximum: NaN wins.
+pub(super) fn maximum(a: f32, b: f32) -> f32 {
+    -minimum(-a, -b)
 }
 
 fn median(a: f32, b: f32, c: f32) -> f32 {

@@ -2,6 +2,7 @@
 
 pub(super) mod compare;
 pub(super) mod float;
+pub(super) mod float8;
 pub(super) mod integer;
 pub(super) mod matrix;
 pub(super) mod memory;

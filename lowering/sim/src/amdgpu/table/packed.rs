@@ -1,7 +1,7 @@
 //! Packed instructions (VOP3P): what they do to each half, and those that mix halves. Source: the
 //! instruction set manuals, chapter VOP3P.
 
-use super::float::{dot2, halves, minimum};
+use super::float::{dot2, halves, maximum, minimum};
 use crate::amdgpu::bits::{Row, values};
 use half::f16;
 
@@ -17,7 +17,9 @@ pub(in crate::amdgpu) const HALVES: &[Row] = values! {
     "v_pk_min_num_f16" f16, (a: f16, b: f16) => f16::from_f32(a.to_f32().min(b.to_f32()));
     "v_pk_max_num_f16" f16, (a: f16, b: f16) => f16::from_f32(a.to_f32().max(b.to_f32()));
     "v_pk_minimum_f16" f16, (a: f16, b: f16) => f16::from_f32(minimum(a.to_f32(), b.to_f32()));
-    "v_pk_maximum_f16" f16, (a: f16, b: f16) => f16::from_f32(-minimum(-a.to_f32(), -b.to_f32()));
+    "v_pk_maximum_f16" f16, (a: f16, b: f16) => f16::from_f32(maximum(a.to_f32(), b.to_f32()));
+    "v_pk_minimum3_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(minimum(minimum(a.to_f32(), b.to_f32()), c.to_f32()));
+    "v_pk_maximum3_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(maximum(maximum(a.to_f32(), b.to_f32()), c.to_f32()));
     "v_pk_add_u16" u16, (a: u16, b: u16) => a.wrapping_add(b);
     "v_pk_add_i16" u16, (a: u16, b: u16) => a.wrapping_add(b);
     "v_pk_sub_u16" u16, (a: u16, b: u16) => a.wrapping_sub(b);

@@ -99,14 +99,16 @@ const CONVERTS: &[(&str, Directed)] = &[
 #[rustfmt::skip] // a list
 const SAME: &[&str] = &[
     "min", "max", "min_num", "max_num", "minimum", "maximum", "min3", "max3", "min3_num", "max3_num", "med3", "med3_num", "minmax", "maxmin", "minmax_num", "maxmin_num",
-    "trunc", "ceil", "floor", "rndne", "frexp_mant", "div_scale", "div_fixup",
+    "minimum3", "maximum3", "minimummaximum", "maximumminimum", "trunc", "ceil", "floor", "rndne", "frexp_mant", "div_scale", "div_fixup",
     "rcp", "s_rcp", "rcp_iflag", "rsq", "s_rsq", "sqrt", "s_sqrt", "exp", "s_exp", "log", "s_log", "sin", "cos", "tanh",
 ];
 
-/// Conversions that do not round, or toward zero by definition, by name.
+/// Conversions that do not round, or in one way by definition, by name.
 #[rustfmt::skip] // a list
 const EXACT: &[&str] = &[
     "v_cvt_f64_f32", "v_cvt_f64_u32", "v_cvt_f64_i32", "v_cvt_f32_f16", "v_cvt_u32_f32", "v_cvt_i32_f32", "v_cvt_u32_f64", "v_cvt_i32_f64", "v_cvt_u16_f16", "v_cvt_i16_f16",
+    "v_cvt_f32_fp8:0", "v_cvt_f32_fp8:1", "v_cvt_f32_fp8:2", "v_cvt_f32_fp8:3", "v_cvt_f32_bf8:0", "v_cvt_f32_bf8:1", "v_cvt_f32_bf8:2", "v_cvt_f32_bf8:3",
+    "v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8", "v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32",
     "v_cvt_f32_ubyte0", "v_cvt_f32_ubyte1", "v_cvt_f32_ubyte2", "v_cvt_f32_ubyte3", "v_cvt_pkrtz_f16_f32", "v_cvt_pk_rtz_f16_f32", "v_frexp_exp_i32_f32", "v_frexp_exp_i32_f64", "v_frexp_exp_i16_f16",
 ];
 

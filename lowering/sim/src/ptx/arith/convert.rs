@@ -4,6 +4,7 @@
 use super::float::value;
 use super::round::{Rounding, narrow, to_odd, widen};
 use super::{Arguments, Mode, mask, sign_extend};
+use crate::float8::Float8;
 use crate::ptx::types::Class;
 
 /// Integer to integer. The result is extended to 64 bits by its sign; what the destination cannot
@@ -122,4 +123,40 @@ pub(crate) fn float(m: &Mode, [a, ..]: Arguments) -> u64 {
 /// Two numbers to a packed pair: `a` becomes the upper half, `b` the lower.
 pub(crate) fn pack(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     float(m, [a, 0, 0, 0]) << m.bits() | float(m, [b, 0, 0, 0])
+}
+
+/// The format of 8 bits that the mode's table names.
+fn float8(m: &Mode) -> Float8 {
+    match m.table {
+        0 => Float8::E4M3,
+        _ => Float8::E5M2,
+    }
+}
+
+/// A number as one of 8 bits, saturated (`.satfinite`, which is mandatory).
+fn narrowed8(m: &Mode, number: f64) -> u64 {
+    let number = if m.relu && number < 0.0 { 0.0 } else { number };
+    float8(m).code(number, true).into()
+}
+
+/// Two single-precision numbers to 8-bit ones: `a` becomes the upper byte, `b` the lower.
+pub(crate) fn to_float8(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+    let narrow = |bits| narrowed8(m, widen(Class::Single, bits));
+    narrow(a) << 8 | narrow(b)
+}
+
+/// A pair of halves to one of 8-bit numbers.
+pub(crate) fn halves_to_float8(m: &Mode, [a, ..]: Arguments) -> u64 {
+    let narrow = |bits| narrowed8(m, widen(Class::Half, bits));
+    narrow(a >> 16 & 0xffff) << 8 | narrow(a & 0xffff)
+}
+
+/// A pair of 8-bit numbers to one of halves, which have all of them.
+pub(crate) fn from_float8(m: &Mode, [a, ..]: Arguments) -> u64 {
+    let wide = |code: u64| {
+        let number = float8(m).number(code as u8);
+        let number = if m.relu && number < 0.0 { 0.0 } else { number };
+        narrow(Class::Half, number, Rounding::Nearest)
+    };
+    wide(a >> 8) << 16 | wide(a & 0xff)
 }

@@ -216,7 +216,13 @@ fn comparison(op: &mut Opcode<'_>) -> Option<Computed> {
     })
 }
 
+/// Pairs of 8-bit floats: what the table of a mode says of each.
+const FLOAT8: &[(&str, u8)] = &[("e4m3x2", 0), ("e5m2x2", 1)];
+
 fn conversion(op: &mut Opcode<'_>) -> Option<Computed> {
+    if let Some(format) = op.one_of(FLOAT8) {
+        return float8_conversion(op, format);
+    }
     let integral = op.one_of(Rounding::INTEGRAL);
     let rounding = op.one_of(Rounding::NAMES);
     let flush = op.flag("ftz");
@@ -260,6 +266,41 @@ fn conversion(op: &mut Opcode<'_>) -> Option<Computed> {
         function,
         mode,
         from: vec![other],
+        to,
+    })
+}
+
+/// To a pair of 8-bit floats, which saturates, or from one.
+fn float8_conversion(op: &mut Opcode<'_>, format: u8) -> Option<Computed> {
+    const HALVES: Type = Type {
+        class: Class::Half,
+        element: 16,
+        count: 2,
+    };
+    let to_small = op.flag("satfinite");
+    if !op.flag("rn") {
+        return None;
+    }
+    let other = op.kind()?;
+    let pair = Type::of(Class::Bits, 16);
+    let (function, from, to): (Function, Vec<Type>, Type) = match (to_small, other) {
+        (true, HALVES) => (convert::halves_to_float8, vec![HALVES], pair),
+        (true, other) if other == Type::of(Class::Single, 32) => {
+            (convert::to_float8, vec![other, other], pair)
+        }
+        (false, HALVES) => (convert::from_float8, vec![pair], HALVES),
+        _ => return None,
+    };
+    let mode = Mode {
+        table: format,
+        relu: op.flag("relu"),
+        other,
+        ..Mode::of(to)
+    };
+    Some(Computed {
+        function,
+        mode,
+        from,
         to,
     })
 }
