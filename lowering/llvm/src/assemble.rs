@@ -27,9 +27,8 @@ pub(crate) fn assemble(
         let module = context.create_module("");
         codegen::adopt(&module, &machine);
         module.set_inline_assembly(&accepted(text));
-        let written = machine.write_to_memory_buffer(&module, FileType::Object);
-        let buffer =
-            written.map_err(|e| codegen::llvm_failed("assembling failed", &e.to_string()))?;
+        let object = FileType::Object;
+        let buffer = codegen::write(&module, &machine, object, false, "assembling failed")?;
         codegen::check(&errors)?;
         let mut object = buffer.as_slice().to_vec();
         drop_second_note(&mut object)

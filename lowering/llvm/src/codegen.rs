@@ -2,6 +2,8 @@
 
 use crate::Optimization;
 use crate::ffi::{self, Errors};
+use crate::machines::{Key, Machine};
+use crate::work;
 use inkwell::OptimizationLevel;
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
@@ -17,18 +19,32 @@ use inkwell::values::{BasicValueEnum, InstructionValue};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
+use std::cell::Cell;
 use std::sync::OnceLock;
 
 /// Stack of the thread that LLVM runs on: it walks expressions and control flow recursively.
 const STACK_BYTES: usize = 256 << 20;
 
-/// Runs LLVM work on a thread with a large stack.
+thread_local! {
+    /// Whether this thread has a large stack.
+    static IS_LARGE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs LLVM work on a thread with a large stack: this one, if it has one.
 ///
 /// # Errors
 /// `WorkerLimit` when the system refuses the thread, `Internal` when it does not finish.
 pub(crate) fn on_large_stack<T: Send>(
     work: impl FnOnce() -> Result<T, Diagnostics> + Send,
 ) -> Result<T, Diagnostics> {
+    if IS_LARGE.get() {
+        return work();
+    }
+    work::THREADS.count();
+    let work = || {
+        IS_LARGE.set(true);
+        work()
+    };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("llvm".to_owned())
@@ -105,10 +121,7 @@ pub(crate) fn initialize() {
 ///
 /// # Errors
 /// `LlvmFailed` when this LLVM lacks the target.
-pub(crate) fn machine(
-    target: &Target,
-    optimization: Optimization,
-) -> Result<TargetMachine, Diagnostics> {
+pub(crate) fn machine(target: &Target, optimization: Optimization) -> Result<Machine, Diagnostics> {
     machine_with(target, None, optimization)
 }
 
@@ -120,16 +133,27 @@ pub(crate) fn machine_with(
     target: &Target,
     features: Option<&str>,
     optimization: Optimization,
-) -> Result<TargetMachine, Diagnostics> {
+) -> Result<Machine, Diagnostics> {
     initialize();
-    let triple = TargetTriple::create(target.triple());
-    let llvm = LlvmTarget::from_triple(&triple)
-        .map_err(|e| llvm_failed("LLVM lacks the target", &e.to_string()))?;
     let own = target.features();
     let all_features = [own.as_str(), features.unwrap_or_default()];
     let all_features = all_features.into_iter().filter(|list| !list.is_empty());
-    let all_features = all_features.collect::<Vec<_>>().join(",");
-    let level = match (optimization, &target.arch) {
+    let key = Key {
+        triple: target.triple(),
+        cpu: target.cpu(),
+        features: all_features.collect::<Vec<_>>().join(","),
+        optimization,
+    };
+    Machine::take(key, |key| new_machine(key, target))
+}
+
+/// A machine that nobody has used.
+fn new_machine(key: &Key, target: &Target) -> Result<TargetMachine, Diagnostics> {
+    work::MACHINES.count();
+    let triple = TargetTriple::create(key.triple);
+    let llvm = LlvmTarget::from_triple(&triple)
+        .map_err(|e| llvm_failed("LLVM lacks the target", &e.to_string()))?;
+    let level = match (key.optimization, &target.arch) {
         // Without any optimisation LLVM does not look for what is uniform, takes nearly all for it,
         // and cannot put the code that it selects right (docs/llvm.md).
         (Optimization::O0, Arch::Amdgpu(_)) => OptimizationLevel::Less,
@@ -140,13 +164,31 @@ pub(crate) fn machine_with(
     };
     llvm.create_target_machine(
         &triple,
-        target.cpu(),
-        &all_features,
+        key.cpu,
+        &key.features,
         level,
         RelocMode::PIC,
         CodeModel::Default,
     )
     .ok_or_else(|| llvm_failed("LLVM has no machine", target.name).into())
+}
+
+/// Generates code for `module`, which is left as LLVM's passes leave it; with LLVM's comments if
+/// they are asked for.
+///
+/// # Errors
+/// `LlvmFailed` with LLVM's reason behind `what` was done.
+pub(crate) fn write(
+    module: &Module<'_>,
+    machine: &Machine,
+    file: FileType,
+    comments: bool,
+    what: &str,
+) -> Result<MemoryBuffer<'static>, Diagnostics> {
+    work::GENERATIONS.count();
+    machine.set_asm_verbosity(comments);
+    let written = machine.write_to_memory_buffer(module, file);
+    written.map_err(|e| llvm_failed(what, &e.to_string()).into())
 }
 
 /// Gives `module` the machine's triple and data layout. Without them LLVM's AMDGPU printer crashes.
@@ -190,6 +232,7 @@ pub(crate) fn run(
     passes: &str,
 ) -> Result<(), Diagnostics> {
     report(module);
+    work::PIPELINES.count();
     let options = PassBuilderOptions::create();
     options.set_debug_logging(ffi::reports_passes());
     let result = module.run_passes(passes, machine, options);
@@ -262,6 +305,7 @@ pub(crate) fn verify(module: &Module<'_>, stage: &str) -> Result<(), Diagnostics
 /// # Errors
 /// `LlvmFailed` with LLVM's reason.
 pub(crate) fn parse<'c>(context: &'c Context, bitcode: &[u8]) -> Result<Module<'c>, Diagnostics> {
+    work::READS.count();
     let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, "module");
     Module::parse_bitcode_from_buffer(&buffer, context)
         .map_err(|e| llvm_failed("bitcode cannot be read back", &e.to_string()).into())
@@ -282,12 +326,11 @@ pub(crate) fn generate(
         let context = Context::create();
         let errors = Errors::collect(&context);
         let machine = machine(target, optimization)?;
-        machine.set_asm_verbosity(comments);
         let module = parse(&context, bitcode)?;
         report(&module);
-        let written = machine.write_to_memory_buffer(&module, file);
+        let written = write(&module, &machine, file, comments, "code generation failed");
         ffi::report_no_pass();
-        let buffer = written.map_err(|e| llvm_failed("code generation failed", &e.to_string()))?;
+        let buffer = written?;
         check(&errors)?;
         Ok(buffer.as_slice().to_vec())
     })

@@ -28,6 +28,7 @@ mod hidden_lanes;
 pub mod ir;
 mod lane_moves;
 mod late_windows;
+mod machines;
 pub mod marks;
 mod masked_division;
 mod own_memory;
@@ -36,10 +37,12 @@ mod schedule;
 mod shared_blocks;
 mod shared_offsets;
 mod signed_zero;
+mod work;
 
 pub use disassemble::{Disassembled, disassemble};
 pub use late_windows::LateWindows;
 pub use splitbar_plan::Optimization;
+pub use work::{Work, work};
 
 use crate::ir::IrModule;
 use inkwell::context::Context;
@@ -174,6 +177,8 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             private_arrays::keep(&module, &machine)?;
             shared_blocks::keep(&context, &module)?;
         }
+        // Who generates code takes the same one.
+        drop(machine);
         codegen::check(&errors)?;
         codegen::verify(&module, "after optimisation")?;
         let assembly = match lowering.target.arch {

@@ -27,6 +27,7 @@ pub(crate) use inkwell::llvm_sys::{
 use inkwell::module::Module;
 use inkwell::values::{AsValueRef, InstructionValue};
 pub(crate) use instructions::{access_facts, place_nowhere, scope_of_update, set_column};
+pub(crate) use machines::{Idle, InUse};
 pub(crate) use metadata::{
     forget_metadata, meta_from_raw, meta_loop, meta_node, meta_string, meta_value,
 };
@@ -115,6 +116,7 @@ mod disassembler;
 mod errors;
 mod functions;
 mod instructions;
+mod machines;
 mod metadata;
 mod modules;
 mod reading;

@@ -1,0 +1,90 @@
+//! What takes time is asked of LLVM as seldom as can be. The counts are of the process, so this
+//! test is the only one of its process.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use pretty_assertions::assert_eq;
+use splitbar_llvm::{Lines, Lowering, Optimization, Work, lower, work};
+use splitbar_passes::analysis::program::Program;
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+use splitbar_passes::validate::{Checked, Inlined, Validation};
+use splitbar_plan::{PlanOptions, Target, plan};
+use splitbar_typed::abi::AbiForm;
+use splitbar_typed::{Kernel, Wanted};
+
+/// Lowers a kernel and generates its code; what that took.
+fn costs(bytes: &[u8], target: &'static Target) -> Work {
+    let module = Module::parse(bytes).unwrap();
+    let mut diagnostics = Diagnostics::new();
+    let declarations = Declarations::of(&module, &mut diagnostics);
+    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
+    let entry = &declarations.entry_points[0];
+    let inlined = Inlined::of(&declarations).unwrap();
+    let program = Program::new(&declarations, &constants);
+    let wanted = Wanted::default();
+    let kernel = Kernel::of(&program, entry, target, wanted, &mut diagnostics).unwrap();
+    let kernels = [kernel];
+    let plans = [plan(&kernels[0], PlanOptions::default(), &mut diagnostics)];
+    let (module, _) = Checked::of(&inlined, &program, Validation::Waived).unwrap();
+    let lowering = Lowering {
+        module,
+        origin: None,
+        target,
+        kernels: &kernels,
+        plans: &plans,
+        lines: Lines::None,
+        optimization: Optimization::O2,
+        abi: &AbiForm::Arguments,
+        late_windows: None,
+        ir: None,
+        correctly_rounded: false,
+        calls: false,
+    };
+    let before = work();
+    lower(&lowering).unwrap().assembly().unwrap();
+    let after = work();
+    Work {
+        machines: after.machines - before.machines,
+        reads: after.reads - before.reads,
+        pipelines: after.pipelines - before.pipelines,
+        generations: after.generations - before.generations,
+        threads: after.threads - before.threads,
+    }
+}
+
+#[test]
+fn a_machine_is_made_once_and_code_no_oftener_than_it_must() {
+    let split: &[u8] =
+        include_bytes!("../../../fixtures/kernels/rotating_buffers/rotating_buffers.spv");
+    let plain: &[u8] = include_bytes!("../../../fixtures/kernels/plain_matmul/plain_matmul.spv");
+    let once = Work {
+        machines: 1,
+        reads: 1,
+        pipelines: 1,
+        generations: 1,
+        threads: 2, // one to lower, one to generate code
+    };
+    // Code without windows is generated as it is lowered; loops of NVIDIA's code have a pipeline
+    // of their own.
+    let cases = [
+        (split, "gfx1201", once),
+        (plain, "gfx1100", Work { threads: 1, ..once }),
+        (
+            plain,
+            "sm_90",
+            Work {
+                pipelines: 2,
+                ..once
+            },
+        ),
+    ];
+    for (module, target, expected) in cases {
+        let target = Target::by_name(target).unwrap();
+        assert_eq!(costs(module, target), expected, "{}", target.name);
+        let next = Work {
+            machines: 0,
+            ..expected
+        };
+        assert_eq!(costs(module, target), next, "{} again", target.name);
+    }
+}
