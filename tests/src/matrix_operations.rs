@@ -6,6 +6,8 @@
 pub enum Operation {
     /// OpCooperativeMatrixConvertNV, to a matrix B.
     Convert,
+    /// OpConvertUToF, to a matrix B of floats.
+    Numbers,
     /// OpCooperativeMatrixTransposeNV.
     Transpose,
     /// OpCooperativeMatrixReduceNV: sums of rows.
@@ -20,7 +22,7 @@ pub enum Operation {
     Each,
 }
 
-use Operation::{All, Columns, Convert, Each, Neighbours, Rows, Transpose};
+use Operation::{All, Columns, Convert, Each, Neighbours, Numbers, Rows, Transpose};
 
 /// An operation on a matrix of a subgroup or a workgroup.
 #[derive(Copy, Clone, Debug)]
@@ -33,6 +35,12 @@ pub struct Case {
     pub to: [u32; 2],
     /// Whether the workgroup holds them, not the only subgroup.
     pub workgroup: bool,
+}
+
+/// Invocations of the workgroups that hold a matrix together: more where its rows are enough for
+/// more subgroups.
+pub fn workgroup([rows, _]: [u32; 2]) -> u32 {
+    if rows >= 128 { 512 } else { 128 }
 }
 
 impl Case {
@@ -53,7 +61,7 @@ impl Case {
         let [to_rows, to_columns] = self.to;
         let scope = if self.workgroup { 2 } else { 3 };
         let role = match self.operation {
-            Convert | Transpose => 1,
+            Convert | Numbers | Transpose => 1,
             Rows | Columns | All | Neighbours | Each => 2,
         };
         let to = match self.operation {
@@ -62,6 +70,7 @@ impl Case {
         };
         let operation = match self.operation {
             Convert => "OpCooperativeMatrixConvertNV %to %value",
+            Numbers => "OpConvertUToF %to %value",
             Transpose => "OpCooperativeMatrixTransposeNV %to %value",
             Rows => "OpCooperativeMatrixReduceNV %to %value Row %add",
             Columns => "OpCooperativeMatrixReduceNV %to %value Column %add",
@@ -90,6 +99,7 @@ impl Case {
              %void = OpTypeVoid
              %function = OpTypeFunction %void
              %uint = OpTypeInt 32 0
+             %float = OpTypeFloat 32
              %words = OpTypeRuntimeArray %uint
              %block = OpTypeStruct %words
              %block_pointer = OpTypePointer StorageBuffer %block
@@ -140,8 +150,12 @@ impl Case {
              OpReturnValue %all
              OpFunctionEnd\n",
             declared = if to == "%to" {
+                let component = match self.operation {
+                    Numbers => "float",
+                    _ => "uint",
+                };
                 format!(
-                    "%to = OpTypeCooperativeMatrixKHR %uint %c{scope} %to_rows %to_columns %c{role}"
+                    "%to = OpTypeCooperativeMatrixKHR %{component} %c{scope} %to_rows %to_columns %c{role}"
                 )
             } else {
                 String::new()
@@ -177,6 +191,7 @@ impl Case {
         let [to_rows, to_columns] = self.to;
         let element = |row: u32, column: u32| match self.operation {
             Convert => at(row, column),
+            Numbers => (at(row, column) as f32).to_bits(),
             Transpose => at(column, row),
             Rows => sum(row..row + 1, 0..columns),
             Columns => sum(0..rows, column..column + 1),

@@ -1,9 +1,10 @@
 //! Workgroup memory through which subgroups exchange elements of cooperative matrices of workgroup
-//! scope: for transpositions, for uses that are cut into other blocks, for reductions of columns.
+//! scope: for transpositions, for uses that are cut into other blocks, for reductions of columns
+//! and of neighbours. What is more than a kernel gets goes through it in pieces.
 
 use crate::matrix::BLOCK_ROWS;
 use crate::types::Scalar;
-use spirv::{CooperativeMatrixReduce as Reduce, Op};
+use spirv::{CooperativeMatrixReduce as Reduce, CooperativeMatrixUse, Op};
 use splitbar_passes::analysis::uses::Reached;
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Inst, Scope, Type};
 
@@ -42,7 +43,8 @@ pub(crate) fn exchange_bytes(
         .flat_map(|function| function.insts())
         .filter_map(|inst| needed(declarations, constants, inst))
         .max()
-        .unwrap_or(0)
+        .unwrap_or(0) // no instruction needs any
+        .min(MAX_EXCHANGE_BYTES)
 }
 
 /// Bytes that one instruction needs.
@@ -53,7 +55,7 @@ fn needed(declarations: &Declarations<'_>, constants: &Constants, inst: Inst<'_>
         Op::CooperativeMatrixConvertNV
             | Op::CooperativeMatrixTransposeNV
             | Op::CooperativeMatrixReduceNV
-    );
+    ) || (converts(op) && changes_blocks(declarations, constants, inst));
     let ty = is_exchange.then(|| declarations.type_of(inst.id(0).ok()?))??;
     let Some(Type::CooperativeMatrix {
         component,
@@ -75,13 +77,47 @@ fn needed(declarations: &Declarations<'_>, constants: &Constants, inst: Inst<'_>
     let elements = match op {
         Op::CooperativeMatrixReduceNV => {
             let mask = Reduce::from_bits_truncate(inst.operand(1).ok()?);
+            // Sums of whole rows are exchanged alone, unless some sides are no powers of two.
+            let halves = rows.is_power_of_two() && columns.is_power_of_two();
             match (mask.contains(Reduce::COLUMN), mask.contains(Reduce::ROW)) {
+                (true, true) if halves => blocks,
+                (true, _) => blocks.saturating_mul(columns),
+                (false, _) if mask.contains(Reduce::_2X2) => rows.saturating_mul(columns) / 4,
                 (false, _) => return None,
-                (true, false) => blocks.saturating_mul(columns),
-                (true, true) => blocks,
             }
         }
         _ => rows.saturating_mul(columns),
     };
     Some(elements.saturating_mul(u64::from(bits.div_ceil(8))))
+}
+
+/// Whether the instruction converts each element, and may change the use too.
+fn converts(op: Op) -> bool {
+    matches!(
+        op,
+        Op::FConvert
+            | Op::SConvert
+            | Op::UConvert
+            | Op::ConvertFToS
+            | Op::ConvertFToU
+            | Op::ConvertSToF
+            | Op::ConvertUToF
+    )
+}
+
+/// Whether the operand or the result is a matrix B and the other is not: only matrices B are not
+/// cut into blocks.
+fn changes_blocks(declarations: &Declarations<'_>, constants: &Constants, inst: Inst<'_>) -> bool {
+    let is_b = |ty: Option<Id>| match declarations.ty(ty?)? {
+        Type::CooperativeMatrix { operands, .. } => {
+            let [_, _, _, role] = operands;
+            Some(constants.as_u32(*role) == Some(CooperativeMatrixUse::MatrixBKHR as u32))
+        }
+        _ => None,
+    };
+    let operand = inst.id(0).ok().and_then(|id| declarations.type_of(id));
+    match (is_b(operand), is_b(inst.result_type())) {
+        (Some(from), Some(to)) => from != to,
+        _ => false,
+    }
 }

@@ -30,8 +30,14 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::FConvert => {
             let to = e.result_ty(inst)?;
             match result_small_float(e, inst)? {
-                Some(format) => to_small_float(e, inst, format, number(e, inst)?)?,
-                None => float_to_float(e.b, number(e, inst)?, to, rounding(e, inst))?,
+                Some(format) => {
+                    let x = number(e, inst)?;
+                    to_small_float(e, inst, format, x)?
+                }
+                None => {
+                    let x = number(e, inst)?;
+                    float_to_float(e.b, x, to, rounding(e, inst))?
+                }
             }
         }
         Op::QuantizeToF16 => quantize(e.b, e.operand(inst, 0)?)?,
@@ -46,12 +52,13 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
 }
 
 /// What is converted. The elements of a cooperative matrix go to where the result has them.
-fn source<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
-    matrix::as_result(e, inst, e.operand(inst, 0)?)
+fn source<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    let value = e.operand(inst, 0)?;
+    matrix::as_result(e, inst, value)
 }
 
 /// The same, of a floating-point number: those of at most 8 bits in 32.
-fn number<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+fn number<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let value = source(e, inst)?;
     match e.small_float(e.type_of(inst.id(0)?)?)? {
         Some(format) => small_float::decode(e.b, format, value),
@@ -91,7 +98,11 @@ fn rounding(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Option<FPRoundin
     FPRoundingMode::from_u32(e.decoration(inst, Decoration::FPRoundingMode)?)
 }
 
-fn resize<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, signed: bool) -> Result<Value<'c>> {
+fn resize<'c>(
+    e: &mut FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    signed: bool,
+) -> Result<Value<'c>> {
     let (x, to) = (source(e, inst)?, e.result_ty(inst)?);
     if e.decoration(inst, Decoration::SaturatedConversion)
         .is_some()
@@ -117,7 +128,7 @@ fn saturate<'c>(
 }
 
 fn float_to_int<'c>(
-    e: &FunctionEmitter<'_, 'c, '_>,
+    e: &mut FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
     signed: bool,
 ) -> Result<Value<'c>> {
@@ -149,7 +160,7 @@ fn float_to_int<'c>(
 }
 
 fn int_to_float<'c>(
-    e: &FunctionEmitter<'_, 'c, '_>,
+    e: &mut FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
     signed: bool,
 ) -> Result<Value<'c>> {

@@ -10,16 +10,18 @@ use super::super::lanes::{self, Lanes};
 use super::super::{Result, builtin, group};
 use super::Matrix;
 use super::element::{At, Held, Shared};
-use super::layout::{Axis, Element, Holder, LaneSlot};
+use super::exchange::{Moved, Pieces, through_memory};
+use super::layout::{Axis, Element, Holder, LaneSlot, Layout};
 use super::transfer::is_padded;
-use super::whole::{across_subgroups, gather};
+use super::whole::gather;
 use crate::ffi::{IntPredicate, Value};
 use spirv::CooperativeMatrixReduce as Mask;
 use splitbar_passes::module::{Id, Inst};
 use splitbar_typed::exchange;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is reduced.
+#[derive(Copy, Clone)]
 struct Reduction<'e, 'm> {
     inst: Inst<'m>,
     function: Id,
@@ -68,13 +70,12 @@ pub(super) fn reduce<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) ->
     let is_slow = mask == Mask::_2X2 || is_padded(from, e.wave_size);
     // Elements are read from the same subgroup.
     let stays = from.blocks == to.blocks && (from.blocks == 1 || !reduction.rows);
-    if is_slow && !stays {
-        return Err(across_subgroups(e, inst));
-    }
-    let value = if is_slow {
+    let value = if !is_slow {
+        reduction.by_halves(e, value)?
+    } else if stays {
         reduction.by_element(e, value, mask)?
     } else {
-        reduction.by_halves(e, value)?
+        reduction.across_subgroups(e, value, mask)?
     };
     e.bind(inst, value)
 }
@@ -176,38 +177,68 @@ impl Reduction<'_, '_> {
         sums: &mut Sums<'c>,
         combined: u32,
     ) -> Result<()> {
-        let memory = group::exchange_memory(e, self.inst)?;
         let bytes = exchange::element_bytes(self.from.component);
         let width = if self.columns { 1 } else { self.from.columns };
+        let pieces = Pieces::new(e, self.inst, bytes, (self.from.blocks, width))?;
         let first = Held::new(e, &self.from.layout)?.at(0)?.column;
-        let place = |e: &FunctionEmitter<'_, 'c, '_>, block: Value<'c>, column: u32| {
-            let row = e.b.mul(block, e.b.i32(width))?;
-            let column = match self.columns {
-                true => e.b.i32(0),
-                false => e.b.add(first, e.b.i32(column))?,
-            };
-            let index = e.b.add(row, column)?;
-            e.b.offset(memory, e.b.mul(index, e.b.i32(bytes))?, true)
+        let number = |e: &FunctionEmitter<'_, 'c, '_>, column: u32| match self.columns {
+            true => Ok(e.b.i32(0)),
+            false => e.b.add(first, e.b.i32(column)),
         };
+        // The columns that the lanes have for this part of a slot's.
+        let in_pieces = |column: u32| {
+            let of_lane = |lane| self.from.layout.part(Holder::Lane, lane).column + column;
+            match self.columns {
+                true => pieces.of([0].into_iter()),
+                false => pieces.of((0..e.wave_size).map(of_lane)),
+            }
+        };
+        let covered: BTreeMap<u32, BTreeSet<u32>> = sums
+            .keys()
+            .map(|(_, column)| (*column, in_pieces(*column)))
+            .collect();
         let wave = builtin::wave_id(e)?;
         let same = combined | self.from.layout.copies(e.wave_size);
-        let number = e.b.and(lanes::lane_id(e)?, e.b.i32(same))?;
-        let is_first = e.b.icmp(IntPredicate::LLVMIntEQ, number, e.b.i32(0))?;
+        let lane = e.b.and(lanes::lane_id(e)?, e.b.i32(same))?;
+        let is_first = e.b.icmp(IntPredicate::LLVMIntEQ, lane, e.b.i32(0))?;
         let has_block =
             e.b.icmp(IntPredicate::LLVMIntULT, wave, e.b.i32(self.from.blocks))?;
         let stores = e.b.and(is_first, has_block)?;
-        e.when(stores, |e| {
-            for ((_, column), sum) in sums.iter() {
-                e.b.store(*sum, place(e, wave, *column)?, bytes)?;
+        let ty = sums.values().next().map(|sum| sum.ty());
+        let ty = ty.ok_or_else(|| e.b.internal("nothing is reduced"))?;
+        let mut loaded: BTreeMap<(u32, u32), Value<'c>> = BTreeMap::new();
+        for piece in 0..pieces.count {
+            let here = |column: u32| covered.get(&column).filter(|all| all.contains(&piece));
+            e.when(stores, |e| {
+                for ((_, column), sum) in sums.iter() {
+                    let Some(all) = here(*column) else { continue };
+                    let moved = Moved {
+                        block: wave,
+                        number: number(e, *column)?,
+                    };
+                    pieces.store(e, (piece, all.len() == 1), moved, *sum)?;
+                }
+                Ok(())
+            })?;
+            group::barrier(e)?;
+            for (_, column) in sums.keys().filter(|(_, column)| here(*column).is_some()) {
+                for block in 0..self.from.blocks {
+                    let moved = Moved {
+                        block: e.b.i32(block),
+                        number: number(e, *column)?,
+                    };
+                    let before = loaded.get(&(*column, block)).copied();
+                    let one = pieces.load(e, piece, moved, (ty, before))?;
+                    loaded.insert((*column, block), one);
+                }
             }
-            Ok(())
-        })?;
-        group::barrier(e)?;
+            group::barrier(e)?;
+        }
         for ((_, column), sum) in sums.iter_mut() {
-            let ty = sum.ty();
             let mut all = None;
             for block in 0..self.from.blocks {
-                let one = e.b.load(ty, place(e, e.b.i32(block), *column)?, bytes)?;
+                let one = loaded.get(&(*column, block)).copied();
+                let one = one.ok_or_else(|| e.b.internal("a sum was not exchanged"))?;
                 all = Some(match all {
                     Some(all) => self.combine(e, all, one)?,
                     None => one,
@@ -215,7 +246,46 @@ impl Reduction<'_, '_> {
             }
             *sum = all.unwrap_or(*sum);
         }
-        group::barrier(e)
+        Ok(())
+    }
+
+    /// The slow way, of elements of several subgroups: what each subgroup combines by itself goes
+    /// to those that hold the result. Sums of columns are brought together in all of them.
+    fn across_subgroups<'c>(
+        &self,
+        e: &mut FunctionEmitter<'_, 'c, '_>,
+        value: Value<'c>,
+        mask: Mask,
+    ) -> Result<Value<'c>> {
+        let from = self.from;
+        let wave = e.wave_size;
+        let part = |rows: u32, columns: u32, blocks: u32| Matrix {
+            rows,
+            columns,
+            blocks,
+            layout: Layout::striped(rows, columns, wave),
+            ..from.clone()
+        };
+        let combined = match self.rows {
+            true => part(1, from.columns, from.blocks),
+            false => part(from.rows / 2, from.columns / 2, from.blocks),
+        };
+        let of_block = Reduction {
+            to: &combined,
+            columns: false,
+            ..*self
+        };
+        let value = of_block.by_element(e, value, mask)?;
+        if !self.rows {
+            return through_memory(e, self.inst, [&combined, self.to], value, false);
+        }
+        let all = part(from.blocks, from.columns, 1);
+        let value = through_memory(e, self.inst, [&combined, &all], value, false)?;
+        let of_all = Reduction {
+            from: &all,
+            ..*self
+        };
+        of_all.by_element(e, value, mask)
     }
 
     /// Every element of the result reads those that it combines.

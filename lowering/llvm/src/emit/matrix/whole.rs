@@ -9,7 +9,6 @@ use super::exchange::through_memory;
 use super::layout::Element;
 use super::product::relaid;
 use crate::ffi::Value;
-use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_passes::module::{Id, Inst};
 use splitbar_typed::matrix;
 
@@ -28,17 +27,9 @@ pub(super) fn change_use(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) ->
     e.bind(inst, value)
 }
 
-/// What is not exchanged through workgroup memory: subgroups read no registers of each other.
-pub(super) fn across_subgroups(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<Diagnostic> {
-    e.unsupported(
-        inst,
-        "elements of a matrix of workgroup scope would go from one subgroup to another",
-    )
-}
-
 /// A matrix with the elements where the result of `inst` has them, for the conversion of each.
 pub(crate) fn as_result<'c>(
-    e: &FunctionEmitter<'_, 'c, '_>,
+    e: &mut FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
     value: Value<'c>,
 ) -> Result<Value<'c>> {
@@ -51,10 +42,13 @@ pub(crate) fn as_result<'c>(
     ) else {
         return Ok(value);
     };
-    if from.blocks != to.blocks {
-        return Err(across_subgroups(e, inst));
+    if (from.rows * from.blocks, from.columns) != (to.rows * to.blocks, to.columns) {
+        return Err(e.mismatch(inst, "the matrices are of different sizes"));
     }
-    relaid(e, from, to, value)
+    match from.blocks == to.blocks {
+        true => relaid(e, from, to, value),
+        false => through_memory(e, inst, [from, to], value, false),
+    }
 }
 
 /// OpCooperativeMatrixTransposeNV.
