@@ -139,6 +139,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
     let together = [
         trial("features/coverage".to_owned(), coverage),
+        trial("features/no_quads_in_pairs".to_owned(), no_quads_in_pairs),
         trial("features/page".to_owned(), move || errors(&chunks)),
     ];
     (0..longest)
@@ -214,6 +215,36 @@ fn on_lanes(family: &Arc<Family>, chunk: Vec<usize>, lanes: Lanes) -> Trial {
         }
         Ok(())
     })
+}
+
+/// A subgroup of two invocations has no quads: what works on them is refused.
+fn no_quads_in_pairs() -> Result<()> {
+    let family = features::families()
+        .into_iter()
+        .find(|family| family.name == "subgroup")
+        .context("no such family")?;
+    let quads: Vec<&Feature> = family
+        .features
+        .iter()
+        .filter(|feature| feature.op.contains("Quad"))
+        .collect();
+    ensure!(quads.len() > 1, "no instruction works on quads");
+    for target in TARGETS {
+        linkable(target)?;
+        let lanes = Lanes::new(target, None, Some(2));
+        for feature in &quads {
+            let problem = match execute(&[*feature], family.flavour, lanes) {
+                Ok(_) => anyhow::bail!("{} is compiled for {target}", feature.name()),
+                Err(problem) => format!("{problem:#}"),
+            };
+            ensure!(
+                problem.contains("SB0300") && problem.contains("a subgroup of 2 has no quads"),
+                "{} for {target}: {problem}",
+                feature.name()
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Every instruction that is lowered has a feature, or a reason to have none.
