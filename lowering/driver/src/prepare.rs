@@ -260,10 +260,14 @@ pub(crate) fn constants(
 
 /// Passes that every module goes through: they write what is asked for in one of several ways in
 /// the way that is lowered, and change no other module.
-const FIRST: [&str; 2] = ["link-device-library", "modernize-cooperative-matrices"];
+const FIRST: [&str; 3] = [
+    "link-device-library",
+    "modernize-cooperative-matrices",
+    "branch-on-predicates",
+];
 
 /// What they are called where their module is wrong.
-const MADE_READY: &str = "linking or modernizing";
+const MADE_READY: &str = "linking, modernizing or branching";
 
 /// The module after the passes of [`FIRST`]; `None` where they leave it as it is. Its words are no
 /// longer those of the bytes that were given, as with modules that are linked.

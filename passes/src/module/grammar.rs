@@ -110,13 +110,47 @@ const EXTRACT: &[LogicalOperand] = &[
     one(OperandKind::IdRef),
 ];
 
+/// Result type, result, pointer, predicate, default value, memory operands.
+const PREDICATED_LOAD: &[LogicalOperand] = &[
+    one(OperandKind::IdResultType),
+    one(OperandKind::IdResult),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    LogicalOperand {
+        kind: OperandKind::MemoryAccess,
+        quantifier: OperandQuantifier::ZeroOrOne,
+    },
+];
+
+/// Pointer, object, predicate, memory operands.
+const PREDICATED_STORE: &[LogicalOperand] = &[
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    LogicalOperand {
+        kind: OperandKind::MemoryAccess,
+        quantifier: OperandQuantifier::ZeroOrOne,
+    },
+];
+
 /// Opcodes newer than the grammar of `rspirv` 0.13 (SDK 1.4.341), from the extensions
-/// SPV_EXT_ocp_microscaling_types and SPV_VALVE_mixed_float_dot_product.
+/// SPV_EXT_ocp_microscaling_types, SPV_INTEL_predicated_io and SPV_VALVE_mixed_float_dot_product.
 const OWN: &[Own] = &[
     Own {
         opcode: 4195,
         name: "OpBitcastExtractEXT",
         operands: EXTRACT,
+    },
+    Own {
+        opcode: 6258,
+        name: "OpPredicatedLoadINTEL",
+        operands: PREDICATED_LOAD,
+    },
+    Own {
+        opcode: 6259,
+        name: "OpPredicatedStoreINTEL",
+        operands: PREDICATED_STORE,
     },
     Own {
         opcode: 6916,

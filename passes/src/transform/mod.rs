@@ -4,6 +4,7 @@
 //! [`registry`] names the passes, [`crate::pipeline`] runs them. [`link()`] is no pass: it makes
 //! one module of several.
 
+mod branch_on_predicates;
 mod built_ins;
 mod edit;
 mod eliminate_redundant_control_barriers;

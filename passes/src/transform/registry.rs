@@ -4,7 +4,7 @@ use super::fill_split_barrier_windows::{self, Fill};
 use super::fuse_split_barriers::{self, FuseAt};
 use super::rewrite::Edited;
 use super::{
-    eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
+    branch_on_predicates, eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
     freeze_specialization_constants, fuse_narrow_split_barriers, inline, instrument_barrier_skew,
     instrument_split_barriers, link_device_library, modernize_cooperative_matrices,
     move_split_barriers, order_split_barriers, promote_async_copies, split_control_barriers,
@@ -95,6 +95,14 @@ pub struct Pass {
 
 /// All passes, in the order of their names.
 pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "branch-on-predicates",
+        about: "write predicated loads and stores (SPV_INTEL_predicated_io) as branches",
+        value: None,
+        keeps_order: true,
+        parse: none,
+        run: branch_on_predicates::run,
+    },
     Pass {
         name: "eliminate-redundant-control-barriers",
         about: "remove OpControlBarriers that order no two accesses",

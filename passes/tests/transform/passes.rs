@@ -29,6 +29,7 @@ fn all_passes_keep_their_promises() {
         .map(|(_, flag)| *flag)
         .collect();
     let rare = [
+        "branch-on-predicates",
         "eliminate-redundant-split-barriers",
         "link-device-library",
         "modernize-cooperative-matrices",

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Flags of all passes.
 pub(crate) const FLAGS: &[&str] = &[
+    "branch-on-predicates",
     "eliminate-redundant-split-barriers",
     "freeze-specialization-constants",
     "fuse-split-barriers",

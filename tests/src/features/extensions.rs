@@ -392,6 +392,102 @@ fn clocks(all: &mut Vec<Feature>) {
     }
 }
 
+/// Predicated loads and stores: half of the addresses lie beyond the buffer, and must not be read;
+/// a loop of one block has both.
+fn predicated(all: &mut Vec<Feature>) {
+    const BLOCK: &str = "$ra = OpTypeRuntimeArray %u32\n$block = OpTypeStruct $ra\n\
+                         $pb = OpTypePointer StorageBuffer $block\n";
+    const LAYOUT: &str = "OpDecorate $ra ArrayStride 4\nOpDecorate $block Block\n\
+                          OpMemberDecorate $block 0 Offset 0\n";
+    const PLACE: &str =
+        "$n = OpBitcast %u32 %gid\n$p = OpAccessChain %p_StorageBuffer_u32 $m %u32_0 $n\n";
+    let buffer = |before: Vec<u8>, after: Option<Vec<u8>>| super::Memory {
+        name: "m",
+        pointer: "$pb".to_owned(),
+        before,
+        after,
+        links: Vec::new(),
+    };
+    let number = |at: usize| (at as u32).wrapping_mul(0x9e37_79b9);
+    let half = super::INVOCATIONS / 2;
+    let body = format!(
+        "{PLACE}$in = OpULessThan %bool $n %u32_{half}\n\
+         $r = OpPredicatedLoadINTEL %u32 $p $in $a Aligned 4"
+    );
+    let load = Feature::new(
+        "OpPredicatedLoadINTEL",
+        &[U32.into()],
+        &[U32.into()],
+        &body,
+        |_| Vec::new(),
+    )
+    .collectively(move |_, rows| {
+        let value = |(at, row): (usize, &Vec<u64>)| match at < half {
+            true => vec![Bits(number(at).into())],
+            false => vec![Bits(row[0])],
+        };
+        rows.iter().enumerate().map(value).collect()
+    });
+    let before = (0..half).flat_map(|at| number(at).to_le_bytes()).collect();
+    all.push(
+        load.with_globals(BLOCK)
+            .decorated(LAYOUT)
+            .with_memory(buffer(before, None)),
+    );
+    let body = format!(
+        "{PLACE}$o = OpBitwiseAnd %u32 $a %u32_1\n$w = OpIEqual %bool $o %u32_1\n\
+         OpPredicatedStoreINTEL $p $a $w Aligned 4\n$r = OpCopyObject %u32 $o"
+    );
+    let store = Feature::new(
+        "OpPredicatedStoreINTEL",
+        &[U32.into()],
+        &[U32.into()],
+        &body,
+        |row| vec![Bits(row[0] & 1)],
+    );
+    let after = store.inputs.iter().flat_map(|row| match row[0] & 1 {
+        1 => (row[0] as u32).to_le_bytes(),
+        _ => [0x5a; 4],
+    });
+    let after = after.collect();
+    all.push(
+        store
+            .with_globals(BLOCK)
+            .decorated(LAYOUT)
+            .with_memory(buffer(vec![0x5a; 4 * super::INVOCATIONS], Some(after))),
+    );
+    let body = "OpStore $v $a\nOpBranch $before\n$before = OpLabel\nOpBranch $h\n$h = OpLabel\n\
+                $i = OpPhi %u32 %u32_0 $before $j $h\n$o = OpBitwiseAnd %u32 $i %u32_1\n\
+                $q = OpIEqual %bool $o %u32_1\n$x = OpPredicatedLoadINTEL %u32 $v $q $i\n\
+                $y = OpIMul %u32 $x %u32_7\n$z = OpIAdd %u32 $y $i\n\
+                OpPredicatedStoreINTEL $v $z $q\n$j = OpIAdd %u32 $i %u32_1\n\
+                $c = OpULessThan %bool $j %u32_5\nOpLoopMerge $e $h None\n\
+                OpBranchConditional $c $h $e\n$e = OpLabel\n$k = OpLoad %u32 $v\n\
+                $r = OpIAdd %u32 $k $x";
+    let looped = Feature::new(
+        "OpPredicatedLoadINTEL",
+        &[U32.into()],
+        &[U32.into()],
+        body,
+        |row| {
+            let mut kept = row[0] as u32;
+            let mut last = 0;
+            for i in 0..5 {
+                last = if i % 2 == 1 { kept } else { i };
+                if i % 2 == 1 {
+                    kept = last.wrapping_mul(7).wrapping_add(i);
+                }
+            }
+            vec![Bits(kept.wrapping_add(last).into())]
+        },
+    );
+    all.push(
+        looped
+            .called("u32.loop")
+            .with_variables("$v = OpVariable %p_Function_u32 Function\n"),
+    );
+}
+
 /// All of them.
 pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
@@ -420,5 +516,6 @@ pub(super) fn features() -> Vec<Feature> {
         });
         all.push(replicate.needing(&["ReplicatedCompositesEXT"]));
     }
+    predicated(&mut all);
     all
 }

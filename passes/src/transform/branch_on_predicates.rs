@@ -1,0 +1,375 @@
+//! Writes the predicated loads and stores of SPV_INTEL_predicated_io as loads and stores behind a
+//! branch: what knows accesses, control flow and uniformity then knows these too.
+//!
+//! A block is cut where such an access stands. A loop's header keeps its phis and says where the
+//! loop ends, and the rest of it is a block of the body.
+
+use super::edit::{Edit, string};
+use super::registry::PassOptions;
+use super::rewrite::Edited;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::{Block, Declarations, Id, Inst, Module, Type};
+use spirv::{Capability, Op, SelectionControl};
+use std::collections::BTreeMap;
+
+const EXTENSION: &str = "SPV_INTEL_predicated_io";
+/// PredicatedIOINTEL, OpPredicatedLoadINTEL and OpPredicatedStoreINTEL, which the `spirv` crate
+/// does not know.
+const CAPABILITY: u32 = 6257;
+const LOAD: u16 = 6258;
+const STORE: u16 = 6259;
+
+pub(super) fn run(
+    module: &Module<'_>,
+    declarations: &Declarations<'_>,
+    _: &PassOptions,
+    _: &mut Diagnostics,
+) -> Result<Option<Edited>, Diagnostics> {
+    let blocks = declarations.functions.iter().flat_map(|f| &f.blocks);
+    let cut: Vec<&Block<'_>> = blocks
+        .filter(|block| block.insts.iter().any(|inst| is_predicated(*inst)))
+        .collect();
+    let declared = head(module);
+    if cut.is_empty() && declared.is_empty() {
+        return Ok(None);
+    }
+    check(declarations, &cut)?;
+    let mut pass = Branching {
+        edit: Edit::new(declarations),
+        structured: declarations.has_capability(Capability::Shader),
+        ends: BTreeMap::new(),
+    };
+    for inst in declared {
+        pass.edit.remove(inst.offset);
+    }
+    for block in &cut {
+        pass.block(block)?;
+    }
+    for inst in declarations.functions.iter().flat_map(|f| f.insts()) {
+        if inst.op() == Some(Op::Phi) {
+            pass.phi(inst)?;
+        }
+    }
+    pass.edit.finish()
+}
+
+fn is_predicated(inst: Inst<'_>) -> bool {
+    matches!(inst.opcode(), LOAD | STORE)
+}
+
+/// The instructions that declare the extension.
+fn head<'m>(module: &'m Module<'_>) -> Vec<Inst<'m>> {
+    let name = string(EXTENSION);
+    module
+        .instructions()
+        .take_while(|inst| inst.op() != Some(Op::Function))
+        .filter(|inst| match inst.op() {
+            Some(Op::Capability) => inst.operands() == [CAPABILITY],
+            Some(Op::Extension) => inst.operands() == name,
+            _ => false,
+        })
+        .collect()
+}
+
+/// What a predicated access is made of.
+struct Access<'m> {
+    inst: Inst<'m>,
+    pointer: Id,
+    predicate: Id,
+    /// The default value of a load, the object of a store.
+    value: Id,
+    /// The words of the memory operands.
+    memory: Vec<u32>,
+}
+
+impl<'m> Access<'m> {
+    fn of(inst: Inst<'m>) -> Result<Access<'m>, Diagnostic> {
+        let [pointer, second, third] = [inst.id(0)?, inst.id(1)?, inst.id(2)?];
+        let (predicate, value) = match inst.opcode() {
+            LOAD => (second, third),
+            _ => (third, second),
+        };
+        Ok(Access {
+            inst,
+            pointer,
+            predicate,
+            value,
+            memory: inst.operands_from(3).to_vec(),
+        })
+    }
+}
+
+/// That predicates are Booleans and values have the types of what is loaded and stored.
+///
+/// # Errors
+/// `TypeMismatch` for each that is not.
+fn check(declarations: &Declarations<'_>, blocks: &[&Block<'_>]) -> Result<(), Diagnostics> {
+    let mut found = Diagnostics::new();
+    let insts = blocks.iter().flat_map(|block| &block.insts);
+    for inst in insts.filter(|inst| is_predicated(**inst)) {
+        let access = Access::of(*inst)?;
+        let mut wrong = |what: String| {
+            let error = Diagnostic::error(Code::TypeMismatch, what);
+            found.push(error.at_word(inst.offset));
+        };
+        let name = inst.name();
+        let ty = |id: Id| declarations.type_of(id);
+        let kind = |id: Id| ty(id).and_then(|ty| declarations.ty(ty));
+        if !matches!(kind(access.predicate), Some(Type::Bool)) {
+            wrong(format!("{name} asks for a Boolean predicate"));
+        }
+        let accessed = match kind(access.pointer) {
+            // Of an untyped pointer the instruction says what it points to.
+            Some(Type::Pointer { pointee, .. }) => {
+                pointee.or(inst.result_type()).or(ty(access.value))
+            }
+            _ => {
+                wrong(format!("{name} asks for a pointer"));
+                continue;
+            }
+        };
+        if ty(access.value) != accessed || inst.result_type().is_some_and(|r| Some(r) != accessed) {
+            wrong(format!(
+                "{name} asks for a value of the type that the pointer points to"
+            ));
+        }
+    }
+    match found.has_errors() {
+        true => Err(found),
+        false => Ok(()),
+    }
+}
+
+struct Branching<'d, 'm> {
+    edit: Edit<'d, 'm>,
+    /// Whether branches say where they merge.
+    structured: bool,
+    /// The last part of each block that was cut.
+    ends: BTreeMap<u32, u32>,
+}
+
+impl Branching<'_, '_> {
+    fn block(&mut self, block: &Block<'_>) -> Result<(), Diagnostic> {
+        let accesses = block.insts.iter().filter(|inst| is_predicated(**inst));
+        let accesses = accesses
+            .map(|inst| Access::of(*inst))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut labels = Vec::new();
+        for _ in &accesses {
+            labels.push([self.edit.fresh()?, self.edit.fresh()?]);
+        }
+        let Some([_, end]) = labels.last().copied() else {
+            return Ok(());
+        };
+        self.ends.insert(block.label.0, end);
+        let mut here = block.label.0;
+        let merge = block
+            .insts
+            .iter()
+            .find(|inst| inst.op() == Some(Op::LoopMerge));
+        let body = block.insts.iter().find(|inst| inst.op() != Some(Op::Phi));
+        if let (Some(merge), Some(body)) = (merge, body) {
+            here = self.edit.fresh()?;
+            let mut operands = merge.operands().to_vec();
+            // A loop of one block goes on where that now ends.
+            if let Some(target) = operands.get_mut(1)
+                && *target == block.label.0
+            {
+                *target = end;
+            }
+            self.edit.before(body.offset, Op::LoopMerge, &operands)?;
+            self.edit.before(body.offset, Op::Branch, &[here])?;
+            self.edit.before(body.offset, Op::Label, &[here])?;
+            self.edit.remove(merge.offset);
+        }
+        for (access, [inside, behind]) in accesses.iter().zip(labels) {
+            self.access(access, [here, inside, behind])?;
+            here = behind;
+        }
+        Ok(())
+    }
+
+    /// Puts an access behind a branch, between the blocks `here` and `behind`.
+    fn access(
+        &mut self,
+        access: &Access<'_>,
+        [here, inside, behind]: [u32; 3],
+    ) -> Result<(), Diagnostic> {
+        let (at, pointer, predicate) = (access.inst.offset, access.pointer.0, access.predicate.0);
+        let edit = &mut self.edit;
+        if self.structured {
+            let none = SelectionControl::NONE.bits();
+            edit.before(at, Op::SelectionMerge, &[behind, none])?;
+        }
+        edit.before(at, Op::BranchConditional, &[predicate, inside, behind])?;
+        edit.before(at, Op::Label, &[inside])?;
+        let (ty, result) = (access.inst.result_type(), access.inst.result());
+        let (Some(ty), Some(result)) = (ty, result) else {
+            let mut operands = vec![pointer, access.value.0];
+            operands.extend(&access.memory);
+            edit.before(at, Op::Store, &operands)?;
+            edit.before(at, Op::Branch, &[behind])?;
+            edit.before(at, Op::Label, &[behind])?;
+            edit.remove(at);
+            return Ok(());
+        };
+        let loaded = edit.fresh()?;
+        let mut operands = vec![ty.0, loaded, pointer];
+        operands.extend(&access.memory);
+        edit.before(at, Op::Load, &operands)?;
+        edit.before(at, Op::Branch, &[behind])?;
+        edit.before(at, Op::Label, &[behind])?;
+        let phi = [ty.0, result.0, loaded, inside, access.value.0, here];
+        edit.replace(at, Op::Phi, &phi)
+    }
+
+    /// Values that came from a block that was cut come from its last part.
+    fn phi(&mut self, inst: Inst<'_>) -> Result<(), Diagnostic> {
+        let mut words: Vec<u32> = inst.words.get(1..).unwrap_or_default().to_vec();
+        let mut changed = false;
+        // Result type, result, then values and their blocks.
+        for label in words.iter_mut().skip(3).step_by(2) {
+            if let Some(end) = self.ends.get(label) {
+                *label = *end;
+                changed = true;
+            }
+        }
+        match changed {
+            true => self.edit.replace(inst.offset, Op::Phi, &words),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::super::registry::Pass;
+    use super::*;
+    use crate::module::assemble;
+
+    /// A shader of one function with these lines, which declares the extension.
+    fn words(lines: &str) -> Vec<u32> {
+        let text = format!(
+            "OpCapability Shader
+            OpExtension \"SPV_INTEL_predicated_io\"
+            OpMemoryModel Logical GLSL450
+            OpEntryPoint GLCompute %main \"main\"
+            OpExecutionMode %main LocalSize 64 1 1
+            %void = OpTypeVoid
+            %function = OpTypeFunction %void
+            %bool = OpTypeBool
+            %uint = OpTypeInt 32 0
+            %float = OpTypeFloat 32
+            %pointer = OpTypePointer Function %uint
+            %u1 = OpConstant %uint 1
+            %f1 = OpConstant %float 1
+            %yes = OpConstantTrue %bool
+            %main = OpFunction %void None %function
+            %entry = OpLabel
+            %v = OpVariable %pointer Function
+            {lines}
+            OpReturn
+            OpFunctionEnd"
+        );
+        let mut words = assemble(&text).unwrap().words;
+        // The assembler has no name for the capability.
+        words.splice(5..5, [2 << 16 | Op::Capability as u32, CAPABILITY]);
+        words
+    }
+
+    fn after(words: Vec<u32>) -> Result<Option<Edited>, Diagnostics> {
+        let module = Module::from_words(words).unwrap();
+        let mut found = Diagnostics::new();
+        let declarations = Declarations::of(&module, &mut found);
+        let pass = Pass::named("branch-on-predicates").unwrap();
+        pass.run(&module, &declarations, &PassOptions::None, &mut found)
+    }
+
+    /// The names of the instructions of the function, behind its variable.
+    fn names(edited: &Edited) -> Vec<String> {
+        let insts = edited.module.instructions();
+        let insts = insts.skip_while(|inst| inst.op() != Some(Op::Variable));
+        insts.skip(1).map(|inst| inst.name()).collect()
+    }
+
+    #[test]
+    fn an_access_stands_behind_a_branch() {
+        let edited = after(words(
+            "%x = OpPredicatedLoadINTEL %uint %v %yes %u1 Aligned 4
+            OpPredicatedStoreINTEL %v %x %yes",
+        ));
+        let edited = edited.unwrap().unwrap();
+        let branch = ["OpSelectionMerge", "OpBranchConditional", "OpLabel"];
+        let behind = ["OpBranch", "OpLabel"];
+        let wanted = [
+            &branch[..],
+            &["OpLoad"],
+            &behind,
+            &["OpPhi"],
+            &branch,
+            &["OpStore"],
+            &behind,
+            &["OpReturn", "OpFunctionEnd"],
+        ]
+        .concat();
+        assert_eq!(names(&edited), wanted);
+        let mut all = edited.module.instructions();
+        let load = all.find(|inst| inst.op() == Some(Op::Load)).unwrap();
+        assert_eq!(load.operands_from(1), [2, 4], "the alignment stays");
+        let declared = |name| edited.module.instructions().any(|inst| inst.name() == name);
+        assert!(!declared("OpExtension"));
+        assert!(head(&edited.module).is_empty());
+        let again = after(edited.module.words().to_vec()).unwrap();
+        assert!(again.is_none(), "it has nothing more to do");
+    }
+
+    #[test]
+    fn a_loop_of_one_block_keeps_its_header() {
+        let edited = after(words(
+            "OpBranch %head
+            %head = OpLabel
+            %i = OpPhi %uint %u1 %entry %j %head
+            OpPredicatedStoreINTEL %v %i %yes
+            %j = OpIAdd %uint %i %u1
+            %c = OpULessThan %bool %j %u1
+            OpLoopMerge %end %head None
+            OpBranchConditional %c %head %end
+            %end = OpLabel",
+        ));
+        let edited = edited.unwrap().unwrap();
+        let module = &edited.module;
+        let find = |op| {
+            module
+                .instructions()
+                .find(|inst| inst.op() == Some(op))
+                .unwrap()
+        };
+        let (phi, merge) = (find(Op::Phi), find(Op::LoopMerge));
+        let labels: Vec<u32> = module
+            .instructions()
+            .filter(|inst| inst.op() == Some(Op::Label))
+            .map(|inst| inst.result().unwrap().0)
+            .collect();
+        // Entry, header, its rest, the store, what follows it, the end.
+        let [_, _, _, _, last, end] = labels[..] else {
+            panic!("{labels:?}");
+        };
+        assert_eq!(phi.operands().last(), Some(&last));
+        assert_eq!(merge.operands()[..2], [end, last]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_reported() {
+        for line in [
+            "%x = OpPredicatedLoadINTEL %uint %v %u1 %u1",
+            "%x = OpPredicatedLoadINTEL %uint %v %yes %f1",
+            "%x = OpPredicatedLoadINTEL %float %v %yes %f1",
+            "OpPredicatedStoreINTEL %v %f1 %yes",
+            "OpPredicatedStoreINTEL %u1 %u1 %yes",
+        ] {
+            let problems = after(words(line)).err().map(|found| found.to_string());
+            assert!(problems.unwrap().contains("SB0106"), "{line}");
+        }
+    }
+}
