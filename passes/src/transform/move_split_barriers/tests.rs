@@ -62,8 +62,8 @@ fn moved_with(body: &str, options: &PassOptions) -> String {
 }
 
 /// What a pass makes of a body: `A` and `W` for halves, `r` and `w` with the name of a variable
-/// for accesses (`own` for one of the pass), `a` for atomic operations, `m` for OpMemoryBarrier, `.` for arithmetic, `|` for
-/// the begin of a block.
+/// for accesses (`own` for one of the pass), `a` for atomic operations, `m` for OpMemoryBarrier,
+/// `.` for arithmetic, `|` for the begin of a block.
 pub(in crate::transform) fn short_after(pass: &Pass, body: &str, options: &PassOptions) -> String {
     let assembled = module(body);
     short_of(pass, &assembled, options).unwrap()
