@@ -80,9 +80,9 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
         self.variables(first)?;
         let blocks: Vec<BlockIndex> = self.slice.next.keys().copied().collect();
         let region = &self.shape().region;
-        let mut froms: BTreeMap<BlockIndex, usize> = BTreeMap::new();
+        let mut entering: BTreeMap<BlockIndex, usize> = BTreeMap::new();
         for to in self.slice.next.values().flatten() {
-            *froms.entry(*to).or_default() += 1;
+            *entering.entry(*to).or_default() += 1;
         }
         // A block that control comes to from one alone, by a plain branch, continues that one.
         let mut heads: Vec<(BlockIndex, Vec<BlockIndex>)> = Vec::new();
@@ -93,7 +93,7 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
             let mut chain = vec![*block];
             let mut at = *block;
             while let Some([next]) = self.slice.next.get(&at).map(Vec::as_slice)
-                && froms.get(next) == Some(&1)
+                && entering.get(next) == Some(&1)
                 && !self.slicer.decides(at, &[*next])
             {
                 chain.push(*next);
