@@ -2,46 +2,17 @@
 //! test is the only one of its process.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod support;
+
 use pretty_assertions::assert_eq;
-use splitbar_llvm::{Lines, Lowering, Optimization, Work, lower, work};
-use splitbar_passes::analysis::program::Program;
-use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
-use splitbar_passes::validate::{Checked, Inlined, Validation};
-use splitbar_plan::{PlanOptions, Target, plan};
-use splitbar_typed::abi::AbiForm;
-use splitbar_typed::{Kernel, Wanted};
+use splitbar_llvm::{Work, work};
+use splitbar_plan::Target;
+use support::lowered;
 
 /// Lowers a kernel and generates its code; what that took.
 fn costs(bytes: &[u8], target: &'static Target) -> Work {
-    let module = Module::parse(bytes).unwrap();
-    let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut diagnostics);
-    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
-    let entry = &declarations.entry_points[0];
-    let inlined = Inlined::of(&declarations).unwrap();
-    let program = Program::new(&declarations, &constants);
-    let wanted = Wanted::default();
-    let kernel = Kernel::of(&program, entry, target, wanted, &mut diagnostics).unwrap();
-    let kernels = [kernel];
-    let plans = [plan(&kernels[0], PlanOptions::default(), &mut diagnostics)];
-    let (module, _) = Checked::of(&inlined, &program, Validation::Waived).unwrap();
-    let lowering = Lowering {
-        module,
-        origin: None,
-        target,
-        kernels: &kernels,
-        plans: &plans,
-        lines: Lines::None,
-        optimization: Optimization::O2,
-        abi: &AbiForm::Arguments,
-        late_windows: None,
-        ir: None,
-        correctly_rounded: false,
-        calls: false,
-    };
     let before = work();
-    lower(&lowering).unwrap().assembly().unwrap();
+    lowered(bytes, target);
     let after = work();
     Work {
         machines: after.machines - before.machines,

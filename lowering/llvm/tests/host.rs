@@ -3,20 +3,19 @@
 //! of its process.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod support;
+
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetTriple,
 };
-use splitbar_llvm::{Lines, Lowering, Optimization, lower};
-use splitbar_passes::analysis::program::Program;
-use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
-use splitbar_passes::validate::{Checked, Inlined, Validation};
-use splitbar_plan::{PlanOptions, Target, plan};
-use splitbar_typed::abi::AbiForm;
-use splitbar_typed::{Kernel, Wanted};
+use splitbar_plan::Target;
+use support::lowered;
+
+const TILED_MATMUL: &[u8] =
+    include_bytes!("../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
 
 /// A kernel of the host's: an array that registers cannot hold, which LLVM moves to LDS on AMD
 /// GPUs.
@@ -69,38 +68,6 @@ fn host(target: &Target) -> String {
     String::from_utf8_lossy(code.as_slice()).into_owned()
 }
 
-/// Lowers a kernel and generates its code.
-fn lowered(target: &'static Target) -> String {
-    let bytes = include_bytes!("../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
-    let module = Module::parse(bytes).unwrap();
-    let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut diagnostics);
-    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
-    let entry = &declarations.entry_points[0];
-    let wanted = Wanted::default();
-    let inlined = Inlined::of(&declarations).unwrap();
-    let program = Program::new(&declarations, &constants);
-    let kernel = Kernel::of(&program, entry, target, wanted, &mut diagnostics).unwrap();
-    let kernels = [kernel];
-    let plans = [plan(&kernels[0], PlanOptions::default(), &mut diagnostics)];
-    let (module, _) = Checked::of(&inlined, &program, Validation::Waived).unwrap();
-    let lowering = Lowering {
-        module,
-        origin: None,
-        target,
-        kernels: &kernels,
-        plans: &plans,
-        lines: Lines::None,
-        optimization: Optimization::O2,
-        abi: &AbiForm::Arguments,
-        late_windows: None,
-        ir: None,
-        correctly_rounded: false,
-        calls: false,
-    };
-    lower(&lowering).unwrap().assembly().unwrap()
-}
-
 #[test]
 fn the_host_s_code_is_the_same_before_and_after() {
     let config = InitializationConfig::default();
@@ -118,7 +85,11 @@ fn the_host_s_code_is_the_same_before_and_after() {
         );
     }
     for target in targets {
-        assert!(lowered(target).contains("main"), "{}", target.name);
+        assert!(
+            lowered(TILED_MATMUL, target).contains("main"),
+            "{}",
+            target.name
+        );
     }
     for ((target, before), after) in targets.iter().zip(before).zip(targets.map(host)) {
         assert_eq!(before, after, "{}", target.name);
