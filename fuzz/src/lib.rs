@@ -19,6 +19,7 @@ use splitbar_passes::validate::{Environment, MOST_PROBLEMS, Settings, validate};
 
 /// Every pass, as its flag is written: once for each way that it can be asked for.
 pub const FLAGS: &[&str] = &[
+    "branch-on-predicates",
     "eliminate-redundant-control-barriers",
     "eliminate-redundant-control-barriers=all-memory",
     "eliminate-redundant-split-barriers",

@@ -143,6 +143,7 @@ pub(crate) fn machine_with(
         cpu: target.cpu(),
         features: all_features.collect::<Vec<_>>().join(","),
         optimization,
+        is_reused: matches!(target.arch, Arch::Amdgpu(_)),
     };
     Machine::take(key, |key| new_machine(key, target))
 }

@@ -5,6 +5,9 @@
 //! kernel, and one compilation generates code up to three times. So a machine that has done its
 //! work goes on a shelf, from which the next one with the same wishes takes it. It has one user at
 //! a time: two threads have two machines.
+//!
+//! Machines of NVIDIA GPUs are used once: they number calls in their life, and the numbers stand in
+//! comments of the code (`// callseq 2, 0`), which would tell what was compiled before.
 
 use crate::Optimization;
 use crate::ffi::{Idle, InUse};
@@ -26,6 +29,8 @@ pub(crate) struct Key {
     pub(crate) cpu: &'static str,
     pub(crate) features: String,
     pub(crate) optimization: Optimization,
+    /// Whether the machine does the same for the second module as for the first.
+    pub(crate) is_reused: bool,
 }
 
 /// A target machine, and the right to use it.
@@ -65,7 +70,7 @@ fn from_shelf(key: &Key) -> Option<Idle> {
 
 fn to_shelf(key: Key, machine: Idle) {
     // What a panic has interrupted is not used again.
-    if std::thread::panicking() {
+    if std::thread::panicking() || !key.is_reused {
         return;
     }
     let displaced = {
