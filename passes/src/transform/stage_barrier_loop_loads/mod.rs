@@ -18,17 +18,18 @@
 //! many more as a lane loads.
 //!
 //! Of which loops. One way in, one way back, and one way out, by a branch on a condition. All
-//! iterations come to an OpControlBarrier of the workgroup before any other barrier. In its block
-//! and before it stand loads whose values are stored to shared memory there. Address and condition
-//! of the next iteration can be computed behind that barrier from this one's values: phis of the
+//! iterations come to an OpControlBarrier of the workgroup before any other barrier. In front of it
+//! (`region.rs`), in arms of selections too, stand loads whose values are stored to shared memory.
+//! What they need, addresses and branches (`slice.rs`), is copied (`copy.rs`). What the next
+//! iteration begins with can be computed behind that barrier from this one's values: phis of the
 //! header, variables of the class Function that are stored once after the barrier, values from
 //! outside of the loop, inputs and constants, and arithmetic with these (`values.rs`).
 //!
 //! Why it is right. Nothing in the loop writes memory that a staged load may read, and nothing but
 //! barriers of the workgroup orders any, so what an iteration loads is there when the first barrier
 //! of the iteration before has been passed. No load is executed that was not: the first stands
-//! under the condition of the loop where that is asked before it, and the loads of the next
-//! iteration under that iteration's.
+//! under the condition of the loop where that is asked before it, the loads of the next iteration
+//! under that iteration's, and both under copies of the branches that lead to them.
 
 mod copy;
 mod region;

@@ -24,42 +24,18 @@ impl Session {
     /// An image, its view, and the copy that fills it.
     pub(super) fn image(&mut self, image: &Image) -> Result<(vk::ImageView, Upload), Trouble> {
         let (format, aspect) = format(image);
-        let (ty, view, flags) = match image.shape {
-            Shape::Line => (
-                vk::ImageType::TYPE_1D,
-                vk::ImageViewType::TYPE_1D,
-                vk::ImageCreateFlags::empty(),
-            ),
-            Shape::Lines => (
-                vk::ImageType::TYPE_1D,
-                vk::ImageViewType::TYPE_1D_ARRAY,
-                vk::ImageCreateFlags::empty(),
-            ),
-            Shape::Plane => (
-                vk::ImageType::TYPE_2D,
-                vk::ImageViewType::TYPE_2D,
-                vk::ImageCreateFlags::empty(),
-            ),
-            Shape::Planes => (
-                vk::ImageType::TYPE_2D,
-                vk::ImageViewType::TYPE_2D_ARRAY,
-                vk::ImageCreateFlags::empty(),
-            ),
-            Shape::Volume => (
-                vk::ImageType::TYPE_3D,
-                vk::ImageViewType::TYPE_3D,
-                vk::ImageCreateFlags::empty(),
-            ),
-            Shape::Cube => (
-                vk::ImageType::TYPE_2D,
-                vk::ImageViewType::CUBE,
-                vk::ImageCreateFlags::CUBE_COMPATIBLE,
-            ),
-            Shape::Cubes => (
-                vk::ImageType::TYPE_2D,
-                vk::ImageViewType::CUBE_ARRAY,
-                vk::ImageCreateFlags::CUBE_COMPATIBLE,
-            ),
+        let (ty, view) = match image.shape {
+            Shape::Line => (vk::ImageType::TYPE_1D, vk::ImageViewType::TYPE_1D),
+            Shape::Lines => (vk::ImageType::TYPE_1D, vk::ImageViewType::TYPE_1D_ARRAY),
+            Shape::Plane => (vk::ImageType::TYPE_2D, vk::ImageViewType::TYPE_2D),
+            Shape::Planes => (vk::ImageType::TYPE_2D, vk::ImageViewType::TYPE_2D_ARRAY),
+            Shape::Volume => (vk::ImageType::TYPE_3D, vk::ImageViewType::TYPE_3D),
+            Shape::Cube => (vk::ImageType::TYPE_2D, vk::ImageViewType::CUBE),
+            Shape::Cubes => (vk::ImageType::TYPE_2D, vk::ImageViewType::CUBE_ARRAY),
+        };
+        let flags = match image.shape {
+            Shape::Cube | Shape::Cubes => vk::ImageCreateFlags::CUBE_COMPATIBLE,
+            _ => vk::ImageCreateFlags::empty(),
         };
         let [width, height, depth] = image.extent;
         let create = vk::ImageCreateInfo::default()
