@@ -90,7 +90,11 @@ pub fn advise(bytes: &[u8], options: &Options) -> Result<(Vec<Advice>, Diagnosti
             }),
         }
     }
-    let warnings = fused.warnings().clone();
+    for entry in fused.entries() {
+        sites.check(&entry.plan).map_err(Failure::from)?;
+    }
+    let mut warnings = fused.warnings().clone();
+    warnings.extend(sites.doubts.clone());
     outputs.insert(0, (Strategy::Fused, fused));
     let entries = outputs
         .first()

@@ -19,8 +19,8 @@ use crate::window::Window;
 use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Module, Scope, WordOffset};
-use splitbar_passes::profile::{Profile, Site};
-use splitbar_plan::{EntryPlan, Strategy};
+use splitbar_passes::profile::{Gpu, Profile, Site};
+use splitbar_plan::{EntryPlan, Strategy, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was chosen for a module.
@@ -30,6 +30,8 @@ pub(crate) struct Chosen {
     pub(crate) entries: BTreeMap<String, Weighed>,
     /// The OpControlBarriers that are not split.
     pub(crate) left: Left,
+    /// What should be looked at in the profile that it goes by.
+    pub(crate) doubts: Diagnostics,
 }
 
 /// OpControlBarriers that are not split though others are.
@@ -46,8 +48,88 @@ pub(crate) enum Left {
     These(BTreeSet<WordOffset>),
 }
 
-/// What a profile says, by word of an arrive or OpControlBarrier.
-pub(crate) type Sites = BTreeMap<WordOffset, Site>;
+/// What a profile says.
+#[derive(Debug, Default)]
+pub(crate) struct Sites {
+    /// By word of an arrive or OpControlBarrier.
+    by_word: BTreeMap<WordOffset, Site>,
+    /// What it was recorded on.
+    gpu: Option<Gpu>,
+    /// That it does not say what it was recorded on.
+    pub(crate) doubts: Diagnostics,
+}
+
+impl Sites {
+    /// What it says of the barrier at `word`.
+    pub(crate) fn at(&self, word: WordOffset) -> Option<&Site> {
+        self.by_word.get(&word)
+    }
+
+    fn of(profile: Profile) -> Sites {
+        let mut sites = Sites {
+            gpu: profile.gpu,
+            ..Sites::default()
+        };
+        if profile.gpu.is_none() {
+            sites.doubts.push(
+                Diagnostic::warning(
+                    Code::ProfileWithoutTarget,
+                    "the profile does not say on which target it was recorded",
+                )
+                .because("clocks of one GPU say little about another one")
+                .help("name the target when the module is instrumented"),
+            );
+        }
+        for site in profile.sites {
+            let word = site.arrive;
+            // An arrive with several waits: what was measured most often.
+            let known = sites.by_word.entry(word).or_insert_with(|| site.clone());
+            if known.phases < site.phases {
+                *known = site;
+            }
+        }
+        sites
+    }
+
+    /// That the profile was recorded on the target of `plan`, with waves as many and as large as
+    /// those that the kernel has there.
+    ///
+    /// # Errors
+    /// `ProfileTarget`.
+    pub(crate) fn check(&self, plan: &EntryPlan) -> Result<(), Diagnostic> {
+        let foreign = |why| {
+            Diagnostic::error(
+                Code::ProfileTarget,
+                "the profile was recorded on another target",
+            )
+            .because(why)
+            .help("record a profile on the target that the code is for, with its wave size")
+        };
+        let name = Target::by_name(plan.target).map_or(plan.target, Target::gpu);
+        if let Some(gpu) = self.gpu
+            && (gpu.name().as_str(), gpu.wave_size()) != (name, plan.wave_size)
+        {
+            return Err(foreign(format!(
+                "it comes from {gpu}, and {} is compiled for {name}, waves of {}",
+                plan.entry, plan.wave_size
+            )));
+        }
+        let Some([x, y, z]) = plan.workgroup_size else {
+            return Ok(());
+        };
+        let invocations = u64::from(x) * u64::from(y) * u64::from(z);
+        let subgroups = invocations.div_ceil(u64::from(plan.subgroup_size));
+        let mut sites = self.by_word.values();
+        match sites.find(|site| u64::from(site.subgroups) != subgroups) {
+            None => Ok(()),
+            Some(site) => Err(foreign(format!(
+                "workgroups had {} subgroups there, and those of {} on {} have {subgroups}",
+                site.subgroups, plan.entry, plan.target
+            ))
+            .at_word(site.arrive)),
+        }
+    }
+}
 
 /// What came of the choice.
 pub(crate) struct Settled {
@@ -106,20 +188,11 @@ impl Options {
     /// As [`Profile::read`] and [`Profile::check`].
     pub(crate) fn sites(&self, declarations: &Declarations<'_>) -> Result<Sites, Diagnostics> {
         let Some(dump) = &self.profile else {
-            return Ok(Sites::new());
+            return Ok(Sites::default());
         };
         let profile = Profile::read(dump)?;
         profile.check(declarations)?;
-        let mut sites = Sites::new();
-        for site in profile.sites {
-            let word = site.arrive;
-            // An arrive with several waits: what was measured most often.
-            let known = sites.entry(word).or_insert_with(|| site.clone());
-            if known.phases < site.phases {
-                *known = site;
-            }
-        }
-        Ok(sites)
+        Ok(Sites::of(profile))
     }
 }
 
@@ -198,7 +271,7 @@ impl Judge<'_> {
         }
         let mut chosen = Chosen::default();
         for (plan, weighed) in planned.plans.iter().zip(&planned.weighed) {
-            check_waves(plan, &self.sites).map_err(Failure::from)?;
+            self.sites.check(plan).map_err(Failure::from)?;
             // Where no strategy splits, the planner says why.
             let weighed = weighed.iter().filter(|one| one.any_full());
             let named = weighed.map(|one| (plan.entry.clone(), one.clone()));
@@ -299,7 +372,7 @@ impl Judge<'_> {
     /// split.
     fn weigh(&self, entry: &Entry) -> Result<Weighed, Failure> {
         let windows = entry.machine_windows.as_ref().or(entry.windows.as_ref());
-        check_waves(&entry.plan, &self.sites).map_err(Failure::from)?;
+        self.sites.check(&entry.plan).map_err(Failure::from)?;
         let windows = windows.map(Vec::as_slice);
         let known = (&self.sites, self.options);
         let barriers = barriers(&entry.plan, &entry.written, windows, known, |word| {
@@ -383,7 +456,10 @@ impl Judge<'_> {
                 SplitBarriers::Auto | SplitBarriers::Always => SplitBarriers::Always,
             },
             profile: None,
-            chosen: Some(chosen),
+            chosen: Some(Chosen {
+                doubts: self.sites.doubts.clone(),
+                ..chosen
+            }),
             ..self.options.clone()
         }
     }
@@ -405,6 +481,7 @@ impl Judge<'_> {
             ..self.with(Chosen {
                 entries: chosen.entries.clone(),
                 left,
+                ..Chosen::default()
             })
         };
         if self.options.strategy.is_none() {
@@ -456,31 +533,6 @@ pub(crate) fn explain_plan(plan: &mut EntryPlan, written: &[Written], weighed: O
     }
 }
 
-/// That as many waves arrived at the barriers of a profile as the kernel has on this GPU.
-pub(crate) fn check_waves(plan: &EntryPlan, sites: &Sites) -> Result<(), Diagnostic> {
-    let Some([x, y, z]) = plan.workgroup_size else {
-        return Ok(());
-    };
-    let invocations = u64::from(x) * u64::from(y) * u64::from(z);
-    let subgroups = invocations.div_ceil(u64::from(plan.subgroup_size));
-    match sites
-        .values()
-        .find(|site| u64::from(site.subgroups) != subgroups)
-    {
-        None => Ok(()),
-        Some(site) => Err(Diagnostic::error(
-            Code::ForeignProfile,
-            "the profile was recorded on another target",
-        )
-        .at_word(site.arrive)
-        .because(format!(
-            "workgroups had {} subgroups there, and those of {} on {} have {subgroups}",
-            site.subgroups, plan.entry, plan.target
-        ))
-        .help("record a profile on the target that the code is for, with its wave size")),
-    }
-}
-
 /// What stands at `word` of the given module.
 pub(crate) fn kind(module: &Module<'_>, word: WordOffset) -> BarrierKind {
     match module.at(word).and_then(|inst| inst.op()) {
@@ -515,7 +567,7 @@ pub(crate) fn barriers(
             operations: written.operations,
             window: windows.and_then(|windows| windows.get(position)).copied(),
             rotated: pair.arrives.len() > 1 || pair.waits.len() > 1,
-            site: sites.get(&word),
+            site: sites.at(word),
         };
         barriers.push(facts.weigh(word, kind, options.target));
     }

@@ -75,8 +75,9 @@ pub struct Options {
     pub unroll_barrier_loops: Option<u32>,
     /// A profile of the module ([`splitbar_passes::profile`]), as the kernel left it: with it a
     /// barrier that was measured is split where its window hides more of the time by which waves
-    /// differ than a phase costs. Of another module, or of another number of waves in a workgroup,
-    /// it is refused (`ForeignProfile`). With [`Choice::AlwaysSplit`] it chooses as
+    /// differ than a phase costs. Of another module it is refused (`ForeignProfile`), of another
+    /// GPU, wave size or number of waves in a workgroup, too (`ProfileTarget`); one that names no
+    /// GPU is a warning. With [`Choice::AlwaysSplit`] it chooses as
     /// [`Choice::Balanced`]; where a strategy is named it is not looked at.
     pub profile: Option<Vec<u8>>,
     /// Barriers of the workgroup that are full barriers whatever else is chosen, by their word

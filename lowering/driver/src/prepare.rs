@@ -376,9 +376,15 @@ pub(crate) fn prepare<R>(
     let kernels = work.kernels(&mut found);
     let sites = match options.weighing() {
         Weighing::ByPlan => options.sites(source.given()),
-        Weighing::ByCode | Weighing::Done => Ok(choose::Sites::new()),
+        Weighing::ByCode | Weighing::Done => Ok(choose::Sites::default()),
     };
     let sites = sites.map_err(|refused| problems.and(refused))?;
+    let chosen = options.chosen.as_ref();
+    found.extend(
+        chosen
+            .map_or(&sites.doubts, |chosen| &chosen.doubts)
+            .clone(),
+    );
     let (mut plans, mut written, mut weighed) = (Vec::new(), Vec::new(), Vec::new());
     let mut moves = Vec::new();
     for kernel in &kernels {
@@ -575,7 +581,7 @@ impl<'w> Work<'w> {
             options.plan(BTreeSet::new()),
             &mut Diagnostics::new(),
         );
-        if let Err(foreign) = choose::check_waves(&plan, sites) {
+        if let Err(foreign) = sites.check(&plan) {
             found.push(foreign);
         }
         let known = (sites, options);

@@ -23,8 +23,9 @@ fn path(kernel: &str) -> PathBuf {
     root.join(format!("fixtures/kernels/{kernel}/{kernel}.spv"))
 }
 
-/// The buffer of the profile after a launch on `target`, and waves of a workgroup.
-fn measure(measured: &Measured, target: &str, clocks: Clocks, index: u32) -> (Vec<u8>, u32) {
+/// The buffer of the profile after a launch on `target`, what was launched, and waves of a
+/// workgroup.
+fn measure(measured: &Measured, target: &str, clocks: Clocks, index: u32) -> (Vec<u8>, Job, u32) {
     let target = Target::by_name(target).unwrap();
     let output = compile(&measured.module, &Options::new(target)).unwrap();
     let waves = 128 / output.entries()[0].plan.wave_size;
@@ -45,7 +46,7 @@ fn measure(measured: &Measured, target: &str, clocks: Clocks, index: u32) -> (Ve
     let total = |group: u32| (128 * group..128 * (group + 1)).sum::<u32>();
     let totals: Vec<u32> = totals.map(|bytes| u32::from_le_bytes(*bytes)).collect();
     assert_eq!(totals, [0, 1, 2].map(total), "the kernel does what it did");
-    (outcome.buffers[3].clone(), waves)
+    (outcome.buffers[3].clone(), job, waves)
 }
 
 /// Both vendors, with barriers in one piece, split, by mbarrier and by named barriers.
@@ -59,8 +60,9 @@ fn every_wave_records_every_phase() {
     for target in ["gfx1201", "gfx1100", "gfx942", "sm_90", "sm_75"] {
         let mut figures = Vec::new();
         for index in 0..4 {
-            let (buffer, waves) = measure(&measured, target, Clocks::Wave, index);
-            let profile = Profile::read(&dump(&buffer).unwrap()).unwrap();
+            let (buffer, job, waves) = measure(&measured, target, Clocks::Wave, index);
+            let profile = Profile::read(&dump(&buffer, &job).unwrap()).unwrap();
+            assert_eq!(profile.gpu.map(|gpu| gpu.name()).as_deref(), Some(target));
             profile.check(&declarations).unwrap();
             assert_eq!(profile.written, GROUPS * waves * PHASES, "{target}");
             let site = &profile.sites[0];
@@ -76,8 +78,10 @@ fn every_wave_records_every_phase() {
         let same = figures.iter().all(|one| *one == figures[0]);
         assert!(same, "{target}: the schedule is in {figures:?}");
         // One clock for the machine is one that a GPU could have.
-        let (buffer, _) = measure(&measured, target, Clocks::Machine, 2);
-        let site = Profile::read(&buffer).unwrap().sites.remove(0);
+        let (buffer, _, _) = measure(&measured, target, Clocks::Machine, 2);
+        let mut profile = Profile::read(&buffer).unwrap();
+        assert_eq!(profile.gpu, None, "{target}");
+        let site = profile.sites.remove(0);
         let phases = (site.phases, site.incomplete, site.contradictory);
         assert_eq!(phases, (u64::from(GROUPS * PHASES), 0, 0), "{target}");
     }
@@ -108,6 +112,23 @@ fn the_simulator_writes_what_profile_reads() {
     assert_eq!(code, Some(0), "{said}");
     let profile: Value = serde_json::from_slice(&printed).unwrap();
     assert_eq!(profile["sites"][0]["phases"], u64::from(GROUPS * PHASES));
+    assert_eq!(profile["target"]["name"], "gfx1201");
+    let lower = |target: &str, more: &[&str]| {
+        let mut arguments = vec!["lower", &kernel, "--target", target, "--emit", "plan"];
+        arguments.extend(["--profile", file]);
+        arguments.extend(more);
+        run(&arguments)
+    };
+    for (target, more, code, said) in [
+        ("gfx1201", &[][..], 0, ""),
+        ("gfx1200", &[], 1, "SB3106"),
+        ("gfx1201", &["--wave", "64"], 1, "SB3106"),
+        ("sm_90", &[], 1, "SB3106"),
+    ] {
+        let (exit, _, why) = lower(target, more);
+        assert_eq!(exit, Some(code), "{target}: {why}");
+        assert!(why.contains(said) && !why.contains("SB3107"), "{why}");
+    }
     let (code, _, said) = sim(&["--profile-records", "8"]);
     assert_eq!(code, Some(3), "{said}");
     assert!(

@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use splitbar_passes::module::Module;
 use splitbar_passes::profile::layout::{MAGIC, VERSION};
-use splitbar_passes::profile::module_hash;
+use splitbar_passes::profile::{Gpu, module_hash};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -143,14 +143,30 @@ fn a_profile_is_a_table_or_json() {
     let (dump, barrier) = dump();
     let text = done(&["profile", "-", MODULE], &dump);
     assert!(
-        text.starts_with("2 records, 0 of them overwritten"),
+        text.starts_with(
+            "2 records, 0 of them overwritten, from a target that the dump does not name;"
+        ),
         "{text}"
     );
+    let mut named = dump.clone();
+    for (at, word) in [24, 28]
+        .into_iter()
+        .zip(Gpu::new("sm_90", 32).unwrap().words())
+    {
+        named[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    }
+    let text = done(&["profile", "-", MODULE], &named);
+    assert!(text.contains(", from sm_90, waves of 32; "), "{text}");
+    let json = done(&["profile", "-", MODULE, "--json"], &named);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["target"], json!({"name": "sm_90", "wave_size": 32}));
+    let text = done(&["profile", "-", MODULE], &dump);
     let row: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
     let figures = "main 1 - 70 / 70 / 70 - 25 / 90 / 90 70";
     assert_eq!(row.join(" "), format!("{barrier} {figures}"));
     let json: Value =
         serde_json::from_str(&done(&["profile", "-", MODULE, "--json"], &dump)).unwrap();
+    assert_eq!(json["target"], Value::Null);
     let site = &json["sites"][0];
     assert_eq!((&json["written"], &json["lost"]), (&json!(2), &json!(0)));
     assert_eq!(
@@ -169,12 +185,15 @@ fn a_wrong_profile_is_refused() {
     let mut damaged = dump.clone();
     damaged[40] ^= 1;
     let mut newer = dump.clone();
-    newer[4] = 2;
+    newer[4] = 3;
+    let mut nothing = dump.clone();
+    nothing[24] = 9;
     for (module, dump, exit, code) in [
         (other, &dump[..], 1, "SB3105"),
         (MODULE, &dump[..dump.len() - 1], 1, "SB3102"),
         (MODULE, &damaged, 1, "SB3103"),
         (MODULE, &newer, 3, "SB3101"),
+        (MODULE, &nothing, 1, "SB3103"),
         (MODULE, &[0; 96], 1, "SB3100"),
         ("README.md", &dump, 1, "SB0001"),
         ("no/such/file.spv", &dump, 2, "no/such/file.spv"),

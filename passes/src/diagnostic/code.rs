@@ -241,6 +241,8 @@ codes! {
     DamagedProfile = 3103, Invalid, "a dump of barrier clocks contradicts itself or its module";
     RepeatedLaunch = 3104, Invalid, "a dump of barrier clocks holds more than one launch";
     ForeignProfile = 3105, Invalid, "a dump of barrier clocks belongs to another module";
+    ProfileTarget = 3106, Invalid, "a dump of barrier clocks was recorded on another target";
+    ProfileWithoutTarget = 3107, Invalid, "a dump of barrier clocks does not say on which target it was recorded";
 }
 
 impl Code {

@@ -1,6 +1,7 @@
 //! A dump as records: each is looked at by itself, and what the header says is not believed.
 
-use super::layout::{HEADER_WORDS, MAGIC, RECORD_WORDS, VERSION, header, record};
+use super::Gpu;
+use super::layout::{HEADER_WORDS, MAGIC, OLDEST_VERSION, RECORD_WORDS, VERSION, header, record};
 use crate::diagnostic::{Code, Diagnostic};
 
 /// What one subgroup measured at one barrier. Clocks are in the subgroup's own unit.
@@ -27,6 +28,8 @@ pub(super) struct Record {
 /// The parts of a dump.
 pub(super) struct Dump {
     pub(super) hash: u64,
+    /// What the kernel ran on, if the dump says it.
+    pub(super) gpu: Option<Gpu>,
     pub(super) capacity: u32,
     pub(super) written: u32,
     /// The records that are there, in the order of the ring.
@@ -46,6 +49,7 @@ impl Dump {
         };
         let [capacity, written] = [header::CAPACITY, header::COUNT].map(|at| word(head, at));
         check_header(head)?;
+        let gpu = gpu(head)?;
         let (records, _) = ring.as_chunks::<{ RECORD_WORDS as usize }>();
         let Some(ring) = records.get(..capacity as usize) else {
             return Err(truncated(format!(
@@ -59,6 +63,7 @@ impl Dump {
         }
         Ok(Dump {
             hash: long(head, header::HASH),
+            gpu,
             capacity,
             written,
             records: found,
@@ -67,10 +72,11 @@ impl Dump {
 }
 
 impl Dump {
-    /// The dump again, of a ring that has lost nothing.
+    /// The dump again, in the newest version, of a ring that has lost nothing.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut words = vec![MAGIC, VERSION, self.hash as u32, (self.hash >> 32) as u32];
-        words.extend([self.capacity, self.written, 0, 0]);
+        words.extend([self.capacity, self.written]);
+        words.extend(self.gpu.map_or([0; 2], Gpu::words));
         for (record, number) in self.records.iter().zip(1..) {
             words.extend(record.words(number));
         }
@@ -102,23 +108,36 @@ fn check_header(head: &[[u8; 4]]) -> Result<(), Diagnostic> {
         }
     }
     let version = word(head, header::VERSION);
-    if version != VERSION {
+    if !(OLDEST_VERSION..=VERSION).contains(&version) {
         return Err(Diagnostic::error(
             Code::ProfileVersion,
             format!("the dump has version {version}"),
         )
-        .because(format!("this build reads version {VERSION}"))
+        .because(format!(
+            "this build reads versions {OLDEST_VERSION} to {VERSION}"
+        ))
         .help("instrument the module again with this build"));
     }
     // Records begin, and write the header, only where one fits.
     if word(head, header::CAPACITY) == 0 || word(head, header::COUNT) == 0 {
         return Err(damaged("its header says no records"));
     }
-    let rest = head.get(header::COUNT as usize + 1..);
-    if rest.is_some_and(|rest| rest.iter().any(|word| *word != [0; 4])) {
-        return Err(damaged("the last words of its header are not zeros"));
-    }
     Ok(())
+}
+
+/// What the header names; version 1 has zeros there.
+fn gpu(head: &[[u8; 4]]) -> Result<Option<Gpu>, Diagnostic> {
+    let words = [word(head, header::GPU), word(head, header::GPU + 1)];
+    let [kind, number] = words;
+    match (words, word(head, header::VERSION)) {
+        ([0, 0], _) => Ok(None),
+        (_, OLDEST_VERSION) => Err(damaged("the last words of its header are not zeros")),
+        _ => Gpu::of(words).map(Some).ok_or_else(|| {
+            damaged(format!(
+                "the words {kind:#x} and {number:#x} of its header name no GPU"
+            ))
+        }),
+    }
 }
 
 impl Record {

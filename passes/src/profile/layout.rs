@@ -8,7 +8,10 @@
 pub const MAGIC: u32 = u32::from_le_bytes(*b"SBSK");
 
 /// The version of this form.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// The oldest version that is read. It has zeros in [`header::GPU`].
+pub const OLDEST_VERSION: u32 = 1;
 
 /// Words before the first record.
 pub const HEADER_WORDS: u32 = 8;
@@ -16,7 +19,7 @@ pub const HEADER_WORDS: u32 = 8;
 /// Words of a record.
 pub const RECORD_WORDS: u32 = 16;
 
-/// Words of the header, by index. Those without a name here are zeros.
+/// Words of the header, by index.
 pub mod header {
     /// [`super::MAGIC`].
     pub const MAGIC: u32 = 0;
@@ -29,6 +32,9 @@ pub mod header {
     /// Records that were written, modulo 2^32. The next one goes to this number modulo the
     /// capacity.
     pub const COUNT: u32 = 5;
+    /// [`crate::profile::Gpu::words`], two words: what the kernel runs on. Zeros where nobody said
+    /// it.
+    pub const GPU: u32 = 6;
 }
 
 /// Words of a record, by index.

@@ -6,6 +6,7 @@
 
 mod distribution;
 mod dump;
+mod gpu;
 mod hash;
 pub mod layout;
 mod retime;
@@ -14,6 +15,7 @@ mod sites;
 mod tests;
 
 pub use distribution::Distribution;
+pub use gpu::Gpu;
 pub use hash::module_hash;
 pub use retime::retime;
 pub use sites::{Site, SiteKind};
@@ -27,6 +29,8 @@ use dump::Dump;
 pub struct Profile {
     /// [`module_hash`] of the module that was instrumented.
     pub hash: u64,
+    /// What it was recorded on; `None` where the dump does not say it.
+    pub gpu: Option<Gpu>,
     /// Records that the buffer can hold.
     pub capacity: u32,
     /// Records that the kernel made, modulo 2^32.
@@ -49,6 +53,7 @@ impl Profile {
         let dump = Dump::read(bytes)?;
         Ok(Profile {
             hash: dump.hash,
+            gpu: dump.gpu,
             capacity: dump.capacity,
             written: dump.written,
             lost: dump.written.saturating_sub(dump.capacity),

@@ -1,21 +1,23 @@
 //! Times of subgroups that count their own instructions, brought together at the barriers.
 
-use super::Profile;
 use super::dump::{Dump, Record};
+use super::{Gpu, Profile};
 use crate::diagnostic::{Code, Diagnostic};
 use std::collections::BTreeMap;
 
 /// Makes a dump with one time for each workgroup of a dump whose clocks show the instructions that
 /// each subgroup has executed by itself. Every instruction takes one unit; behind a barrier a
 /// subgroup goes on when the last one has arrived, or at once if it comes later. What it did while
-/// it waited, such as polling, takes no time of its own.
+/// it waited, such as polling, takes no time of its own. The new dump names `gpu`, or else what the
+/// old one does.
 ///
 /// # Errors
 /// As [`super::Profile::read`]; `LaunchTooLarge` when the ring has lost records, which are needed
 /// to know the time of later ones; `UnsupportedOnTarget` when a clock runs backwards, as one of 20
 /// bits does.
-pub fn retime(bytes: &[u8]) -> Result<Vec<u8>, Diagnostic> {
+pub fn retime(bytes: &[u8], gpu: Option<Gpu>) -> Result<Vec<u8>, Diagnostic> {
     let mut dump = Dump::read(bytes)?;
+    dump.gpu = gpu.or(dump.gpu);
     if dump.written > dump.capacity {
         return Err(Diagnostic::error(
             Code::LaunchTooLarge,

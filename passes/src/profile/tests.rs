@@ -1,8 +1,8 @@
 //! Written dumps through the reader: good ones, and each kind of damage.
 #![allow(clippy::unwrap_used)]
 
-use super::layout::{MAGIC, RECORD_WORDS, VERSION, record};
-use super::{Distribution, Profile, SiteKind, module_hash, retime};
+use super::layout::{MAGIC, RECORD_WORDS, VERSION, header, record};
+use super::{Distribution, Gpu, Profile, SiteKind, module_hash, retime};
 use crate::diagnostic::{Code, Diagnostics};
 use crate::module::{Declarations, Module, WordOffset, assemble};
 use pretty_assertions::assert_eq;
@@ -192,14 +192,62 @@ fn every_flipped_bit_is_noticed() {
     }
 }
 
+/// The dump with other words in its header.
+fn with_words(dump: &[u8], words: &[(u32, u32)]) -> Vec<u8> {
+    let mut bytes = dump.to_vec();
+    for (index, value) in words {
+        let at = 4 * *index as usize;
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn the_header_names_a_gpu_or_none() {
+    let whole = dump(&ROWS, 4);
+    assert_eq!(Profile::read(&whole).unwrap().gpu, None);
+    let gpu = Gpu::new("gfx90a", 64).unwrap();
+    let [kind, number] = gpu.words();
+    let words = [(header::GPU, kind), (header::GPU + 1, number)];
+    let named = with_words(&whole, &words);
+    assert_eq!(Profile::read(&named).unwrap().gpu, Some(gpu));
+    // Half a name, and no GPU.
+    for words in [&words[..1], &words[1..], &[(6, 0x2003), (7, 90)]] {
+        assert_eq!(code(&with_words(&whole, words)), Code::DamagedProfile);
+    }
+    // Version 1 has zeros there.
+    let old = with_words(&whole, &[(header::VERSION, 1)]);
+    assert_eq!(Profile::read(&old), Profile::read(&whole));
+    let both = with_words(&named, &[(header::VERSION, 1)]);
+    assert_eq!(code(&both), Code::DamagedProfile);
+    for version in [0, VERSION + 1, u32::MAX] {
+        let other = with_words(&whole, &[(header::VERSION, version)]);
+        assert_eq!(code(&other), Code::ProfileVersion);
+    }
+    // One time for each workgroup is in a dump of the newest version.
+    let rows =
+        ROWS.map(|(phase, subgroup, _)| (phase, subgroup, [1, 1, 1].map(|n| n + u64::from(phase))));
+    let own = dump(&rows, 4);
+    let other = Gpu::new("sm_90", 32).unwrap();
+    for (bytes, given, left) in [
+        (&own, None, None),
+        (&with_words(&own, &words), None, Some(gpu)),
+        (&with_words(&own, &words), Some(other), Some(other)),
+        (
+            &with_words(&own, &[(header::VERSION, 1)]),
+            Some(other),
+            Some(other),
+        ),
+    ] {
+        let timed = retime(bytes, given).unwrap();
+        assert_eq!(Profile::read(&timed).unwrap().gpu, left);
+    }
+}
+
 #[test]
 fn hostile_sizes_end_at_once() {
     let whole = dump(&ROWS, 4);
-    let with = |index: usize, value: u32| {
-        let mut bytes = whole.clone();
-        bytes[4 * index..4 * index + 4].copy_from_slice(&value.to_le_bytes());
-        code(&bytes)
-    };
+    let with = |index, value| code(&with_words(&whole, &[(index, value)]));
     assert_eq!(with(4, u32::MAX), Code::TruncatedProfile);
     assert_eq!(with(4, 5), Code::TruncatedProfile);
     assert_eq!(with(4, 0), Code::DamagedProfile);
@@ -307,7 +355,7 @@ fn own_instructions_become_one_time() {
         (1, 0, [405, 410, 900]),
         (1, 1, [48, 53, 54]),
     ];
-    let timed = retime(&dump(&rows, 8)).unwrap();
+    let timed = retime(&dump(&rows, 8), None).unwrap();
     let expected = [[10, 15, 40], [40, 42, 42], [45, 50, 50], [47, 52, 52]];
     assert_eq!(clocks(&timed), expected);
     let profile = Profile::read(&timed).unwrap();
@@ -333,14 +381,14 @@ fn an_arrive_before_another_barrier_has_the_time_of_then() {
     for words in records.iter_mut().take(2) {
         words[record::ARRIVE as usize] = 120;
     }
-    let timed = retime(&dump_of(&records, 4)).unwrap();
+    let timed = retime(&dump_of(&records, 4), None).unwrap();
     let expected = [[20, 20, 50], [50, 50, 50], [10, 59, 59], [12, 59, 59]];
     assert_eq!(clocks(&timed), expected);
 }
 
 #[test]
 fn what_has_no_time_is_refused() {
-    let failed = |bytes: &[u8]| retime(bytes).unwrap_err().code;
+    let failed = |bytes: &[u8]| retime(bytes, None).unwrap_err().code;
     assert_eq!(failed(&dump(&ROWS, 3)), Code::LaunchTooLarge);
     assert_eq!(failed(&dump(&ROWS, 4)[..99]), Code::TruncatedProfile);
     for clocks in [[9, 8, 10], [8, 10, 9], [1, 2, 3]] {
@@ -348,7 +396,7 @@ fn what_has_no_time_is_refused() {
         assert_eq!(failed(&dump(&rows, 4)), Code::UnsupportedOnTarget);
     }
     let mut rows = [(0, 0, [0, 1, 1]), (0, 1, [u64::MAX; 3]), (1, 0, [1; 3])];
-    assert!(retime(&dump(&rows, 4)).is_ok());
+    assert!(retime(&dump(&rows, 4), None).is_ok());
     rows[2].2 = [2; 3];
     assert_eq!(failed(&dump(&rows, 4)), Code::LaunchTooLarge, "2^64");
 }
@@ -388,7 +436,7 @@ fn damage_never_panics() {
             let phases = phases.map(|site| site.phases + site.incomplete + site.contradictory);
             assert!((1..=4).contains(&phases.sum::<u64>()));
         }
-        timed += usize::from(retime(&bytes).is_ok());
+        timed += usize::from(retime(&bytes, None).is_ok());
     }
     assert!(read > 2000 && timed > 1000, "{read} {timed}");
 }

@@ -55,7 +55,8 @@ pub(super) fn run(
         | PassOptions::Fill(_)
         | PassOptions::Unroll(_)
         | PassOptions::Spelling(_)
-        | PassOptions::Buffer { .. } => FuseAt::Wait,
+        | PassOptions::Buffer { .. }
+        | PassOptions::Clocks { .. } => FuseAt::Wait,
     };
     if !module.instructions().any(is_split) {
         return Ok(None);

@@ -33,7 +33,7 @@ pub(super) fn run(
     options: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<Edited>, Diagnostics> {
-    let PassOptions::Buffer { set, binding } = *options else {
+    let PassOptions::Clocks { set, binding, gpu } = *options else {
         return Err(Diagnostic::bug("where the clocks go was not said").into());
     };
     let sites = sites(declarations)?;
@@ -53,7 +53,7 @@ pub(super) fn run(
     refuse_version(module)?;
     let entries = entries(declarations, &sites)?;
     let mut edit = Edit::new(declarations);
-    let recorder = Recorder::declare(&mut edit, set, binding)?;
+    let recorder = Recorder::declare(&mut edit, (set, binding), gpu)?;
     for site in sites {
         match site.op() {
             Some(Op::ControlBarrierArriveINTEL) => recorder.arrive(&mut edit, site.offset)?,

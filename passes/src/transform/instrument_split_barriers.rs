@@ -49,7 +49,8 @@ pub(super) fn run(
         | PassOptions::Fill(_)
         | PassOptions::Unroll(_)
         | PassOptions::Fuse(_)
-        | PassOptions::Spelling(_) => (0, 0),
+        | PassOptions::Spelling(_)
+        | PassOptions::Clocks { .. } => (0, 0),
     };
     let sites: Vec<Inst<'_>> = declarations
         .functions

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, Spelling};
+use crate::profile::Gpu;
 
 /// What a flag says behind its `=`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,15 @@ pub enum PassOptions {
         /// Binding.
         binding: u32,
     },
+    /// The storage buffer that clocks are written to.
+    Clocks {
+        /// DescriptorSet.
+        set: u32,
+        /// Binding.
+        binding: u32,
+        /// What the module is to run on, for the header.
+        gpu: Option<Gpu>,
+    },
 }
 
 impl PassOptions {
@@ -50,7 +60,8 @@ impl PassOptions {
             | PassOptions::Spelling(_)
             | PassOptions::Narrow(_)
             | PassOptions::Unroll(_)
-            | PassOptions::Buffer { .. } => false,
+            | PassOptions::Buffer { .. }
+            | PassOptions::Clocks { .. } => false,
         }
     }
 }
@@ -162,9 +173,9 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "instrument-barrier-skew",
         about: "write clocks around each barrier of a workgroup to a storage buffer (docs/profile.md)",
-        value: Some("set:N,binding:N"),
+        value: Some("set:N,binding:N[,target:GPU,wave:N]"),
         keeps_order: false,
-        parse: buffer,
+        parse: clocks,
         run: instrument_barrier_skew::run,
     },
     Pass {
@@ -357,11 +368,29 @@ fn spelling(value: Option<&str>) -> Option<PassOptions> {
 }
 
 fn buffer(value: Option<&str>) -> Option<PassOptions> {
-    let (set, binding) = value?.split_once(',')?;
-    Some(PassOptions::Buffer {
-        set: set.strip_prefix("set:")?.parse().ok()?,
-        binding: binding.strip_prefix("binding:")?.parse().ok()?,
-    })
+    let (set, binding) = place(value?)?;
+    Some(PassOptions::Buffer { set, binding })
+}
+
+/// The place of the buffer, and the GPU and its waves behind it, or neither.
+fn clocks(value: Option<&str>) -> Option<PassOptions> {
+    let value = value?;
+    let (place, gpu) = match value.split_once(",target:") {
+        None => (value, None),
+        Some((place, gpu)) => {
+            let (name, wave_size) = gpu.split_once(",wave:")?;
+            (place, Some(Gpu::new(name, wave_size.parse().ok()?)?))
+        }
+    };
+    let (set, binding) = self::place(place)?;
+    Some(PassOptions::Clocks { set, binding, gpu })
+}
+
+/// Descriptor set and binding.
+fn place(value: &str) -> Option<(u32, u32)> {
+    let (set, binding) = value.split_once(',')?;
+    let set = set.strip_prefix("set:")?.parse().ok()?;
+    Some((set, binding.strip_prefix("binding:")?.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -397,6 +426,22 @@ mod tests {
                 binding: 17
             }))
         );
+        for (value, gpu) in [
+            ("set:1,binding:2", None),
+            (
+                "set:1,binding:2,target:gfx90a,wave:64",
+                Gpu::new("gfx90a", 64),
+            ),
+        ] {
+            assert_eq!(
+                options("instrument-barrier-skew", Some(value)),
+                Some(Some(PassOptions::Clocks {
+                    set: 1,
+                    binding: 2,
+                    gpu
+                }))
+            );
+        }
         assert_eq!(
             options("fill-split-barrier-windows", Some("all-memory,live:7")),
             Some(Some(PassOptions::Fill(Fill {
@@ -407,6 +452,19 @@ mod tests {
         for (name, value) in [
             ("instrument-barrier-skew", None),
             ("instrument-barrier-skew", Some("set:0")),
+            (
+                "instrument-barrier-skew",
+                Some("set:0,binding:0,target:sm_90"),
+            ),
+            (
+                "instrument-barrier-skew",
+                Some("set:0,binding:0,target:sm_90,wave:64"),
+            ),
+            (
+                "instrument-barrier-skew",
+                Some("set:0,binding:0,target:b2,wave:32"),
+            ),
+            ("instrument-barrier-skew", Some("set:0,binding:0,wave:32")),
             ("instrument-split-barriers", None),
             ("instrument-split-barriers", Some("set:-1,binding:0")),
             ("strip-split-barrier-spelling", None),

@@ -29,7 +29,8 @@ pub(super) fn run(
         | PassOptions::Narrow(_)
         | PassOptions::Fill(_)
         | PassOptions::Unroll(_)
-        | PassOptions::Buffer { .. } => EXTENSION_EXT,
+        | PassOptions::Buffer { .. }
+        | PassOptions::Clocks { .. } => EXTENSION_EXT,
     };
     let mut edit = Edit::new(declarations);
     let (mut strings, mut capabilities) = (0, 0);

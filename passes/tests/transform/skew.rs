@@ -5,7 +5,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Inst, Module, Scope, SpecValues, assemble};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::profile::layout::{MAGIC, RECORD_WORDS, VERSION};
-use splitbar_passes::profile::module_hash;
+use splitbar_passes::profile::{Gpu, module_hash};
 use splitbar_passes::transform::registry::Pass;
 
 const FLAG: &str = "instrument-barrier-skew=set:7,binding:31";
@@ -134,6 +134,29 @@ fn each_barrier_has_its_clocks_and_its_place() {
             (hash >> 32) as u32,
         ] {
             assert!(numbers(wanted) > 0, "{name}: {wanted:#x}");
+        }
+    }
+}
+
+/// The first record writes the words of the target, if there is one, and no others.
+#[test]
+fn the_header_names_the_target_that_is_given() {
+    let module = kernel("reduction");
+    let [kind, number] = Gpu::new("gfx90a", 64).unwrap().words();
+    for (flag, is_there) in [
+        (FLAG.to_owned(), false),
+        (format!("{FLAG},target:gfx90a,wave:64"), true),
+    ] {
+        let (after, changed) = run(&flag, &module, "reduction");
+        assert!(changed);
+        let constants = || {
+            after
+                .instructions()
+                .filter(|inst| inst.opcode() == CONSTANT)
+        };
+        for word in [kind, number] {
+            let has = constants().any(|inst| inst.words[3..] == [word]);
+            assert_eq!(has, is_there, "{flag}: {word:#x}");
         }
     }
 }

@@ -9,7 +9,7 @@ use spirv::Op;
 use splitbar::diagnostic::Code;
 use splitbar::{Choice, Entry, Options, SplitBarriers, Strategy, Target};
 use splitbar_passes::module::{Inst, Module};
-use splitbar_passes::profile::{layout, module_hash};
+use splitbar_passes::profile::{Gpu, layout, module_hash};
 use splitbar_tests::corpus;
 use splitbar_tests::fixture::Fixture;
 use std::collections::BTreeMap;
@@ -229,15 +229,35 @@ fn profiles_decide() -> Result<()> {
         }
         Ok(())
     };
-    let (even, uneven) = (dump(&module, 8, 1)?, dump(&module, 8, 4000)?);
+    let of = |gpu, skew| dump(&module, 8, skew, Gpu::new(gpu, 32));
+    let (even, uneven) = (of("gfx1201", 1)?, of("gfx1201", 4000)?);
     for choice in [Choice::Balanced, Choice::Fast] {
         ensure!(strategy(&uneven, "gfx1201", choice)? == Strategy::Native);
         // A full barrier takes as long.
         ensure!(strategy(&even, "gfx1201", choice)? == Strategy::Fused);
-        ensure!(strategy(&even, "sm_90", choice)? == Strategy::Fused);
+        ensure!(strategy(&of("sm_90", 1)?, "sm_90", choice)? == Strategy::Fused);
+        // Of a variant of the same GPU.
+        ensure!(strategy(&of("sm_90", 1)?, "sm_90a", choice)? == Strategy::Fused);
+    }
+    refused(&uneven, &module, "gfx1200", Code::ProfileTarget)?;
+    refused(&uneven, &module, "sm_90", Code::ProfileTarget)?;
+    let wide = dump(&module, 8, 4000, Gpu::new("gfx1201", 64))?;
+    refused(&wide, &module, "gfx1201", Code::ProfileTarget)?;
+    // One that does not say what it was recorded on, of either version.
+    let unnamed = dump(&module, 8, 4000, None)?;
+    let mut old = unnamed.clone();
+    *old.get_mut(4).context("the version")? = layout::OLDEST_VERSION as u8;
+    for profile in [&unnamed, &old, &uneven] {
+        for choice in [Choice::Balanced, Choice::Fast] {
+            let output = planned(profile, &module, "gfx1201", choice)?;
+            let output = output.map_err(|refused| anyhow!("{}", refused.diagnostics))?;
+            let mut warnings = output.warnings().iter();
+            let is_doubted = warnings.any(|one| one.code == Code::ProfileWithoutTarget);
+            ensure!(is_doubted == (profile != &uneven), "{choice:?}");
+        }
     }
     // The workgroup has 8 waves of 32 there, and 4 of 64 here.
-    refused(&uneven, &module, "gfx942", Code::ForeignProfile)?;
+    refused(&unnamed, &module, "gfx942", Code::ProfileTarget)?;
     let other = Fixture::load("softmax")?.module()?;
     refused(&uneven, &other, "gfx1201", Code::ForeignProfile)?;
     let mut damaged = uneven.clone();
@@ -251,7 +271,7 @@ fn profiles_decide() -> Result<()> {
 }
 
 /// A profile of one phase at the first pair of a module, whose `waves` arrive up to `skew` apart.
-fn dump(module: &[u8], waves: u32, skew: u64) -> Result<Vec<u8>> {
+fn dump(module: &[u8], waves: u32, skew: u64, gpu: Option<Gpu>) -> Result<Vec<u8>> {
     let module = told(Module::parse(module))?;
     let hash = module_hash(&module);
     let at = |op: Op| {
@@ -268,7 +288,8 @@ fn dump(module: &[u8], waves: u32, skew: u64) -> Result<Vec<u8>> {
         hash as u32,
         (hash >> 32) as u32,
     ];
-    words.extend([waves, waves, 0, 0]);
+    words.extend([waves, waves]);
+    words.extend(gpu.map_or([0; 2], Gpu::words));
     for wave in 0..waves {
         let arrived = 100 + u64::from(wave) * skew / u64::from(waves - 1);
         let (waited, passed) = (arrived + 10, 200 + skew);

@@ -163,7 +163,8 @@ advises one for each entry point.
    (`lowering/assembly/src/ptx/pressure.rs`), and the worst case decides. Where a split version holds as many workgroups as fit whatever its registers are, the other one is not compiled.
    A GPU that `lowering/target/src/residency.rs` does not know is decided by windows alone.
 
-With `balanced` and `fast`, a profile is refused if it is damaged, of another module, or of workgroups with another number of waves (SB3100 to SB3105).
+With `balanced` and `fast`, a profile is refused if it is damaged, of another module, or of another target or number of waves (SB3100 to SB3106). One that does not name its target
+is a warning (SB3107).
 
 A split gains at most the smaller of its window and the time by which waves differ when they arrive. Without a profile that time is not known: take `fused` by name for a kernel
 whose waves do the same. Cycles of a phase were measured on a timing simulator of NVIDIA GPUs, thresholds on registers and windows of 53 kernels.

@@ -464,8 +464,18 @@ const CODES: &[Text<Code>] = &[
     ),
     (
         Code::ForeignProfile,
-        "The dump has the hash of the module that was instrumented, and its records name barriers by their places in that module. The given module has another hash; or `lower` and `advise` found that the workgroups of the profile had another number of subgroups than they have on the target.",
-        "Give the input of `splitbar-opt --instrument-barrier-skew`, not its output. If other passes ran in the same command, write the module between them to a file. Record the profile on the target that the code is for, with its wave size.",
+        "The dump has the hash of the module that was instrumented, and its records name barriers by their places in that module. The given module has another hash.",
+        "Give the input of `splitbar-opt --instrument-barrier-skew`, not its output. If other passes ran in the same command, write the module between them to a file.",
+    ),
+    (
+        Code::ProfileTarget,
+        "A profile says how far apart the waves of one GPU arrive. This one names another GPU or another wave size than the code is compiled for, or its workgroups had another number of subgroups.",
+        "Record the profile on the target that the code is for, with its wave size, or compile without one.",
+    ),
+    (
+        Code::ProfileWithoutTarget,
+        "The last two words of the header say on which GPU the kernel ran, and with which waves. They are zeros here: the module was instrumented without a target, or by a release before they had a meaning. Whether the profile is of the target that the code is for cannot be told.",
+        "Instrument the module with `--instrument-barrier-skew=set:N,binding:N,target:GPU,wave:N`, or have the host write the two words (`docs/profile.md`).",
     ),
 ];
 

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 /// Behind the help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  splitbar-opt --instrument-barrier-skew=set:3,binding:0 kernel.spv -o measured.spv
-  splitbar profile dump.bin kernel.spv    buffer 3:0 as a launch of measured.spv left it
-  splitbar profile dump.bin kernel.spv --json
+  splitbar-opt --instrument-barrier-skew=set:3,binding:0,target:sm_90,wave:32 k.spv -o measured.spv
+  splitbar profile dump.bin k.spv         buffer 3:0 as a launch of measured.spv left it
+  splitbar profile dump.bin k.spv --json
 
 Skew is the last arrive of a phase less the first; window is the time from arrive to wait; waiting
 is the time from the wait to behind it. A split barrier gains at most the smaller of skew and
@@ -112,10 +112,19 @@ fn profile(input: &Path, declarations: &Declarations<'_>) -> Result<Profile, Sto
 struct Report<'p> {
     /// Hexadecimal: most readers of JSON have no numbers of 64 bits.
     module_hash: String,
+    /// What it was recorded on, where the dump says it.
+    target: Option<Recorded>,
     capacity: u32,
     written: u32,
     lost: u32,
     sites: Vec<Row<'p>>,
+}
+
+/// A GPU.
+#[derive(Serialize)]
+struct Recorded {
+    name: String,
+    wave_size: u32,
 }
 
 /// A barrier with its place in the source.
@@ -153,6 +162,10 @@ impl<'p> Report<'p> {
         });
         Report {
             module_hash: format!("{:#018x}", profile.hash),
+            target: profile.gpu.map(|gpu| Recorded {
+                name: gpu.name(),
+                wave_size: gpu.wave_size(),
+            }),
             capacity: profile.capacity,
             written: profile.written,
             lost: profile.lost,
@@ -175,8 +188,12 @@ impl<'p> Report<'p> {
             .map(str::to_owned),
         ];
         lines.extend(self.sites.iter().map(Row::line));
+        let target = self.target.as_ref().map_or_else(
+            || "a target that the dump does not name".to_owned(),
+            |Recorded { name, wave_size }| format!("{name}, waves of {wave_size}"),
+        );
         format!(
-            "{} records, {} of them overwritten; median / 90th percentile / largest, in units of the subgroup's clock\n{}",
+            "{} records, {} of them overwritten, from {target}; median / 90th percentile / largest, in units of the subgroup's clock\n{}",
             self.written,
             self.lost,
             columns(&lines)

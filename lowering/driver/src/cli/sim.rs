@@ -267,7 +267,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     let written = write::to_stdout(&text);
     if let (Some(file), Some(measured)) = (&args.profile, &measured) {
         let buffer = buffer_of(&inputs, last.as_ref(), measured.place)?;
-        write::to_file(file, &profile::dump(buffer)?)?;
+        write::to_file(file, &profile::dump(buffer, &job)?)?;
     }
     Ok(if found.iter().all(Vec::is_empty) {
         written

@@ -4,6 +4,7 @@
 use super::{Code, Inputs, Job, Launched, Refusal};
 use crate::usage::Usage;
 use serde::Serialize;
+use splitbar_passes::profile::Gpu;
 use splitbar_plan::Target;
 use splitbar_plan::target::residency::{Footprint, Residency};
 use splitbar_plan::target::timing::Timing;
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 /// What a kernel runs on, and what it takes of it.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Unit {
+    target: &'static str,
     timing: Option<&'static Timing>,
     residency: Option<Residency>,
     wave_size: u32,
@@ -23,11 +25,16 @@ pub(super) struct Unit {
 impl Unit {
     pub(super) fn of(target: &Target, wave_size: u32, usage: Option<Usage>) -> Unit {
         Unit {
+            target: target.gpu(),
             timing: Timing::of(target),
             residency: Residency::of(target),
             wave_size,
             usage,
         }
+    }
+
+    pub(super) fn gpu(&self) -> Option<Gpu> {
+        Gpu::new(self.target, self.wave_size)
     }
 
     /// Workgroups of so many invocations that are resident at once: as many as are `wanted`, or as

@@ -17,6 +17,7 @@ use crate::output::Output;
 use estimate::Unit;
 use splitbar_passes::diagnostic::{Code as Problem, Diagnostic, Diagnostics};
 use splitbar_passes::printf::{self, Printed, Table};
+use splitbar_passes::profile::Gpu;
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 pub use splitbar_sim as machine;
@@ -410,6 +411,11 @@ impl Job {
     pub fn with_print_capacity(mut self, bytes: u32) -> Job {
         self.print_capacity = bytes;
         self
+    }
+
+    /// The GPU that it is code for, as profiles name it.
+    pub fn gpu(&self) -> Option<Gpu> {
+        self.unit.gpu()
     }
 
     /// The PTX kernel, as text; `None` for others.

@@ -4,7 +4,7 @@
 //! The launch has [`Clocks::Wave`](splitbar_sim::Clocks::Wave), so that the schedule is in no
 //! figure: skew is the work by which waves differ before they arrive.
 
-use super::BufferName;
+use super::{BufferName, Job};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::pipeline::{self, Settings, Step};
@@ -34,7 +34,12 @@ pub fn instrument(bytes: &[u8]) -> Result<Measured, Diagnostics> {
     let name = "instrument-barrier-skew";
     let pass =
         Pass::named(name).ok_or_else(|| Diagnostic::bug(format!("there is no pass {name}")))?;
-    let options = PassOptions::Buffer { set, binding: 0 };
+    // The dump names the GPU: only the code that comes of the module knows its waves.
+    let options = PassOptions::Clocks {
+        set,
+        binding: 0,
+        gpu: None,
+    };
     let step = Step { pass, options };
     let outcome = pipeline::run(module, &[step], Settings::default(), &mut |_, _| {})?;
     if !outcome.ran.iter().any(|ran| ran.changed) {
@@ -74,10 +79,11 @@ pub fn empty_buffer(records: u32) -> Vec<u8> {
     vec![0; 4 * words]
 }
 
-/// The dump of the buffer that a launch with [`Clocks::Wave`](splitbar_sim::Clocks::Wave) left.
+/// The dump of the buffer that a launch of `job` with
+/// [`Clocks::Wave`](splitbar_sim::Clocks::Wave) left.
 ///
 /// # Errors
 /// As [`retime`].
-pub fn dump(buffer: &[u8]) -> Result<Vec<u8>, Diagnostic> {
-    retime(buffer)
+pub fn dump(buffer: &[u8], job: &Job) -> Result<Vec<u8>, Diagnostic> {
+    retime(buffer, job.gpu())
 }

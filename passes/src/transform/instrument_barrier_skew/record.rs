@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::module::WordOffset;
 use crate::profile::layout::{self, HEADER_WORDS, RECORD_WORDS, header, record};
-use crate::profile::module_hash;
+use crate::profile::{Gpu, module_hash};
 use crate::transform::built_ins::Input;
 use crate::transform::edit::{Edit, string};
 use crate::transform::operands::SUBGROUP;
@@ -41,8 +41,8 @@ struct Inputs {
 impl Recorder {
     pub(super) fn declare(
         edit: &mut Edit<'_, '_>,
-        set: u32,
-        binding: u32,
+        place: (u32, u32),
+        gpu: Option<Gpu>,
     ) -> Result<Recorder, Diagnostic> {
         for needed in [Capability::GroupNonUniform, Capability::ShaderClockKHR] {
             if !edit.declarations.has_capability(needed) {
@@ -65,14 +65,14 @@ impl Recorder {
             void: edit.type_of(Op::TypeVoid, &[])?,
             clock,
             subgroup: edit.number(SUBGROUP)?,
-            buffer: buffer(edit, set, binding)?,
+            buffer: buffer(edit, place)?,
             phase: private(edit, uint, &[zero])?,
             arrive: private(edit, uint, &[zero])?,
             arrived: private(edit, clock, &[])?,
             inputs,
             function: edit.fresh()?,
         };
-        recorder.write(edit)?;
+        recorder.write(edit, gpu)?;
         Ok(recorder)
     }
 
@@ -159,7 +159,7 @@ impl Recorder {
 
     /// Writes the function: it counts the phase, and the first invocation of the subgroup takes a
     /// number, writes the header if it is the first one, and then its record.
-    fn write(&mut self, edit: &mut Edit<'_, '_>) -> Result<(), Diagnostic> {
+    fn write(&mut self, edit: &mut Edit<'_, '_>, gpu: Option<Gpu>) -> Result<(), Diagnostic> {
         let (uint, function) = (self.uint, self.function);
         let boolean = edit.type_of(Op::TypeBool, &[])?;
         let parameters = [uint, uint, self.clock, self.clock, self.clock];
@@ -200,7 +200,7 @@ impl Recorder {
         edit.function(Op::SelectionMerge, &[fills, 0])?;
         edit.function(Op::BranchConditional, &[is_first, begins, fills])?;
         edit.function(Op::Label, &[begins])?;
-        self.begin(edit, capacity)?;
+        self.begin(edit, capacity, gpu)?;
         edit.function(Op::Branch, &[fills])?;
         edit.function(Op::Label, &[fills])?;
         edit.function(Op::IAdd, &[uint, number, before, one])?;
@@ -250,16 +250,25 @@ impl Recorder {
         edit.function(Op::FunctionEnd, &[])
     }
 
-    /// Writes the header.
-    fn begin(&self, edit: &mut Edit<'_, '_>, capacity: u32) -> Result<(), Diagnostic> {
+    /// Writes the header. The words of a GPU that is not known are the host's.
+    fn begin(
+        &self,
+        edit: &mut Edit<'_, '_>,
+        capacity: u32,
+        gpu: Option<Gpu>,
+    ) -> Result<(), Diagnostic> {
         let hash = module_hash(edit.module());
-        for (index, value) in [
+        let mut words = vec![
             (header::MAGIC, edit.number(layout::MAGIC)?),
             (header::VERSION, edit.number(layout::VERSION)?),
             (header::HASH, edit.number(hash as u32)?),
             (header::HASH + 1, edit.number((hash >> 32) as u32)?),
             (header::CAPACITY, capacity),
-        ] {
+        ];
+        for (index, word) in (header::GPU..).zip(gpu.into_iter().flat_map(Gpu::words)) {
+            words.push((index, edit.number(word)?));
+        }
+        for (index, value) in words {
             let address = self.header_word(edit, index)?;
             edit.function(Op::Store, &[address, value])?;
         }
@@ -276,7 +285,7 @@ impl Recorder {
 }
 
 /// The buffer: a member for each word of the header, and the words of the records.
-fn buffer(edit: &mut Edit<'_, '_>, set: u32, binding: u32) -> Result<u32, Diagnostic> {
+fn buffer(edit: &mut Edit<'_, '_>, (set, binding): (u32, u32)) -> Result<u32, Diagnostic> {
     let uint = edit.uint()?;
     let ring = edit.global(Op::TypeRuntimeArray, &[0, uint], 0)?;
     edit.annotation(Op::Decorate, &[ring, Decoration::ArrayStride as u32, 4])?;
