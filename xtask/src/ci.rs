@@ -3,16 +3,16 @@
 
 use anyhow::{Result, bail};
 
-use crate::{book, features, linker, llvm, package, ptxas, shell, spelling, system, test, tidy};
+use crate::{book, features, linker, llvm, nvidia, package, shell, spelling, system, test, tidy};
 
 /// Runs every step, also after one has failed; the last line counts the tests.
 pub(crate) fn run() -> Result<()> {
     llvm::ensure()?;
     linker::ensure()?;
     system::ensure();
-    // Its tests are ignored, and counted so, where it cannot be had.
-    if let Err(error) = ptxas::ensure() {
-        eprintln!("no ptxas: {error:#}");
+    // Their tests are ignored, and counted so, where they cannot be had.
+    if let Err(error) = nvidia::ensure() {
+        eprintln!("no programs of NVIDIA: {error:#}");
     }
     let mut failed: Vec<&str> = Vec::new();
     let mut step = |name: &'static str, result: Result<()>| {

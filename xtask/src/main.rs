@@ -17,8 +17,8 @@ mod gpu;
 mod header;
 mod linker;
 mod llvm;
+mod nvidia;
 mod package;
-mod ptxas;
 mod shell;
 mod spelling;
 mod split;
@@ -50,8 +50,8 @@ enum Command {
     /// Find LLVM 23.1, or install the pinned static one into .llvm/ (every other command that needs
     /// it calls this)
     Llvm,
-    /// Find NVIDIA's ptxas, or install a pinned one into .llvm/ (under NVIDIA's licence) for the
-    /// tests that need it
+    /// Find NVIDIA's ptxas and nvdisasm, or install pinned ones into .llvm/ (under NVIDIA's
+    /// licence) for the tests that need them
     Ptxas,
     /// Lower the tiled matrix multiply for three GPUs and show the barrier lines of each assembly
     /// side by side
@@ -152,7 +152,9 @@ fn run(command: Command) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Ptxas => {
-            println!("{}", ptxas::ensure()?.display());
+            for program in nvidia::ensure()? {
+                println!("{}", program.display());
+            }
             Ok(())
         }
         Command::Demo => demo::run(),

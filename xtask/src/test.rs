@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{llvm, ptxas, shell};
+use crate::{llvm, nvidia, shell};
 
 /// Tests that ran, and those that did not.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -137,7 +137,7 @@ pub(crate) fn run_counting(options: &Options) -> (Counts, Result<()>) {
             command.env(FUZZ_SECONDS, "1");
         }
     }
-    ptxas::offer(&mut command);
+    nvidia::offer(&mut command);
     count(command)
 }
 

@@ -13,6 +13,7 @@ const KERNELS: &[&str] = &[
     "tiled_matmul",
     "tiled_matmul_double_buffered",
     "cooperative_matmul",
+    "cooperative_tensors",
     "stencil_halo",
     "odd_workgroup",
 ];
