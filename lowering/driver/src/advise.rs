@@ -36,7 +36,37 @@ pub struct Advice {
     pub choice: &'static str,
     /// Why.
     pub reasons: Vec<String>,
+    /// What a simulator finds faster than the choice, by more than [`NOTABLE`]; `None` where
+    /// nothing is, or nothing was estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub faster: Option<Faster>,
 }
+
+/// How much of its cycles a strategy saves at least to be called faster: estimates that are closer
+/// do not tell strategies apart.
+const NOTABLE: f64 = 0.02;
+
+/// A strategy whose estimate is better than that of the choice.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Faster {
+    /// Its name.
+    pub strategy: &'static str,
+    /// Its cycles over those of the choice, less than 1.
+    pub of_choice: f64,
+}
+
+/// What a simulator of time says of a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Estimated {
+    /// Cycles from the first workgroup's start to the last one's end.
+    Cycles(u64),
+    /// Why there is no estimate.
+    Refused(String),
+}
+
+/// Estimates the launch of an entry point, by its position, of what was compiled.
+pub type Estimator<'e> = &'e mut dyn FnMut(&Output, usize) -> Estimated;
 
 /// A strategy that fits.
 #[derive(Clone, Debug, Serialize)]
@@ -55,6 +85,9 @@ pub struct Candidate {
     pub version: Version,
     /// What a phase costs; `None` where it was not measured.
     pub phase_cycles: Option<PhaseCycles>,
+    /// How long a launch takes; `None` where no estimate was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimated>,
 }
 
 /// A strategy that does not fit.
@@ -73,6 +106,18 @@ pub struct Refused {
 /// As [`compile`] with the strategy `fused`, or with another one for a reason that lies not in the
 /// strategy.
 pub fn advise(bytes: &[u8], options: &Options) -> Result<(Vec<Advice>, Diagnostics), Failure> {
+    advise_estimated(bytes, options, None)
+}
+
+/// As [`advise`], and asks `estimator` for the time of each strategy that fits.
+///
+/// # Errors
+/// As [`advise`].
+pub fn advise_estimated(
+    bytes: &[u8],
+    options: &Options,
+    mut estimator: Option<Estimator<'_>>,
+) -> Result<(Vec<Advice>, Diagnostics), Failure> {
     let module = first(bytes)?;
     let mut problems = Diagnostics::new();
     let sites = options.sites(&Declarations::of(&module, &mut problems))?;
@@ -99,17 +144,24 @@ pub fn advise(bytes: &[u8], options: &Options) -> Result<(Vec<Advice>, Diagnosti
     let entries = outputs
         .first()
         .map_or(0, |(_, output)| output.entries().len());
-    let advice = (0..entries).filter_map(|index| {
+    let mut all = Vec::new();
+    for index in 0..entries {
         let of = outputs
             .iter()
             .filter_map(|(strategy, output)| Some((*strategy, output.entries().get(index)?)));
-        entry(
-            &of.collect::<Vec<_>>(),
-            refused.clone(),
-            (&module, &sites, options),
-        )
-    });
-    Ok((advice.collect(), warnings))
+        let of: Vec<_> = of.collect();
+        let Some(mut advice) = entry(&of, refused.clone(), (&module, &sites, options)) else {
+            continue; // without pairs there is nothing to choose
+        };
+        if let Some(estimator) = estimator.as_mut() {
+            for (candidate, (_, output)) in advice.candidates.iter_mut().zip(&outputs) {
+                candidate.estimate = Some(estimator(output, index));
+            }
+            advice.faster = faster(advice.choice, &advice.candidates);
+        }
+        all.push(advice);
+    }
+    Ok((all, warnings))
 }
 
 /// Compiles with `strategy` and measures.
@@ -166,6 +218,25 @@ fn entry(
         reasons,
         candidates,
         refused,
+        faster: None,
+    })
+}
+
+/// What is estimated to be faster than `choice`, the fastest of it.
+#[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
+fn faster(choice: &str, candidates: &[Candidate]) -> Option<Faster> {
+    let estimates = candidates.iter().filter_map(|candidate| {
+        let Some(Estimated::Cycles(cycles)) = candidate.estimate else {
+            return None;
+        };
+        Some((cycles, candidate.strategy))
+    });
+    let (chosen, _) = estimates.clone().find(|(_, name)| *name == choice)?;
+    let (least, strategy) = estimates.min_by_key(|(cycles, _)| *cycles)?;
+    let of_choice = least.max(1) as f64 / chosen.max(1) as f64;
+    (of_choice < 1.0 - NOTABLE).then_some(Faster {
+        strategy,
+        of_choice,
     })
 }
 
@@ -194,6 +265,7 @@ fn candidate(
         barriers,
         version: Version::of(entry),
         phase_cycles: PhaseCycles::of(strategy, options.target),
+        estimate: None,
     }
 }
 
@@ -300,6 +372,34 @@ mod tests {
                 ..Version::default()
             },
             phase_cycles: PhaseCycles::of(strategy, target),
+            estimate: None,
+        }
+    }
+
+    #[test]
+    fn a_difference_in_time_is_said_from_two_percent_on() {
+        let with = |strategy, cycles: Option<u64>| Candidate {
+            estimate: Some(match cycles {
+                Some(cycles) => Estimated::Cycles(cycles),
+                None => Estimated::Refused(String::new()),
+            }),
+            ..candidate(strategy, 128, 4)
+        };
+        for (fused, mbarrier, choice, expected) in [
+            (Some(1000), Some(970), "fused", Some("mbarrier")),
+            (Some(1000), Some(985), "fused", None),
+            (Some(1000), Some(970), "mbarrier", None),
+            (Some(970), Some(1000), "mbarrier", Some("fused")),
+            (None, Some(970), "fused", None),
+            (Some(1000), None, "fused", None),
+            (Some(0), Some(0), "fused", None),
+        ] {
+            let all = [
+                with(Strategy::Fused, fused),
+                with(Strategy::Mbarrier, mbarrier),
+            ];
+            let found = faster(choice, &all).map(|faster| faster.strategy);
+            assert_eq!(found, expected, "{fused:?} {mbarrier:?} {choice}");
         }
     }
 

@@ -75,7 +75,9 @@ mod weigh;
 #[cfg(not(feature = "llvm"))]
 mod without_llvm;
 
-pub use advise::{Advice, Candidate, Refused, advise};
+pub use advise::{
+    Advice, Candidate, Estimated, Estimator, Faster, Refused, advise, advise_estimated,
+};
 pub use check::{CheckOptions, check};
 pub use failure::{Failure, exit};
 pub use ir::{compile_ir, compile_ir_changed, compile_ir_observed, model_ir_changed, plan_ir};

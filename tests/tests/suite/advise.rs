@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 type Test = fn() -> Result<()>;
 
 pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
-    let tests: [(&str, Test); 7] = [
+    let tests: [(&str, Test); 8] = [
         ("compares_strategies", advice_compares_strategies),
         ("balance_keeps_what_pays", balance_keeps_what_pays),
         ("balance_keeps_occupancy", balance_keeps_occupancy),
@@ -26,6 +26,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         ("fast_goes_by_the_module", fast_goes_by_the_module),
         ("profiles_decide", profiles_decide),
         ("pictures_are_the_same_twice", pictures),
+        ("launches_are_estimated", launches_are_estimated),
     ];
     let tests = tests.into_iter();
     let mut trials: Vec<Trial> = tests
@@ -322,6 +323,88 @@ fn pictures() -> Result<()> {
     // One mark for each choice.
     ensure!(text.matches("<circle").count() == 2);
     ensure!(text.ends_with("</svg>\n"));
+    Ok(())
+}
+
+/// With `--estimate` each strategy has its cycles, as `sim --timing` says them, or why it has none.
+fn launches_are_estimated() -> Result<()> {
+    let module = path("reduction")?;
+    let launch = ["--groups", "3,1,1", "--buffer", "0:0=seq:u32:384"];
+    let buffers = ["--buffer", "0:1=zeros:12", "--buffer", "0:2=zeros:1536"];
+    let advise = [
+        "advise",
+        &module,
+        "--targets",
+        "gfx1201,gfx1010",
+        "--estimate",
+    ];
+    let all = [&advise[..], &launch, &buffers].concat();
+    let json = expect(&[&all[..], &["--format", "json"]].concat(), b"", 0)?;
+    let advice: Vec<Value> = serde_json::from_slice(&json.stdout)?;
+    let candidates = |advice: &Value| {
+        Ok::<_, anyhow::Error>(
+            advice["candidates"]
+                .as_array()
+                .context("candidates")?
+                .clone(),
+        )
+    };
+    let [known, unknown] = &advice[..] else {
+        bail!("{} entry points", advice.len());
+    };
+    let mut estimates = BTreeMap::new();
+    for candidate in candidates(known)? {
+        let strategy = candidate["strategy"].as_str().context("a name")?;
+        let sim = [
+            "sim",
+            &module,
+            "--target",
+            "gfx1201",
+            "--timing",
+            "--report",
+            "json",
+            "--strategy",
+            strategy,
+        ];
+        let estimate = expect(&[&sim[..], &launch, &buffers].concat(), b"", 0)?;
+        let estimate: Value = serde_json::from_slice(&estimate.stdout)?;
+        ensure!(
+            estimate["estimate"]["cycles"] == candidate["estimate"]["cycles"],
+            "{strategy}"
+        );
+        let cycles = candidate["estimate"]["cycles"].as_u64().context("cycles")?;
+        estimates.insert(strategy.to_owned(), cycles);
+    }
+    let chosen = known["choice"]
+        .as_str()
+        .and_then(|choice| estimates.get(choice));
+    let least = estimates.values().min();
+    let (chosen, least) = (*chosen.context("the choice")?, *least.context("one")?);
+    ensure!(
+        known.get("faster").is_some() == (100 * least < 98 * chosen),
+        "{known}"
+    );
+    // Nothing is known of the times of this GPU.
+    for candidate in candidates(unknown)? {
+        let why = candidate["estimate"]["refused"]
+            .as_str()
+            .context("a reason")?;
+        ensure!(why.contains("not known"), "{why}");
+    }
+    let text = String::from_utf8(expect(&all, b"", 0)?.stdout)?;
+    ensure_holds(&text, "estimated cycles")?;
+    ensure_holds(&text, "no estimate of fused, counter: how long")?;
+    let svg = expect(&[&all[..], &["--format", "svg"]].concat(), b"", 0)?.stdout;
+    ensure_holds(&String::from_utf8(svg)?, "estimated cycles")?;
+    // A buffer is missing: said of each strategy.
+    let without = [&advise[..], &launch].concat();
+    let text = String::from_utf8(expect(&without, b"", 0)?.stdout)?;
+    ensure_holds(&text, "no estimate of fused, native, counter: no buffer")?;
+    // The flags belong together, and what is given twice is wrong usage.
+    expect(&advise, b"", 2)?;
+    expect(&[&advise[..4], &launch].concat(), b"", 2)?;
+    let twice = [&all[..], &["--buffer", "0:1=zeros:12"]].concat();
+    expect(&twice, b"", 2)?;
     Ok(())
 }
 

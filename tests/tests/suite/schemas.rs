@@ -203,5 +203,17 @@ fn advice() -> Result<()> {
     let targets = ["--targets", "gfx1201,sm_80", "--format", "json"];
     let ran = expect(&[&["advise", &kernel], &targets[..]].concat(), b"", 0)?;
     let advice: Value = serde_json::from_slice(&ran.stdout)?;
-    Schemas::read()?.check("advice.json", &advice)
+    let schemas = Schemas::read()?;
+    schemas.check("advice.json", &advice)?;
+    // Estimates with the buffers, and reasons without them.
+    let launch = ["--estimate", "--groups", "1,1,1", "--resident", "1"];
+    let buffers = ["0:0=seq:u32:128", "0:1=zeros:4", "0:2=zeros:512"];
+    let buffers = buffers.iter().flat_map(|buffer| ["--buffer", buffer]);
+    let buffers: Vec<&str> = buffers.collect();
+    for more in [&buffers[..], &[]] {
+        let command = [&["advise", &kernel], &targets[..], &launch, more].concat();
+        let ran = expect(&command, b"", 0)?;
+        schemas.check("advice.json", &serde_json::from_slice(&ran.stdout)?)?;
+    }
+    Ok(())
 }

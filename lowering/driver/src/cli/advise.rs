@@ -2,7 +2,9 @@
 
 mod picture;
 
+use super::flags;
 use super::input::read;
+use super::launch::LaunchArgs;
 use super::limits::LimitArgs;
 use super::split::SplitArgs;
 use super::stop::Stop;
@@ -10,10 +12,12 @@ use super::table::columns;
 use super::validation::ValidationArgs;
 use super::warnings::WarningArgs;
 use super::{Format, levels, parse_setting, parse_size, parse_target, report, wave_sizes, write};
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, Command, ValueEnum};
+use splitbar::simulate::{Inputs, Job, Refusal};
 use splitbar::spec::Setting;
 use splitbar::{
-    Advice, Candidate, Optimization, Options, Target, advise, exit, require_llvm, spec,
+    Advice, Candidate, Estimated, Optimization, Options, Output, Target, advise_estimated, exit,
+    require_llvm, spec,
 };
 use std::path::{Path, PathBuf};
 
@@ -24,16 +28,19 @@ Examples:
   splitbar advise kernel.spv --targets sm_80,sm_90 --ptxas /opt/cuda/bin/ptxas --format json
   splitbar advise kernel.spv --targets sm_90,gfx1201 --format svg > advice.svg
   splitbar advise kernel.spv --target gfx1201 --profile dump.bin
+  splitbar advise k.spv --targets gfx1201,gfx942 --estimate --groups 8,1,1 --buffer 0:0=zeros:4096
 
 A split pays where it leaves as many workgroups resident at once as a full barrier does, where
 enough instructions are left in the window, and where waves differ in time by more than a phase
 costs: with a profile (docs/profile.md) that is known. On NVIDIA GPUs registers are known where
-ptxas is installed; cycles of a phase come from a timing simulator.
+ptxas is installed; cycles of a phase come from a timing simulator. --estimate has splitbar's own
+simulator run each strategy's code, and says where it finds another one faster (docs/timing.md).
 Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read, 3
 unsupported by a target or this build (limits included), 4 a bug in splitbar.";
 
 /// What the command line says.
 #[derive(Debug, Args)]
+#[command(mut_args(of_launch))]
 pub(super) struct AdviseArgs {
     /// The SPIR-V module; `-` is the standard input
     input: PathBuf,
@@ -75,6 +82,11 @@ pub(super) struct AdviseArgs {
     /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
+    /// Estimates how long a launch takes with each strategy, as `sim --timing` does
+    #[arg(long, requires = "groups")]
+    estimate: bool,
+    #[command(flatten)]
+    launch: LaunchArgs,
     /// How the advice is printed
     #[arg(long, value_enum, default_value_t = AdviceFormat::Text)]
     format: AdviceFormat,
@@ -135,6 +147,15 @@ pub(super) fn run(args: &AdviseArgs) -> u8 {
 fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
     require_llvm("advice, which compiles the module").map_err(splitbar::Failure::from)?;
     let bytes = read(&args.input)?;
+    let inputs = match args.estimate {
+        true => {
+            let inputs = args.launch.inputs(args.workgroup_size)?;
+            inputs.check()?;
+            args.launch.check()?;
+            Some(inputs)
+        }
+        false => None,
+    };
     let profile = args.profile.as_ref().map(|file| read(file)).transpose()?;
     let mut advice = Vec::new();
     for (position, target) in args.targets.iter().enumerate() {
@@ -150,7 +171,14 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
         args.split.set(&mut options);
         options.validation = args.validation.validation();
         options.spec = spec::resolve_for(&bytes, &args.spec)?;
-        let (of_target, warnings) = advise(&bytes, &options)?;
+        options.lines = args.estimate; // which accesses are atomic
+        let (of_target, warnings) = match &inputs {
+            None => advise_estimated(&bytes, &options, None)?,
+            Some(inputs) => {
+                let mut estimate = |output: &Output, entry| estimated(args, inputs, output, entry);
+                advise_estimated(&bytes, &options, Some(&mut estimate))?
+            }
+        };
         if position == 0 {
             // They are about the module.
             let warnings = args.warnings.judge(&warnings);
@@ -162,6 +190,35 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
         advice.extend(of_target);
     }
     Ok(advice)
+}
+
+/// The flags of a launch are for an estimate alone.
+fn of_launch(arg: Arg) -> Arg {
+    let of_launch = LaunchArgs::augment_args(Command::default());
+    let mut names = of_launch.get_arguments();
+    match names.any(|other| other.get_id() == arg.get_id()) {
+        true => arg.requires("estimate"),
+        false => arg,
+    }
+}
+
+/// How long the launch takes on the simulator, or why that cannot be said.
+fn estimated(args: &AdviseArgs, inputs: &Inputs, output: &Output, entry: usize) -> Estimated {
+    let run = || -> Result<u64, String> {
+        let refused = |refusal: Refusal| flags::named(&refusal.to_string());
+        let job = args
+            .launch
+            .describe(Job::compiled(output, entry).map_err(refused)?)?;
+        job.takes(inputs).map_err(refused)?;
+        let estimate = job
+            .estimate(inputs, args.launch.resident)
+            .map_err(refused)?;
+        match estimate.findings.first() {
+            None => Ok(estimate.cycles),
+            Some(finding) => Err(format!("the simulator finds {}", finding.message)),
+        }
+    };
+    run().map_or_else(Estimated::Refused, Estimated::Cycles)
 }
 
 fn text(advice: &Advice) -> String {
@@ -178,14 +235,17 @@ fn text(advice: &Advice) -> String {
             "bound by",
             "left in windows",
             "cycles of a phase",
+            "estimated cycles",
         ]
         .map(str::to_owned),
     ];
     lines.extend(advice.candidates.iter().map(line));
-    let indented: String = columns(&lines)
-        .lines()
-        .map(|line| format!("  {line}\n"))
-        .collect();
+    let is_estimated = advice.candidates.iter().any(|one| one.estimate.is_some());
+    let table = match is_estimated {
+        true => columns(&lines),
+        false => columns(&lines.into_iter().map(without_estimate).collect::<Vec<_>>()),
+    };
+    let indented: String = table.lines().map(|line| format!("  {line}\n")).collect();
     let reasons: String = advice
         .reasons
         .iter()
@@ -196,14 +256,62 @@ fn text(advice: &Advice) -> String {
         .iter()
         .map(|refused| format!("  not {}: {}\n", refused.strategy, refused.why))
         .collect();
+    let not_estimated: String = not_estimated(advice)
+        .iter()
+        .map(|why| format!("  {why}\n"))
+        .collect();
+    let faster = faster(advice).map_or_else(String::new, |faster| format!("  {faster}\n"));
     format!(
-        "entry {} on {}, {waves}: {}\n{reasons}{indented}{refused}",
+        "entry {} on {}, {waves}: {}\n{reasons}{faster}{indented}{refused}{not_estimated}",
         advice.entry, advice.target, advice.choice
     )
 }
 
+/// Why strategies have no estimate, each reason once.
+fn not_estimated(advice: &Advice) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for candidate in &advice.candidates {
+        let Some(Estimated::Refused(why)) = &candidate.estimate else {
+            continue; // it has one, or was not asked for one
+        };
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, strategies)) => strategies.push(candidate.strategy),
+            None => reasons.push((why, vec![candidate.strategy])),
+        }
+    }
+    let lines = reasons.iter();
+    lines
+        .map(|(why, strategies)| format!("no estimate of {}: {why}", strategies.join(", ")))
+        .collect()
+}
+
+/// That the estimate does not agree with the choice.
+fn faster(advice: &Advice) -> Option<String> {
+    let faster = advice.faster.as_ref()?;
+    Some(format!(
+        "but by the estimate {} takes {:.1} % of the cycles of {}",
+        faster.strategy,
+        100.0 * faster.of_choice,
+        advice.choice
+    ))
+}
+
+fn without_estimate(line: [String; 8]) -> [String; 7] {
+    let [
+        strategy,
+        registers,
+        at_once,
+        occupancy,
+        bound,
+        left,
+        phase,
+        _,
+    ] = line;
+    [strategy, registers, at_once, occupancy, bound, left, phase]
+}
+
 /// One strategy. A dash: not known, or not measured.
-fn line(candidate: &Candidate) -> [String; 7] {
+fn line(candidate: &Candidate) -> [String; 8] {
     let dash = || "-".to_owned();
     let version = &candidate.version;
     let resident = version.resident.as_ref();
@@ -227,5 +335,9 @@ fn line(candidate: &Candidate) -> [String; 7] {
                 (least, most) if least == most => most.to_string(),
                 (least, most) => format!("{least} to {most}"),
             }),
+        match candidate.estimate {
+            Some(Estimated::Cycles(cycles)) => cycles.to_string(),
+            Some(Estimated::Refused(_)) | None => dash(),
+        },
     ]
 }

@@ -28,6 +28,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "cluster-size",
             "promote-async-copies",
             "no-window-guards",
+            "estimate",
         ],
     ),
     (

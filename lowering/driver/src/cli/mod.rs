@@ -16,6 +16,7 @@ mod explanations;
 mod flags;
 mod help;
 mod input;
+mod launch;
 mod limits;
 mod lower;
 mod lower_ir;

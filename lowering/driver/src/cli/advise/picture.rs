@@ -2,10 +2,11 @@
 //! takes, what fits at once, what is left in windows and what a phase costs. The strategy to take
 //! is marked.
 
-use splitbar::{Advice, Candidate};
+use super::{faster, not_estimated};
+use splitbar::{Advice, Candidate, Estimated};
 use std::fmt::Write;
 
-/// Width of the picture.
+/// Width of the picture without the column of estimates.
 const WIDTH: u32 = 1080;
 /// Where the names of strategies end, and the first column of bars begins.
 const NAMES: u32 = 170;
@@ -21,13 +22,23 @@ const LINE: usize = 150;
 /// The title of a column, its colour, and the value with its words.
 type Column = (&'static str, &'static str, fn(&Candidate) -> Option<Value>);
 
-/// The columns.
-const COLUMNS: [Column; 4] = [
+/// The columns; the last one is there where something was estimated.
+const COLUMNS: [Column; 5] = [
     ("registers", "#4878a8", registers),
     ("workgroups at once", "#5a9a5a", workgroups),
     ("instructions left in windows", "#b08030", window),
     ("cycles of a phase, at most", "#a85050", cycles),
+    ("estimated cycles", "#7a5aa0", estimated),
 ];
+
+/// The columns of a picture of `advice`, and how wide it is.
+fn columns(advice: &[Advice]) -> (&'static [Column], u32) {
+    let mut candidates = advice.iter().flat_map(|one| &one.candidates);
+    match (candidates.any(|one| one.estimate.is_some()), &COLUMNS[..]) {
+        (false, [without @ .., _]) => (without, WIDTH),
+        (_, all) => (all, WIDTH + COLUMN),
+    }
+}
 
 /// A bar's value, and what stands beside it.
 struct Value {
@@ -76,24 +87,35 @@ fn cycles(candidate: &Candidate) -> Option<Value> {
     })
 }
 
+fn estimated(candidate: &Candidate) -> Option<Value> {
+    let Some(Estimated::Cycles(cycles)) = candidate.estimate else {
+        return None;
+    };
+    Some(Value {
+        bar: u32::try_from(cycles).unwrap_or(u32::MAX),
+        words: cycles.to_string(),
+    })
+}
+
 /// The picture of all `advice`.
 pub(super) fn svg(advice: &[Advice]) -> String {
+    let (columns, width) = columns(advice);
     let mut body = String::new();
     let mut y = 10;
     if advice.is_empty() {
         y = text(&mut body, 10, y, "", "no split barriers of a workgroup");
     }
     for one in advice {
-        y = draw(&mut body, one, y) + ROW / 2;
+        y = draw(&mut body, one, (columns, width), y) + ROW / 2;
     }
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{y}\" viewBox=\"0 0 {WIDTH} {y}\" \
-         font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"{WIDTH}\" height=\"{y}\" fill=\"#ffffff\"/>\n{body}</svg>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{y}\" viewBox=\"0 0 {width} {y}\" \
+         font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"{width}\" height=\"{y}\" fill=\"#ffffff\"/>\n{body}</svg>\n"
     )
 }
 
 /// Draws one advice from `y` on; where the next one may begin.
-fn draw(body: &mut String, advice: &Advice, mut y: u32) -> u32 {
+fn draw(body: &mut String, advice: &Advice, (columns, width): (&[Column], u32), mut y: u32) -> u32 {
     let waves = advice.waves.map_or_else(
         || "waves by the launch".to_owned(),
         |waves| format!("{waves} waves of {}", advice.wave_size),
@@ -110,7 +132,7 @@ fn draw(body: &mut String, advice: &Advice, mut y: u32) -> u32 {
         &title,
     );
     let mut x = NAMES;
-    for (title, _, _) in COLUMNS {
+    for (title, _, _) in columns {
         text(body, x, y, " fill=\"#555555\"", title);
         x += COLUMN;
     }
@@ -126,7 +148,7 @@ fn draw(body: &mut String, advice: &Advice, mut y: u32) -> u32 {
             let _ = writeln!(
                 body,
                 "<rect x=\"4\" y=\"{y}\" width=\"{}\" height=\"{ROW}\" fill=\"#e8f0e0\"/>",
-                WIDTH - 8
+                width - 8
             );
             let _ = writeln!(
                 body,
@@ -136,7 +158,7 @@ fn draw(body: &mut String, advice: &Advice, mut y: u32) -> u32 {
         }
         text(body, 24, y, weight, candidate.strategy);
         let mut x = NAMES;
-        for (_, colour, value) in COLUMNS {
+        for (_, colour, value) in columns {
             let most = advice.candidates.iter().filter_map(value);
             let most = most.map(|value| value.bar).max().unwrap_or(0);
             bar(body, (x, y), colour, value(candidate), most);
@@ -150,8 +172,16 @@ fn draw(body: &mut String, advice: &Advice, mut y: u32) -> u32 {
             y = text(body, 24, y, " fill=\"#333333\"", &format!("{lead}{line}"));
         }
     }
+    if let Some(faster) = faster(advice) {
+        y = text(body, 24, y, " fill=\"#333333\"", &faster);
+    }
     for refused in &advice.refused {
         let why = format!("not {}: {}", refused.strategy, refused.why);
+        for line in lines(&why) {
+            y = text(body, 24, y, " fill=\"#777777\"", &line);
+        }
+    }
+    for why in not_estimated(advice) {
         for line in lines(&why) {
             y = text(body, 24, y, " fill=\"#777777\"", &line);
         }
