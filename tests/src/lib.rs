@@ -8,6 +8,7 @@ pub mod check;
 pub mod corpus;
 pub mod features;
 pub mod fixture;
+pub mod joint_matrices;
 pub mod matrices;
 pub mod matrix_operations;
 pub mod opencl;

@@ -11,6 +11,7 @@ use crate::tensor_layout::TensorObject;
 use spirv::{Op, StorageClass};
 use splitbar_passes::analysis::layout::{self, Extent, MemberPlace};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::module::joint_matrix::BFLOAT16_CAPABILITY;
 use splitbar_passes::module::{Constants, Declarations, FloatFormat, Id, Type};
 use splitbar_target::Target;
 
@@ -291,6 +292,25 @@ impl Table<'_, '_> {
         }
     }
 
+    /// What products read elements of cooperative matrices as: SPV_INTEL_joint_matrix has bfloat16
+    /// in integers.
+    fn factor(&self, component: Scalar) -> Scalar {
+        let capabilities = &self.declarations.capabilities;
+        match component {
+            Scalar::Int { width: 16, .. }
+                if capabilities
+                    .iter()
+                    .any(|(number, _)| *number == BFLOAT16_CAPABILITY) =>
+            {
+                Scalar::Float {
+                    width: 16,
+                    format: FloatFormat::BFloat16,
+                }
+            }
+            other => other,
+        }
+    }
+
     /// The address of something, or of its descriptor: `size` bytes in memory.
     fn address(&self, kind: Kind, size: u64, align: u32) -> TypeInfo {
         TypeInfo {
@@ -423,8 +443,9 @@ impl Table<'_, '_> {
                 let Kind::Plain(Shape { scalar, lanes: 1 }) = self.get(*component)?.kind else {
                     return None;
                 };
-                let matrix =
-                    Matrix::of(scalar, *operands, self.constants, self.target, self.waves)?;
+                let factor = self.factor(scalar);
+                let (constants, target) = (self.constants, self.target);
+                let matrix = Matrix::of(scalar, factor, *operands, constants, target, self.waves)?;
                 let (element, slots) = (Extent::scalar(scalar.bits()), matrix.layout.slots.into());
                 TypeInfo {
                     is_value: true,

@@ -213,6 +213,8 @@ codes! {
     TensorDecode = 1504, Invalid, "a decode function does not fit the load that names it";
     TensorLayoutCapability = 1505, Invalid, "tensor addressing is used without its capability";
     MatrixOperation = 1506, Invalid, "an operation on all elements of a cooperative matrix has operands that do not fit";
+    JointMatrixOperand = 1507, Invalid, "an instruction of SPV_INTEL_joint_matrix, or one that takes its layout or operands, has operands that do not fit";
+    JointMatrixCapability = 1508, Invalid, "SPV_INTEL_joint_matrix is used without its capability";
 
     // 16xx: images and samplers.
     SampledImage = 1601, Invalid, "OpSampledImage has operands that it cannot bring together, or its result is taken where it must not be";

@@ -4,6 +4,7 @@
 use super::Outcome::{self, Refused};
 use super::{decoration, operand};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::joint_matrix::CheckedAccess;
 use crate::module::{Declarations, Id, Inst};
 use rspirv::grammar::OperandKind;
 use spirv::{Decoration, Op};
@@ -69,7 +70,7 @@ fn operands(
     tables: &mut Tables,
     diagnostics: &mut Diagnostics,
 ) {
-    if !inst.op().is_some_and(has_bits) {
+    if !inst.op().is_some_and(has_bits) && CheckedAccess::of(inst).is_none() {
         return;
     }
     for operand in declarations.module.operands(inst) {

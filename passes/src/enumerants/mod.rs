@@ -36,8 +36,11 @@ pub enum Outcome {
 
 /// Capabilities that the grammar in use does not name, whose instructions are reported where they
 /// stand.
-const NAMELESS: [std::ops::RangeInclusive<u32>; 2] = [
+const NAMELESS: [std::ops::RangeInclusive<u32>; 5] = [
     4228..=4232, // SPV_EXT_ocp_microscaling_types
+    6192..=6192, // SPV_INTEL_joint_matrix, and the next two
+    6411..=6411,
+    6434..=6437,
     6912..=6919, // SPV_VALVE_mixed_float_dot_product
 ];
 

@@ -5,6 +5,7 @@
 //! know yet. From both, one dense table of [`Shape`]s is made on first use, small enough for the
 //! reader to look at for every instruction.
 
+use super::joint_matrix;
 use rspirv::dr;
 use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier, reflect};
 use std::collections::BTreeMap;
@@ -102,8 +103,8 @@ const DOT_ACCUMULATE: &[LogicalOperand] = &[
     one(OperandKind::IdRef),
 ];
 
-/// Result type, result, base, offset.
-const EXTRACT: &[LogicalOperand] = &[
+/// Result type, result, and two ids.
+const TWO_IDS: &[LogicalOperand] = &[
     one(OperandKind::IdResultType),
     one(OperandKind::IdResult),
     one(OperandKind::IdRef),
@@ -134,13 +135,92 @@ const PREDICATED_STORE: &[LogicalOperand] = &[
     },
 ];
 
+/// An id that may be left out.
+const OPTIONAL_ID: LogicalOperand = LogicalOperand {
+    kind: OperandKind::IdRef,
+    quantifier: OperandQuantifier::ZeroOrOne,
+};
+
+/// Result type, result, pointer, offsets along x and y, layout, height, width, stride, memory
+/// operands.
+const LOAD_CHECKED: &[LogicalOperand] = &[
+    one(OperandKind::IdResultType),
+    one(OperandKind::IdResult),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    OPTIONAL_ID,
+    LogicalOperand {
+        kind: OperandKind::MemoryAccess,
+        quantifier: OperandQuantifier::ZeroOrOne,
+    },
+];
+
+/// Pointer, offsets along x and y, object, layout, height, width, stride, memory operands.
+const STORE_CHECKED: &[LogicalOperand] = &[
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    OPTIONAL_ID,
+    LogicalOperand {
+        kind: OperandKind::MemoryAccess,
+        quantifier: OperandQuantifier::ZeroOrOne,
+    },
+];
+
+/// Result type, result, offsets along x and y, height, width, value.
+const CONSTRUCT_CHECKED: &[LogicalOperand] = &[
+    one(OperandKind::IdResultType),
+    one(OperandKind::IdResult),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+];
+
+/// Pointer, offsets along x and y, rows, columns, cache level, layout, stride.
+const PREFETCH: &[LogicalOperand] = &[
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::LiteralInteger),
+    one(OperandKind::IdRef),
+    OPTIONAL_ID,
+];
+
 /// Opcodes newer than the grammar of `rspirv` 0.13 (SDK 1.4.341), from the extensions
-/// SPV_EXT_ocp_microscaling_types, SPV_INTEL_predicated_io and SPV_VALVE_mixed_float_dot_product.
+/// SPV_EXT_ocp_microscaling_types, SPV_INTEL_joint_matrix, SPV_INTEL_predicated_io and
+/// SPV_VALVE_mixed_float_dot_product.
 const OWN: &[Own] = &[
     Own {
         opcode: 4195,
         name: "OpBitcastExtractEXT",
-        operands: EXTRACT,
+        operands: TWO_IDS,
+    },
+    Own {
+        opcode: joint_matrix::LOAD_CHECKED,
+        name: "OpCooperativeMatrixLoadCheckedINTEL",
+        operands: LOAD_CHECKED,
+    },
+    Own {
+        opcode: joint_matrix::STORE_CHECKED,
+        name: "OpCooperativeMatrixStoreCheckedINTEL",
+        operands: STORE_CHECKED,
+    },
+    Own {
+        opcode: joint_matrix::CONSTRUCT_CHECKED,
+        name: "OpCooperativeMatrixConstructCheckedINTEL",
+        operands: CONSTRUCT_CHECKED,
     },
     Own {
         opcode: 6258,
@@ -151,6 +231,21 @@ const OWN: &[Own] = &[
         opcode: 6259,
         name: "OpPredicatedStoreINTEL",
         operands: PREDICATED_STORE,
+    },
+    Own {
+        opcode: joint_matrix::GET_ELEMENT_COORD,
+        name: "OpCooperativeMatrixGetElementCoordINTEL",
+        operands: TWO_IDS,
+    },
+    Own {
+        opcode: joint_matrix::APPLY_FUNCTION,
+        name: "OpCooperativeMatrixApplyFunctionINTEL",
+        operands: TWO_IDS,
+    },
+    Own {
+        opcode: joint_matrix::PREFETCH,
+        name: "OpCooperativeMatrixPrefetchINTEL",
+        operands: PREFETCH,
     },
     Own {
         opcode: 6916,

@@ -21,6 +21,7 @@ mod id_map;
 mod ids;
 mod index;
 mod inst;
+pub mod joint_matrix;
 pub(crate) mod locate;
 mod names;
 mod operands;

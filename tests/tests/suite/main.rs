@@ -31,6 +31,7 @@ mod hostile;
 mod images;
 mod ir;
 mod isolate;
+mod joint_matrices;
 mod launches;
 mod limits;
 mod llvm_traps;
@@ -97,6 +98,7 @@ fn main() -> ExitCode {
     trials.extend(shared_memory::trials());
     trials.extend(matrices::trials());
     trials.extend(matrices_nv::trials());
+    trials.extend(joint_matrices::trials());
     trials.extend(matrix_operations::trials());
     trials.extend(tensor_layouts::trials());
     trials.extend(messages::trials());

@@ -161,7 +161,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
                 linear::mixed_dot(e, inst)
             }
             convert::BITCAST_EXTRACT => convert::bitcast_extract(e, inst),
-            _ => Ok(Handled::No),
+            _ => matrix::emit_joint(e, inst),
         };
     };
     let Some(family) = family(op) else {

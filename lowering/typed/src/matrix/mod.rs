@@ -49,11 +49,12 @@ fn blocks(rows: u32, subgroups: u32) -> u32 {
 }
 
 impl Matrix {
-    /// Decodes the operands of OpTypeCooperativeMatrixKHR: scope, rows, columns, use. `None`: it is
-    /// not lowered (another scope than Subgroup and Workgroup, a workgroup whose number of
-    /// subgroups is not known, or too large).
+    /// Decodes the operands of OpTypeCooperativeMatrixKHR: scope, rows, columns, use; products read
+    /// an element as `factor`. `None`: it is not lowered (another scope than Subgroup and
+    /// Workgroup, a workgroup whose number of subgroups is not known, or too large).
     pub fn of(
         component: Scalar,
+        factor: Scalar,
         operands: [Id; 4],
         constants: &Constants,
         target: &Target,
@@ -80,7 +81,7 @@ impl Matrix {
             CooperativeMatrixUse::MatrixBKHR => 1,
         };
         let rows = rows / blocks;
-        let layout = native_layout(target, waves.size, role, component, rows, columns)
+        let layout = native_layout(target, waves.size, role, factor, rows, columns)
             .unwrap_or_else(|| Layout::striped(rows, columns, waves.size));
         (layout.slots <= MAX_SLOTS).then_some(Matrix {
             component,

@@ -6,6 +6,7 @@ use crate::analysis::pairing::SiteKind;
 use crate::analysis::qualifiers::MemoryQualifiers;
 use crate::analysis::uniformity::memory::{self, is_arithmetic, is_atomic};
 use crate::analysis::uses::is_shared_block;
+use crate::module::joint_matrix::{CONSTRUCT_CHECKED, CheckedAccess, GET_ELEMENT_COORD, PREFETCH};
 use crate::module::{
     Constants, Declarations, ExtInstSet, Function, Id, Inst, Scope, Semantics, TensorAccess,
     called, callee,
@@ -160,7 +161,7 @@ impl<'e, 'm> Effects<'e, 'm> {
     /// What `inst` does. Barriers stop; what they order is not told here.
     pub fn instruction(&self, inst: Inst<'m>) -> Effect {
         let Some(op) = inst.op() else {
-            return Effect::UNKNOWN;
+            return self.nameless(inst);
         };
         if SiteKind::of(inst).is_some() {
             return Effect::STOP;
@@ -198,6 +199,16 @@ impl<'e, 'm> Effects<'e, 'm> {
             },
             _ if is_free(op) => Effect::NONE,
             _ if is_sampling(op) => Effect::read(Places::IMAGES),
+            _ => Effect::UNKNOWN,
+        }
+    }
+
+    /// What an instruction does that the `spirv` crate has no name for.
+    fn nameless(&self, inst: Inst<'m>) -> Effect {
+        match (CheckedAccess::of(inst), inst.opcode()) {
+            (Some(access), _) if access.is_store => self.access(inst, 0, Effect::write),
+            (Some(_), _) => self.access(inst, 0, Effect::read),
+            (_, CONSTRUCT_CHECKED | GET_ELEMENT_COORD | PREFETCH) => Effect::NONE,
             _ => Effect::UNKNOWN,
         }
     }

@@ -8,6 +8,7 @@
 use super::divergence::{Level, is_uniform_input};
 use crate::analysis::callgraph::CallGraph;
 use crate::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
+use crate::module::joint_matrix::CheckedAccess;
 use crate::module::{Declarations, Function, Id, Inst, MOST_TYPE_DEPTH, Module, Type, callee};
 use spirv::{Decoration, Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +56,9 @@ pub(in crate::analysis) fn root(module: &Module<'_>, pointer: Id) -> Option<Id> 
 
 /// The pointer that `inst` writes through, if it writes memory.
 pub(in crate::analysis) fn written_pointer(inst: Inst<'_>) -> Option<Id> {
+    if let Some(access) = CheckedAccess::of(inst) {
+        return access.is_store.then_some(access.pointer);
+    }
     let op = inst.op()?;
     match op {
         Op::Store | Op::CopyMemory | Op::CopyMemorySized | Op::AtomicStore => inst.id(0).ok(),

@@ -7,16 +7,16 @@ use crate::module::{Id, Inst, Type};
 use spirv::{CooperativeMatrixReduce as Reduce, CooperativeMatrixUse as Use, Op};
 
 /// A cooperative matrix type, as far as it is constant.
-struct Matrix {
-    component: Id,
-    scope: Option<u32>,
-    rows: Option<u32>,
-    columns: Option<u32>,
-    role: Option<Use>,
+pub(super) struct Matrix {
+    pub(super) component: Id,
+    pub(super) scope: Option<u32>,
+    pub(super) rows: Option<u32>,
+    pub(super) columns: Option<u32>,
+    pub(super) role: Option<Use>,
 }
 
 impl Matrix {
-    fn of(context: &Context<'_, '_>, ty: Option<Id>) -> Option<Matrix> {
+    pub(super) fn of(context: &Context<'_, '_>, ty: Option<Id>) -> Option<Matrix> {
         let Some(Type::CooperativeMatrix {
             component,
             operands,
@@ -36,7 +36,7 @@ impl Matrix {
 }
 
 /// Whether two numbers differ that are both known.
-fn differ(a: Option<u32>, b: Option<u32>) -> bool {
+pub(super) fn differ(a: Option<u32>, b: Option<u32>) -> bool {
     a.zip(b).is_some_and(|(a, b)| a != b)
 }
 

@@ -7,6 +7,7 @@ mod declarations;
 mod definitions;
 mod image_operands;
 mod images;
+mod joint_matrices;
 mod matrices;
 mod opencl;
 mod scopes;
@@ -95,6 +96,8 @@ pub const RULES: &[&Rule] = &[
     &tensor_layouts::DECODE,
     &tensor_layouts::CAPABILITY,
     &matrices::OPERATION,
+    &joint_matrices::OPERANDS,
+    &joint_matrices::CAPABILITY,
     &images::SAMPLED_IMAGE,
     &image_operands::OPERANDS,
     &images::SAMPLE,

@@ -1,4 +1,5 @@
-//! Cooperative matrices (SPV_KHR_cooperative_matrix, SPV_NV_cooperative_matrix2).
+//! Cooperative matrices (SPV_KHR_cooperative_matrix, SPV_NV_cooperative_matrix2,
+//! SPV_INTEL_joint_matrix).
 //!
 //! | room | what it does |
 //! |---|---|
@@ -10,6 +11,7 @@
 //! | [`whole`] | what is done to all elements: conversions, functions, transposition |
 //! | [`reduce`] | reductions |
 //! | [`exchange`] | elements that go to another subgroup |
+//! | [`joint`] | what SPV_INTEL_joint_matrix has beside these |
 //!
 //! A matrix is a vector of the elements that the invocation holds (one element: a scalar), so that
 //! arithmetic, selections and phis need nothing of their own. Every invocation of the subgroup
@@ -18,6 +20,7 @@
 
 mod element;
 mod exchange;
+mod joint;
 mod native;
 mod product;
 mod reduce;
@@ -25,6 +28,7 @@ mod tensor;
 mod transfer;
 mod whole;
 
+pub(crate) use joint::emit as emit_joint;
 pub(crate) use whole::as_result;
 
 use super::builtin;

@@ -15,14 +15,20 @@ use super::super::small_float::{self, SmallFloat};
 use super::super::types::{self, Scalar};
 use super::element::{At, Held, Shared, Stored, held_by};
 use super::layout::{Axis, Element, Holder};
-use super::{Matrix, native};
+use super::{Matrix, joint, native};
 use crate::ffi::{self, Func, IntPredicate, Ty, Value};
 use spirv::CooperativeMatrixOperands as Operands;
 use splitbar_passes::module::Inst;
+use splitbar_passes::module::joint_matrix::{
+    FACTORS_BFLOAT16, FACTORS_TF32, RESULT_BFLOAT16, SUMMAND_BFLOAT16,
+};
 use std::collections::BTreeMap;
 
 /// Most multiply-adds of one invocation in a product that is unrolled.
 const MAX_UNROLLED: u32 = 256;
+
+/// Matrix operands that say what elements are.
+const INTERPRETATIONS: u32 = FACTORS_TF32 | FACTORS_BFLOAT16 | SUMMAND_BFLOAT16 | RESULT_BFLOAT16;
 
 /// The matrices of D = A * B + C; C and D are of one shape.
 pub(super) struct Shapes<'e> {
@@ -35,23 +41,31 @@ pub(super) struct Shapes<'e> {
 
 /// Lowers OpCooperativeMatrixMulAddKHR.
 pub(super) fn multiply_add(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
-    let (a, a_type) = e.matrix_operand(inst, 0)?;
-    let (b, b_type) = e.matrix_operand(inst, 1)?;
-    let (c, c_type) = e.matrix_operand(inst, 2)?;
-    let d_type = e.matrix(e.result_type(inst)?)?;
+    let bits = inst.operands().get(3).copied().unwrap_or(0);
+    let operands = Operands::from_bits_truncate(bits);
+    let unknown = bits & !(operands.bits() | INTERPRETATIONS);
+    if unknown != 0 {
+        return Err(e.unsupported(inst, format!("the matrix operand {unknown:#x}")));
+    }
+    let (a, a_type) = joint::factor(e, inst, bits, e.matrix_operand(inst, 0)?)?;
+    let (b, b_type) = joint::factor(e, inst, bits, e.matrix_operand(inst, 1)?)?;
+    let c = e.matrix_operand(inst, 2)?;
+    let (c, c_type) = joint::as_bfloat(e, inst, bits & SUMMAND_BFLOAT16 != 0, c)?;
+    let d = e.matrix(e.result_type(inst)?)?;
+    let d_type = joint::read_as_bfloat(e, inst, bits & RESULT_BFLOAT16 != 0, d)?;
     let shapes = Shapes {
-        a: a_type,
-        b: b_type,
-        c: c_type,
-        d: d_type,
-        operands: Operands::from_bits_truncate(inst.operands().get(3).copied().unwrap_or(0)),
+        a: &a_type,
+        b: &b_type,
+        c: &c_type,
+        d: &d_type,
+        operands,
     };
     let fits = a_type.columns == b_type.rows
-        && [c_type, d_type]
+        && [&c_type, &d_type]
             .iter()
             .all(|m| (m.rows, m.columns) == (a_type.rows, b_type.columns));
     let is_float = |matrix: &Matrix| matches!(matrix.component, Scalar::Float { .. });
-    let kinds = [a_type, b_type, c_type, d_type].map(is_float);
+    let kinds = [shapes.a, shapes.b, shapes.c, shapes.d].map(is_float);
     if !fits || kinds.iter().any(|kind| *kind != kinds[0]) {
         return Err(e.mismatch(
             inst,
@@ -60,6 +74,7 @@ pub(super) fn multiply_add(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) 
     }
     if let Some(instruction) = native::find(e.target, e.wave_size, &shapes) {
         let value = native::multiply_add(e, instruction, &shapes, [a, b, c])?;
+        let value = e.b.bitcast(value, e.result_ty(inst)?)?;
         return e.bind(inst, value);
     }
     let name = format!(
@@ -70,12 +85,14 @@ pub(super) fn multiply_add(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) 
         shapes.d.mangled(),
         shapes.operands.bits()
     );
-    let ty = e.result_ty(inst)?.function(&[a.ty(), b.ty(), c.ty()]);
+    let result = types::scalar(e.b, d_type.component).vector(d_type.layout.slots);
+    let ty = result.function(&[a.ty(), b.ty(), c.ty()]);
     let function = e.helper(&name, ty, |function, params| match params {
         [a, b, c] => by_shuffles(e, function, &shapes, [*a, *b, *c]),
         _ => Err(e.b.internal("a product has three operands")),
     })?;
     let value = e.b.call(function, &[a, b, c])?;
+    let value = e.b.bitcast(value, e.result_ty(inst)?)?;
     e.bind(inst, value)
 }
 

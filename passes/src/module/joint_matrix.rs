@@ -1,0 +1,89 @@
+//! The instructions of SPV_INTEL_joint_matrix (revision 16), which work on cooperative matrices of
+//! SPV_KHR_cooperative_matrix. The `spirv` crate does not know them; their numbers are those of the
+//! specification in intel/llvm, which LLVM and SPIRV-LLVM-Translator have too.
+
+use super::{Id, Inst};
+
+/// OpCooperativeMatrixLoadCheckedINTEL.
+pub const LOAD_CHECKED: u16 = 6193;
+/// OpCooperativeMatrixStoreCheckedINTEL.
+pub const STORE_CHECKED: u16 = 6194;
+/// OpCooperativeMatrixConstructCheckedINTEL.
+pub const CONSTRUCT_CHECKED: u16 = 6195;
+/// OpCooperativeMatrixGetElementCoordINTEL.
+pub const GET_ELEMENT_COORD: u16 = 6440;
+/// OpCooperativeMatrixApplyFunctionINTEL.
+pub const APPLY_FUNCTION: u16 = 6448;
+/// OpCooperativeMatrixPrefetchINTEL.
+pub const PREFETCH: u16 = 6449;
+
+/// CooperativeMatrixCheckedInstructionsINTEL.
+pub const CHECKED_CAPABILITY: u32 = 6192;
+/// CooperativeMatrixPrefetchINTEL.
+pub const PREFETCH_CAPABILITY: u32 = 6411;
+/// PackedCooperativeMatrixINTEL.
+pub const PACKED_CAPABILITY: u32 = 6434;
+/// CooperativeMatrixInvocationInstructionsINTEL.
+pub const INVOCATION_CAPABILITY: u32 = 6435;
+/// CooperativeMatrixTF32ComponentTypeINTEL.
+pub const TF32_CAPABILITY: u32 = 6436;
+/// CooperativeMatrixBFloat16ComponentTypeINTEL.
+pub const BFLOAT16_CAPABILITY: u32 = 6437;
+
+/// The Cooperative Matrix Layout PackedINTEL.
+pub const PACKED: u32 = 2;
+/// The bytes that PackedINTEL puts together: elements of one column.
+pub const PACKED_BYTES: u32 = 4;
+
+/// Cooperative Matrix Operands: A and B are TF32 in 32 bits.
+pub const FACTORS_TF32: u32 = 0x20;
+/// Cooperative Matrix Operands: A and B are bfloat16 in 16-bit integers.
+pub const FACTORS_BFLOAT16: u32 = 0x40;
+/// Cooperative Matrix Operands: so is C.
+pub const SUMMAND_BFLOAT16: u32 = 0x80;
+/// Cooperative Matrix Operands: so is the result.
+pub const RESULT_BFLOAT16: u32 = 0x100;
+
+/// The operands of a checked load or store.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct CheckedAccess {
+    /// Whether it is a store.
+    pub is_store: bool,
+    /// The pointer to the region of memory.
+    pub pointer: Id,
+    /// Where in the region the matrix begins, in elements: the line, and the place in it.
+    pub offsets: [Id; 2],
+    /// Lines of the region, and elements of each.
+    pub size: [Id; 2],
+    /// What is stored.
+    pub object: Option<Id>,
+    /// The number of the layout among the operands.
+    pub layout: usize,
+    /// The number of the stride, which memory operands follow.
+    pub stride: usize,
+}
+
+impl CheckedAccess {
+    /// `None`: `inst` is another instruction, or operands are missing.
+    pub fn of(inst: Inst<'_>) -> Option<CheckedAccess> {
+        let is_store = match inst.opcode() {
+            LOAD_CHECKED => false,
+            STORE_CHECKED => true,
+            _ => return None,
+        };
+        let id = |index: usize| inst.id(index).ok();
+        let layout = 3 + usize::from(is_store);
+        Some(CheckedAccess {
+            is_store,
+            pointer: id(0)?,
+            offsets: [id(1)?, id(2)?],
+            size: [id(layout + 1)?, id(layout + 2)?],
+            object: match is_store {
+                true => Some(id(3)?),
+                false => None,
+            },
+            layout,
+            stride: layout + 3,
+        })
+    }
+}
