@@ -13,6 +13,7 @@ pub mod copy_order;
 pub mod dataflow;
 pub mod dominance;
 pub mod group_copies;
+pub mod guarded;
 pub mod layout;
 pub mod live;
 pub mod loops;

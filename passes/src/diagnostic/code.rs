@@ -222,6 +222,11 @@ codes! {
     ImageSample = 1603, Invalid, "image, coordinates, reference or result of a sample do not fit together";
     ImplicitLevel = 1604, Invalid, "a level of detail comes from quads, and the entry point has none";
 
+    // 17xx: accesses that a Boolean may leave out.
+    PredicatedAccess = 1701, Invalid, "a predicated load or store has operands that do not fit";
+    MaskedAccess = 1702, Invalid, "a masked gather or scatter has operands that do not fit";
+    GuardedCapability = 1703, Invalid, "a predicated access, a masked access or a vector of pointers is used without its capability";
+
     // 20xx: run-time rules of split barriers, and lints.
     NonUniformSplitBarrier = 2000, Invalid, "an arrive or a wait of scope Workgroup is not in uniform control flow, or may not be";
     UnarrivedWait = 2001, Invalid, "a wait is executed, or may be, without an arrive before it";

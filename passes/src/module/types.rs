@@ -249,10 +249,12 @@ impl Types {
     }
 }
 
-/// Vectors are made of scalars, matrices of vectors (SPIR-V 3.49.6).
+/// Vectors are made of scalars (SPIR-V 3.49.6) or pointers (SPV_INTEL_masked_gather_scatter),
+/// matrices of vectors.
 fn check_part(inst: Inst<'_>, ty: &Type, part: Id, found: &Type) -> Result<(), Diagnostic> {
+    let is_pointer = matches!(found, Type::Pointer { .. });
     let wanted = match ty {
-        Type::Vector { .. } if !found.is_scalar() => "a scalar type",
+        Type::Vector { .. } if !(found.is_scalar() || is_pointer) => "a scalar type",
         Type::Matrix { .. } if !matches!(found, Type::Vector { .. }) => "a vector type",
         _ => return Ok(()), // other types take any part
     };

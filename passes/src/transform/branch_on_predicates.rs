@@ -7,17 +7,14 @@
 use super::edit::{Edit, string};
 use super::registry::PassOptions;
 use super::rewrite::Edited;
+use crate::analysis::guarded::{
+    self, PREDICATED_CAPABILITY, PREDICATED_EXTENSION, PREDICATED_LOAD, PREDICATED_STORE,
+    Predicated,
+};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::module::{Block, Declarations, Id, Inst, Module, Type};
+use crate::module::{Block, Declarations, Inst, Module};
 use spirv::{Capability, Op, SelectionControl};
 use std::collections::BTreeMap;
-
-const EXTENSION: &str = "SPV_INTEL_predicated_io";
-/// PredicatedIOINTEL, OpPredicatedLoadINTEL and OpPredicatedStoreINTEL, which the `spirv` crate
-/// does not know.
-const CAPABILITY: u32 = 6257;
-const LOAD: u16 = 6258;
-const STORE: u16 = 6259;
 
 pub(super) fn run(
     module: &Module<'_>,
@@ -33,7 +30,7 @@ pub(super) fn run(
     if cut.is_empty() && declared.is_empty() {
         return Ok(None);
     }
-    check(declarations, &cut)?;
+    check(declarations)?;
     let mut pass = Branching {
         edit: Edit::new(declarations),
         structured: declarations.has_capability(Capability::Shader),
@@ -54,86 +51,33 @@ pub(super) fn run(
 }
 
 fn is_predicated(inst: Inst<'_>) -> bool {
-    matches!(inst.opcode(), LOAD | STORE)
+    matches!(inst.opcode(), PREDICATED_LOAD | PREDICATED_STORE)
 }
 
 /// The instructions that declare the extension.
 fn head<'m>(module: &'m Module<'_>) -> Vec<Inst<'m>> {
-    let name = string(EXTENSION);
+    let name = string(PREDICATED_EXTENSION);
     module
         .instructions()
         .take_while(|inst| inst.op() != Some(Op::Function))
         .filter(|inst| match inst.op() {
-            Some(Op::Capability) => inst.operands() == [CAPABILITY],
+            Some(Op::Capability) => inst.operands() == [PREDICATED_CAPABILITY],
             Some(Op::Extension) => inst.operands() == name,
             _ => false,
         })
         .collect()
 }
 
-/// What a predicated access is made of.
-struct Access<'m> {
-    inst: Inst<'m>,
-    pointer: Id,
-    predicate: Id,
-    /// The default value of a load, the object of a store.
-    value: Id,
-    /// The words of the memory operands.
-    memory: Vec<u32>,
-}
-
-impl<'m> Access<'m> {
-    fn of(inst: Inst<'m>) -> Result<Access<'m>, Diagnostic> {
-        let [pointer, second, third] = [inst.id(0)?, inst.id(1)?, inst.id(2)?];
-        let (predicate, value) = match inst.opcode() {
-            LOAD => (second, third),
-            _ => (third, second),
-        };
-        Ok(Access {
-            inst,
-            pointer,
-            predicate,
-            value,
-            memory: inst.operands_from(3).to_vec(),
-        })
-    }
-}
-
-/// That predicates are Booleans and values have the types of what is loaded and stored.
+/// That the accesses are what the rules SB1701 and SB1703 ask for.
 ///
 /// # Errors
-/// `TypeMismatch` for each that is not.
-fn check(declarations: &Declarations<'_>, blocks: &[&Block<'_>]) -> Result<(), Diagnostics> {
+/// What these rules report.
+fn check(declarations: &Declarations<'_>) -> Result<(), Diagnostics> {
     let mut found = Diagnostics::new();
-    let insts = blocks.iter().flat_map(|block| &block.insts);
-    for inst in insts.filter(|inst| is_predicated(**inst)) {
-        let access = Access::of(*inst)?;
-        let mut wrong = |what: String| {
-            let error = Diagnostic::error(Code::TypeMismatch, what);
-            found.push(error.at_word(inst.offset));
-        };
-        let name = inst.name();
-        let ty = |id: Id| declarations.type_of(id);
-        let kind = |id: Id| ty(id).and_then(|ty| declarations.ty(ty));
-        if !matches!(kind(access.predicate), Some(Type::Bool)) {
-            wrong(format!("{name} asks for a Boolean predicate"));
-        }
-        let accessed = match kind(access.pointer) {
-            // Of an untyped pointer the instruction says what it points to.
-            Some(Type::Pointer { pointee, .. }) => {
-                pointee.or(inst.result_type()).or(ty(access.value))
-            }
-            _ => {
-                wrong(format!("{name} asks for a pointer"));
-                continue;
-            }
-        };
-        if ty(access.value) != accessed || inst.result_type().is_some_and(|r| Some(r) != accessed) {
-            wrong(format!(
-                "{name} asks for a value of the type that the pointer points to"
-            ));
-        }
-    }
+    let problems = guarded::predicated(declarations);
+    guarded::errors(Code::PredicatedAccess, problems, &mut found);
+    let problems = guarded::undeclared_predicated(declarations);
+    guarded::errors(Code::GuardedCapability, problems, &mut found);
     match found.has_errors() {
         true => Err(found),
         false => Ok(()),
@@ -150,10 +94,8 @@ struct Branching<'d, 'm> {
 
 impl Branching<'_, '_> {
     fn block(&mut self, block: &Block<'_>) -> Result<(), Diagnostic> {
-        let accesses = block.insts.iter().filter(|inst| is_predicated(**inst));
-        let accesses = accesses
-            .map(|inst| Access::of(*inst))
-            .collect::<Result<Vec<_>, _>>()?;
+        let accesses = block.insts.iter().copied().filter_map(Predicated::of);
+        let accesses: Vec<Predicated<'_>> = accesses.collect();
         let mut labels = Vec::new();
         for _ in &accesses {
             labels.push([self.edit.fresh()?, self.edit.fresh()?]);
@@ -192,7 +134,7 @@ impl Branching<'_, '_> {
     /// Puts an access behind a branch, between the blocks `here` and `behind`.
     fn access(
         &mut self,
-        access: &Access<'_>,
+        access: &Predicated<'_>,
         [here, inside, behind]: [u32; 3],
     ) -> Result<(), Diagnostic> {
         let (at, pointer, predicate) = (access.inst.offset, access.pointer.0, access.predicate.0);
@@ -206,7 +148,7 @@ impl Branching<'_, '_> {
         let (ty, result) = (access.inst.result_type(), access.inst.result());
         let (Some(ty), Some(result)) = (ty, result) else {
             let mut operands = vec![pointer, access.value.0];
-            operands.extend(&access.memory);
+            operands.extend(access.inst.operands_from(Predicated::MEMORY));
             edit.before(at, Op::Store, &operands)?;
             edit.before(at, Op::Branch, &[behind])?;
             edit.before(at, Op::Label, &[behind])?;
@@ -215,7 +157,7 @@ impl Branching<'_, '_> {
         };
         let loaded = edit.fresh()?;
         let mut operands = vec![ty.0, loaded, pointer];
-        operands.extend(&access.memory);
+        operands.extend(access.inst.operands_from(Predicated::MEMORY));
         edit.before(at, Op::Load, &operands)?;
         edit.before(at, Op::Branch, &[behind])?;
         edit.before(at, Op::Label, &[behind])?;
@@ -274,7 +216,8 @@ mod tests {
         );
         let mut words = assemble(&text).unwrap().words;
         // The assembler has no name for the capability.
-        words.splice(5..5, [2 << 16 | Op::Capability as u32, CAPABILITY]);
+        let declared = [2 << 16 | Op::Capability as u32, PREDICATED_CAPABILITY];
+        words.splice(5..5, declared);
         words
     }
 
@@ -369,7 +312,7 @@ mod tests {
             "OpPredicatedStoreINTEL %u1 %u1 %yes",
         ] {
             let problems = after(words(line)).err().map(|found| found.to_string());
-            assert!(problems.unwrap().contains("SB0106"), "{line}");
+            assert!(problems.unwrap().contains("SB1701"), "{line}");
         }
     }
 }

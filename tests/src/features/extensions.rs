@@ -430,7 +430,8 @@ fn predicated(all: &mut Vec<Feature>) {
     });
     let before = (0..half).flat_map(|at| number(at).to_le_bytes()).collect();
     all.push(
-        load.with_globals(BLOCK)
+        load.needing(&["!6257"])
+            .with_globals(BLOCK)
             .decorated(LAYOUT)
             .with_memory(buffer(before, None)),
     );
@@ -452,6 +453,7 @@ fn predicated(all: &mut Vec<Feature>) {
     let after = after.collect();
     all.push(
         store
+            .needing(&["!6257"])
             .with_globals(BLOCK)
             .decorated(LAYOUT)
             .with_memory(buffer(vec![0x5a; 4 * super::INVOCATIONS], Some(after))),
@@ -483,6 +485,7 @@ fn predicated(all: &mut Vec<Feature>) {
     );
     all.push(
         looped
+            .needing(&["!6257"])
             .called("u32.loop")
             .with_variables("$v = OpVariable %p_Function_u32 Function\n"),
     );

@@ -5,6 +5,7 @@ mod atomics;
 mod constants;
 mod declarations;
 mod definitions;
+mod guarded;
 mod image_operands;
 mod images;
 mod joint_matrices;
@@ -102,6 +103,9 @@ pub const RULES: &[&Rule] = &[
     &image_operands::OPERANDS,
     &images::SAMPLE,
     &images::IMPLICIT,
+    &guarded::PREDICATED,
+    &guarded::MASKED,
+    &guarded::CAPABILITY,
 ];
 
 /// The rules that code cannot be made without. No waiver covers them; all of them look at the

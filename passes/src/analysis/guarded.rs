@@ -1,0 +1,228 @@
+//! Accesses that a Boolean may leave out: predicated loads and stores (SPV_INTEL_predicated_io),
+//! and masked gathers and scatters through vectors of pointers (SPV_INTEL_masked_gather_scatter).
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::{Declarations, Id, Inst, Type};
+use spirv::{Capability, Op};
+
+/// OpPredicatedLoadINTEL, which the `spirv` crate does not know.
+pub const PREDICATED_LOAD: u16 = 6258;
+/// OpPredicatedStoreINTEL.
+pub const PREDICATED_STORE: u16 = 6259;
+/// PredicatedIOINTEL.
+pub const PREDICATED_CAPABILITY: u32 = 6257;
+/// The extension of the three.
+pub const PREDICATED_EXTENSION: &str = "SPV_INTEL_predicated_io";
+
+/// MaskedGatherScatterINTEL.
+pub const MASKED_CAPABILITY: u32 = Capability::MaskedGatherScatterINTEL as u32;
+/// Its extension.
+pub const MASKED_EXTENSION: &str = "SPV_INTEL_masked_gather_scatter";
+
+/// What a predicated access is made of.
+#[derive(Copy, Clone, Debug)]
+pub struct Predicated<'m> {
+    /// The instruction.
+    pub inst: Inst<'m>,
+    /// Where it loads or stores.
+    pub pointer: Id,
+    /// Whether it does.
+    pub predicate: Id,
+    /// The default value of a load, the object of a store.
+    pub value: Id,
+}
+
+impl<'m> Predicated<'m> {
+    /// The number of the memory operands' mask among the operands.
+    pub const MEMORY: usize = 3;
+
+    /// `None`: `inst` is another instruction, or operands are missing.
+    pub fn of(inst: Inst<'m>) -> Option<Predicated<'m>> {
+        let id = |index: usize| inst.id(index).ok();
+        let (predicate, value) = match inst.opcode() {
+            PREDICATED_LOAD => (id(1)?, id(2)?),
+            PREDICATED_STORE => (id(2)?, id(1)?),
+            _ => return None,
+        };
+        Some(Predicated {
+            inst,
+            pointer: id(0)?,
+            predicate,
+            value,
+        })
+    }
+}
+
+/// What a gather or a scatter is made of.
+#[derive(Copy, Clone, Debug)]
+pub struct Masked<'m> {
+    /// The instruction.
+    pub inst: Inst<'m>,
+    /// A vector of pointers.
+    pub pointers: Id,
+    /// The alignment of every address; 0: nothing is said.
+    pub alignment: u32,
+    /// A vector of Booleans.
+    pub mask: Id,
+    /// What a gather gives where it does not load, what a scatter stores.
+    pub value: Id,
+}
+
+impl<'m> Masked<'m> {
+    /// `None`: `inst` is another instruction, or operands are missing.
+    pub fn of(inst: Inst<'m>) -> Option<Masked<'m>> {
+        let id = |index: usize| inst.id(index).ok();
+        let (pointers, alignment, mask, value) = match inst.op()? {
+            Op::MaskedGatherINTEL => (id(0)?, 1, id(2)?, id(3)?),
+            Op::MaskedScatterINTEL => (id(1)?, 2, id(3)?, id(0)?),
+            _ => return None,
+        };
+        Some(Masked {
+            inst,
+            pointers,
+            alignment: *inst.operands().get(alignment)?,
+            mask,
+            value,
+        })
+    }
+}
+
+/// Component type and number of components of the type `ty`, if it is a vector of pointers.
+pub fn pointer_vector(declarations: &Declarations<'_>, ty: Id) -> Option<(Id, u32)> {
+    let Type::Vector { component, count } = declarations.ty(ty)? else {
+        return None;
+    };
+    let is_pointer = matches!(declarations.ty(*component), Some(Type::Pointer { .. }));
+    is_pointer.then_some((*component, *count))
+}
+
+/// The instructions of all functions.
+fn insts<'d, 'm>(declarations: &'d Declarations<'m>) -> impl Iterator<Item = Inst<'m>> + 'd {
+    declarations.functions.iter().flat_map(|f| f.insts())
+}
+
+/// An instruction, and what is wrong with it.
+pub type Problem<'m> = (Inst<'m>, String);
+
+/// Problems as errors with a code.
+pub fn errors(code: Code, problems: Vec<Problem<'_>>, found: &mut Diagnostics) {
+    for (inst, message) in problems {
+        found.push(Diagnostic::error(code, message).at_word(inst.offset));
+    }
+}
+
+/// Predicated accesses whose predicate is not a Boolean, or whose pointer or value does not fit.
+pub fn predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
+    let mut found = Vec::new();
+    for access in insts(declarations).filter_map(Predicated::of) {
+        let inst = access.inst;
+        let mut wrong = |what: &str| found.push((inst, format!("{} {what}", inst.name())));
+        let ty = |id: Id| declarations.type_of(id);
+        let kind = |id: Id| ty(id).and_then(|ty| declarations.ty(ty));
+        if !matches!(kind(access.predicate), Some(Type::Bool)) {
+            wrong("asks for a Boolean predicate");
+        }
+        let accessed = match kind(access.pointer) {
+            // Of an untyped pointer the instruction says what it points to.
+            Some(Type::Pointer { pointee, .. }) => {
+                pointee.or(inst.result_type()).or(ty(access.value))
+            }
+            _ => {
+                wrong("asks for a pointer");
+                continue;
+            }
+        };
+        if ty(access.value) != accessed || inst.result_type().is_some_and(|r| Some(r) != accessed) {
+            wrong("asks for a value of the type that the pointer points to");
+        }
+    }
+    found
+}
+
+/// Gathers and scatters whose operands do not fit.
+pub fn masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
+    let mut found = Vec::new();
+    for access in insts(declarations).filter_map(Masked::of) {
+        let inst = access.inst;
+        let mut wrong = |what: &str| found.push((inst, format!("{} {what}", inst.name())));
+        let ty = |id: Id| declarations.type_of(id);
+        let vector = |id: Id| match declarations.ty(ty(id)?) {
+            Some(Type::Vector { component, count }) => Some((*component, *count)),
+            _ => None,
+        };
+        if access.alignment != 0 && !access.alignment.is_power_of_two() {
+            wrong("asks for an alignment that is 0 or a power of two");
+        }
+        let pointers = ty(access.pointers).and_then(|ty| pointer_vector(declarations, ty));
+        let Some((pointer, count)) = pointers else {
+            wrong("asks for a vector of pointers");
+            continue;
+        };
+        let is_bool = |(component, many): (Id, u32)| {
+            many == count && matches!(declarations.ty(component), Some(Type::Bool))
+        };
+        if !vector(access.mask).is_some_and(is_bool) {
+            wrong("asks for a mask with a Boolean for each pointer");
+        }
+        let pointee = match declarations.ty(pointer) {
+            Some(Type::Pointer { pointee, .. }) => *pointee,
+            _ => None,
+        };
+        let fits = vector(access.value).is_some_and(|(component, many)| {
+            many == count && pointee.is_none_or(|pointee| pointee == component)
+        });
+        if !fits {
+            wrong("asks for a vector with a value for each pointer, of the type that it points to");
+        }
+        if inst
+            .result_type()
+            .is_some_and(|result| ty(access.value) != Some(result))
+        {
+            wrong("asks for a result of the type of what fills it");
+        }
+    }
+    found
+}
+
+/// Predicated accesses without their capability.
+pub fn undeclared_predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
+    let all = insts(declarations).filter(|inst| Predicated::of(*inst).is_some());
+    undeclared(
+        declarations,
+        PREDICATED_CAPABILITY,
+        "PredicatedIOINTEL",
+        all,
+    )
+}
+
+/// Vectors of pointers, gathers and scatters without their capability.
+pub fn undeclared_masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
+    let types = declarations.types().map(|(id, _)| id);
+    let types = types.filter(|id| pointer_vector(declarations, *id).is_some());
+    let types = types.filter_map(|id| declarations.module.def(id));
+    let accesses = insts(declarations).filter(|inst| Masked::of(*inst).is_some());
+    let name = "MaskedGatherScatterINTEL";
+    undeclared(declarations, MASKED_CAPABILITY, name, types.chain(accesses))
+}
+
+fn undeclared<'m>(
+    declarations: &Declarations<'m>,
+    number: u32,
+    name: &str,
+    insts: impl Iterator<Item = Inst<'m>>,
+) -> Vec<Problem<'m>> {
+    let declared = declarations.capabilities.iter();
+    if declared
+        .map(|(other, _)| *other)
+        .any(|other| other == number)
+    {
+        return Vec::new();
+    }
+    let needs = |inst: Inst<'_>| match inst.op() {
+        Some(Op::TypeVector) => {
+            format!("a vector of pointers needs the capability {name} ({number})")
+        }
+        _ => format!("{} needs the capability {name} ({number})", inst.name()),
+    };
+    insts.map(|inst| (inst, needs(inst))).collect()
+}
