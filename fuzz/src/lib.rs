@@ -38,6 +38,7 @@ pub const FLAGS: &[&str] = &[
     "move-split-barriers=all-memory",
     "order-split-barriers",
     "promote-async-copies",
+    "scalarize-pointer-vectors",
     "split-control-barriers",
     "stage-barrier-loop-loads",
     "strip-split-barrier-spelling=ext",

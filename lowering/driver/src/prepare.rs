@@ -260,14 +260,15 @@ pub(crate) fn constants(
 
 /// Passes that every module goes through: they write what is asked for in one of several ways in
 /// the way that is lowered, and change no other module.
-const FIRST: [&str; 3] = [
+const FIRST: [&str; 4] = [
     "link-device-library",
     "modernize-cooperative-matrices",
+    "scalarize-pointer-vectors", // makes predicated accesses
     "branch-on-predicates",
 ];
 
 /// What they are called where their module is wrong.
-const MADE_READY: &str = "linking, modernizing or branching";
+const MADE_READY: &str = "linking, modernizing, scalarizing or branching";
 
 /// The module after the passes of [`FIRST`]; `None` where they leave it as it is. Its words are no
 /// longer those of the bytes that were given, as with modules that are linked.

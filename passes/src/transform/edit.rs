@@ -4,7 +4,7 @@
 //! A pass notes changes in any order; [`Edit::finish`] writes the new module in one walk and says
 //! `None` when its words are those of the old one.
 
-use super::rewrite::{Edited, Writer, instruction};
+use super::rewrite::{Edited, Writer, instruction, numbered};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Declarations, EntryPoint, Id, Inst, Module, WordOffset};
 use spirv::Op;
@@ -89,6 +89,18 @@ impl<'d, 'm> Edit<'d, 'm> {
         operands: &[u32],
     ) -> Result<(), Diagnostic> {
         self.before_from(offset, offset, op, operands)
+    }
+
+    /// As [`Edit::before`], for an opcode that the `spirv` crate has no name for.
+    pub(super) fn before_numbered(
+        &mut self,
+        offset: WordOffset,
+        opcode: u16,
+        operands: &[u32],
+    ) -> Result<(), Diagnostic> {
+        let words = numbered(opcode.into(), operands)?;
+        self.before.entry(offset).or_default().push((offset, words));
+        Ok(())
     }
 
     /// As [`Edit::before`], for an instruction that comes from the one at `origin`.

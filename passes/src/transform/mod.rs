@@ -30,6 +30,7 @@ mod promote_async_copies;
 pub mod registry;
 mod report_buffer;
 mod rewrite;
+mod scalarize_pointer_vectors;
 mod split_control_barriers;
 mod stage_barrier_loop_loads;
 mod strip_split_barrier_spelling;

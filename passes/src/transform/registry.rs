@@ -7,8 +7,9 @@ use super::{
     branch_on_predicates, eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
     freeze_specialization_constants, fuse_narrow_split_barriers, inline, instrument_barrier_skew,
     instrument_split_barriers, link_device_library, modernize_cooperative_matrices,
-    move_split_barriers, order_split_barriers, promote_async_copies, split_control_barriers,
-    stage_barrier_loop_loads, strip_split_barrier_spelling, unroll_barrier_loops,
+    move_split_barriers, order_split_barriers, promote_async_copies, scalarize_pointer_vectors,
+    split_control_barriers, stage_barrier_loop_loads, strip_split_barrier_spelling,
+    unroll_barrier_loops,
 };
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, Spelling};
@@ -225,6 +226,14 @@ pub const PASSES: &[Pass] = &[
         keeps_order: false,
         parse: none,
         run: promote_async_copies::run,
+    },
+    Pass {
+        name: "scalarize-pointer-vectors",
+        about: "write gathers, scatters and vectors of pointers (SPV_INTEL_masked_gather_scatter) by components",
+        value: None,
+        keeps_order: true,
+        parse: none,
+        run: scalarize_pointer_vectors::run,
     },
     Pass {
         name: "split-control-barriers",

@@ -127,9 +127,14 @@ fn too_large(message: &str) -> Diagnostic {
 /// # Errors
 /// `ModuleTooLarge` when they are more than an instruction can have.
 pub(super) fn instruction(opcode: spirv::Op, operands: &[u32]) -> Result<Vec<u32>, Diagnostic> {
+    numbered(opcode as u32, operands)
+}
+
+/// As [`instruction`], for opcodes that the `spirv` crate has no name for.
+pub(super) fn numbered(opcode: u32, operands: &[u32]) -> Result<Vec<u32>, Diagnostic> {
     let count = u16::try_from(operands.len() + 1)
         .map_err(|_| too_large("an instruction would need more than 65,535 words"))?;
-    let mut words = vec![u32::from(count) << 16 | opcode as u32];
+    let mut words = vec![u32::from(count) << 16 | opcode];
     words.extend_from_slice(operands);
     Ok(words)
 }

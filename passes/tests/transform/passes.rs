@@ -33,6 +33,7 @@ fn all_passes_keep_their_promises() {
         "eliminate-redundant-split-barriers",
         "link-device-library",
         "modernize-cooperative-matrices",
+        "scalarize-pointer-vectors",
     ];
     assert!(idle.iter().all(|flag| rare.contains(flag)), "{changed:?}");
 }

@@ -19,6 +19,7 @@ pub(crate) const FLAGS: &[&str] = &[
     "modernize-cooperative-matrices",
     "order-split-barriers",
     "promote-async-copies",
+    "scalarize-pointer-vectors",
     "split-control-barriers",
     "strip-split-barrier-spelling=ext",
     "strip-split-barrier-spelling=intel",

@@ -20,6 +20,7 @@ mod float;
 mod float8;
 mod float_rules;
 mod flow;
+mod gather;
 mod glsl;
 mod glsl_math;
 mod group;
@@ -362,6 +363,7 @@ pub fn families() -> Vec<Family> {
         family("pointer", Shader, pointer::features()),
         family("pointer_kernel", Kernel, pointer::kernel_features()),
         family("address", Addresses, pointer::address_features()),
+        family("gather", Kernel, gather::features()),
         family("subgroup_kernel", Kernel, subgroup_intel::features()),
         family("subgroup_apart", Shader, subgroup_apart::features()),
         family("subgroup_apart_kernel", Kernel, subgroup_apart::features()),
