@@ -111,6 +111,10 @@ fn needed(context: &Context<'_, '_>, inst: Inst<'_>) -> Vec<(u32, &'static str)>
     own.into_iter().chain(others).collect()
 }
 
+/// What is wrong with matrices that are bfloat16.
+const WORDS: &str = "have no integers of 16 bits, or are signed";
+const WORD: &str = "has no integers of 16 bits, or is signed";
+
 /// One instruction and the problems that it has.
 struct Checking<'c, 'p, 'm> {
     context: &'c Context<'c, 'm>,
@@ -134,8 +138,9 @@ impl Checking<'_, '_, '_> {
         }
     }
 
-    fn wrong(&mut self, what: &str) {
-        let message = format!("{what} of {}", self.inst.name());
+    /// Reports that `part` of the instruction `is` what it must not be.
+    fn wrong(&mut self, part: &str, is: &str) {
+        let message = format!("{part} of {} {is}", self.inst.name());
         let error = OPERANDS.error(self.context, self.inst, message);
         self.to.push(error);
     }
@@ -161,14 +166,14 @@ impl Checking<'_, '_, '_> {
         });
         if !fits {
             let bits = if narrow { " of 32 bits" } else { "" };
-            self.wrong(&format!("{what} are not integers{bits}: operands"));
+            self.wrong(what, &format!("are not integers{bits}"));
         }
     }
 
     fn pointer(&mut self) {
         let is_pointer = matches!(self.kind(0), Some(Type::Pointer { .. }));
         if !is_pointer {
-            self.wrong("not a pointer: the first operand");
+            self.wrong("the first operand", "is not a pointer");
         }
     }
 
@@ -178,7 +183,7 @@ impl Checking<'_, '_, '_> {
             .and_then(|id| self.context.value(id))
             .is_some();
         if !is_constant {
-            self.wrong("not a constant: the layout");
+            self.wrong("the layout", "is not a constant");
         }
     }
 
@@ -192,7 +197,7 @@ impl Checking<'_, '_, '_> {
         };
         if matrix.is_none() {
             let which = if access.is_store { "object" } else { "result" };
-            self.wrong(&format!("not a cooperative matrix: the {which}"));
+            self.wrong(&format!("the {which}"), "is not a cooperative matrix");
         }
         self.pointer();
         self.integers([1, 2], true, "the offsets");
@@ -210,21 +215,24 @@ impl Checking<'_, '_, '_> {
         self.integers([2, 3], false, "height and width");
         let fits = result.is_some_and(|matrix| self.ty(4) == Some(matrix.component));
         if !fits {
-            self.wrong("not an element of the result, a cooperative matrix: the value");
+            self.wrong(
+                "the value",
+                "is not an element of the result, a cooperative matrix",
+            );
         }
     }
 
     fn coordinates(&mut self) {
         if self.matrix(0).is_none() {
-            self.wrong("not a cooperative matrix: the first operand");
+            self.wrong("the first operand", "is not a cooperative matrix");
         }
-        self.integers([1, 1], true, "the index and the parts of the result");
+        self.integers([1, 1], true, "the indices");
         let declarations = self.context.declarations;
         let result = self.inst.result_type().and_then(|ty| declarations.ty(ty));
         let fits = matches!(result, Some(Type::Vector { component, count: 2 })
             if matches!(declarations.ty(*component), Some(Type::Int { width: 32, .. })));
         if !fits {
-            self.wrong("not a vector of two integers of 32 bits: the result");
+            self.wrong("the result", "is not a vector of two integers of 32 bits");
         }
     }
 
@@ -236,7 +244,10 @@ impl Checking<'_, '_, '_> {
                 && !differ(to.columns, from.columns)
         });
         if !fits {
-            self.wrong("no cooperative matrices of one scope and size: operand and result");
+            self.wrong(
+                "operand and result",
+                "are not cooperative matrices of one scope and size",
+            );
         }
         let pointee = match self.kind(0) {
             Some(Type::Pointer { pointee, .. }) => *pointee,
@@ -244,7 +255,7 @@ impl Checking<'_, '_, '_> {
         };
         let pointee = pointee.and_then(|ty| self.context.declarations.ty(ty));
         if !matches!(pointee, Some(Type::Struct { .. })) {
-            self.wrong("not a pointer to a structure: the function object");
+            self.wrong("the function object", "is not a pointer to a structure");
         }
     }
 
@@ -257,7 +268,7 @@ impl Checking<'_, '_, '_> {
             id.and_then(|id| self.context.value(id)).is_some()
         };
         if !is_constant(3) || !is_constant(4) {
-            self.wrong("no constants: rows and columns");
+            self.wrong("rows and columns", "are not constants");
         }
         self.layout();
     }
@@ -280,7 +291,8 @@ impl Checking<'_, '_, '_> {
         };
         if is_small && matrix.role == Some(Use::MatrixAccumulatorKHR) {
             self.wrong(
-                "PackedINTEL, which an accumulator of small elements does not have: the layout",
+                "the layout",
+                "is PackedINTEL, which an accumulator of small elements does not have",
             );
         }
     }
@@ -302,27 +314,31 @@ impl Checking<'_, '_, '_> {
             (
                 FACTORS_TF32,
                 is_float(self.matrix(0)) && is_float(self.matrix(1)),
-                "factors that are TF32 have no floats of 32 bits",
+                "factors that are TF32",
+                "have no floats of 32 bits",
             ),
             (
                 FACTORS_BFLOAT16,
                 is_word(self.matrix(0)) && is_word(self.matrix(1)) && !signed.intersects(factors),
-                "factors that are bfloat16 have no integers of 16 bits, or are signed",
+                "factors that are bfloat16",
+                WORDS,
             ),
             (
                 SUMMAND_BFLOAT16,
                 is_word(self.matrix(2)) && !signed.intersects(summand),
-                "a summand that is bfloat16 has no integers of 16 bits, or is signed",
+                "a summand that is bfloat16",
+                WORD,
             ),
             (
                 RESULT_BFLOAT16,
                 is_word(result) && !signed.intersects(own),
-                "a result that is bfloat16 has no integers of 16 bits, or is signed",
+                "a result that is bfloat16",
+                WORD,
             ),
         ];
-        for (bit, fits, what) in wanted {
+        for (bit, fits, part, is) in wanted {
             if bits & bit != 0 && !fits {
-                self.wrong(&format!("{what}: operands"));
+                self.wrong(part, is);
             }
         }
     }
