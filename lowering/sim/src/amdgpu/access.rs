@@ -315,6 +315,23 @@ impl Wave {
         cx.unproved = None;
     }
 
+    /// Waits until one more operation can count in `counters`. Hardware does not issue what would
+    /// overflow a counter (ROCm/rocm-systems, issue 11202), and LLVM leaves out waits for what is
+    /// complete by then.
+    pub(super) fn make_room(
+        &mut self,
+        counters: Counters,
+        most_counted: [u32; 8],
+        cx: &mut Context<'_>,
+    ) {
+        for (number, most) in most_counted.into_iter().enumerate() {
+            let bit = 1 << number;
+            if counters & bit != 0 && self.queue.len() >= most as usize {
+                self.wait(bit, most.saturating_sub(1), cx);
+            }
+        }
+    }
+
     /// Issues an instruction that moves no data and is counted all the same.
     pub(super) fn count(&mut self, pc: u32, counters: Counters, class: u8) {
         let rules = Rules {

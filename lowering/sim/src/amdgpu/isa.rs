@@ -1,6 +1,8 @@
 //! What the generations of AMD GPUs do differently, as far as a program can notice: what the
 //! simulator asks a row of the targets.
 
+use super::sync::bit;
+use crate::queue::Counters;
 use splitbar_target::{Arch, Counter, Matrix, Target};
 
 /// The facts of one GPU. Their sources: `fixtures/targets/amdgpu.toml`.
@@ -46,6 +48,10 @@ pub struct Isa {
     pub repeats_components: bool,
     /// Stores stay in a cache that a part of the device has for itself (gfx942, gfx12.5).
     pub writes_back: bool,
+    /// The most operations that a counter holds, by the number of its bit in
+    /// [`Counters`](crate::queue::Counters). A wave does not issue one more before one of them is
+    /// complete.
+    pub most_counted: [u32; 8],
     /// Lanes of a wave where the kernel's descriptor does not say (before gfx10).
     pub wave_size: u32,
 }
@@ -80,6 +86,7 @@ impl Isa {
             far_cache: execution.far_cache,
             repeats_components: execution.repeats_components,
             writes_back: !gpu.release.device.is_empty(),
+            most_counted: most_counted(gpu.counters),
             wave_size: if target.wave_sizes.contains(&32) {
                 32
             } else {
@@ -87,6 +94,18 @@ impl Isa {
             },
         })
     }
+}
+
+/// See [`Isa::most_counted`].
+fn most_counted(counters: &[(Counter, u32)]) -> [u32; 8] {
+    let mut most = [u32::MAX; 8];
+    for (counter, limit) in counters {
+        let bit = bit(*counter).map(Counters::trailing_zeros);
+        if let Some(slot) = bit.and_then(|bit| most.get_mut(bit as usize)) {
+            *slot = *limit;
+        }
+    }
+    most
 }
 
 #[cfg(test)]
@@ -119,5 +138,8 @@ mod tests {
         assert_eq!(facts("gfx1100"), (true, false, true, false, 32));
         assert_eq!(facts("gfx1201"), (true, true, true, false, 32));
         assert_eq!(facts("gfx1250"), (true, true, false, true, 32));
+        let most = |name| Isa::by_name(name).unwrap().most_counted;
+        assert_eq!(most("gfx942")[..3], [63, u32::MAX, 15]);
+        assert_eq!(most("gfx1100")[..3], [63, 63, 63]);
     }
 }

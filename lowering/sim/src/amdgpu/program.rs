@@ -380,6 +380,7 @@ impl Program for Kernel {
                 if memory.action.publishes(memory.access) {
                     self.release(wave, cx);
                 }
+                wave.make_room(memory.counters, self.isa.most_counted, cx);
                 wave.issue(memory, pc, self.isa.ordered_vmem, self.caches, cx);
                 wave.exec().count_ones()
             }
@@ -410,6 +411,7 @@ impl Program for Kernel {
                     cx.write_back(pc);
                 }
                 if let Some((counters, class)) = *counts {
+                    wave.make_room(counters, self.isa.most_counted, cx);
                     wave.count(pc, counters, class);
                 }
                 1

@@ -44,7 +44,13 @@ pub(super) mod class {
 /// them. Counters of exports and ray tests are left out, which compute code does not have.
 pub(super) fn wait(parts: &Parts<'_>) -> Option<Box<[(Counters, u32)]>> {
     let waits = splitbar_target::waits(parts.mnemonic, parts.rest)?;
-    let bits = |counter| match counter {
+    let counted = |(counter, left)| Some((bit(counter)?, left));
+    Some(waits.into_iter().filter_map(counted).collect())
+}
+
+/// The bit of a counter; `None`: compute code has nothing that counts in it.
+pub(super) fn bit(counter: Counter) -> Option<Counters> {
+    match counter {
         Counter::Vmcnt | Counter::Loadcnt => Some(counter::LOAD),
         Counter::Vscnt | Counter::Storecnt => Some(counter::STORE),
         Counter::Lgkmcnt | Counter::Dscnt => Some(counter::LDS),
@@ -53,9 +59,7 @@ pub(super) fn wait(parts: &Parts<'_>) -> Option<Box<[(Counters, u32)]>> {
         Counter::Tensorcnt => Some(counter::TENSOR),
         Counter::Samplecnt => Some(counter::SAMPLE),
         Counter::Expcnt | Counter::Bvhcnt => None,
-    };
-    let counted = |(counter, left)| Some((bits(counter)?, left));
-    Some(waits.into_iter().filter_map(counted).collect())
+    }
 }
 
 /// The operation on caches, if the instruction is one. Source: LLVM AMDGPUUsage, "Memory Model" of
