@@ -31,10 +31,6 @@ pub(crate) fn trials() -> Vec<Trial> {
             Interpretation::Tf32,
         ] {
             for shape in [[16, 16, 16], [4, 8, 4]] {
-                // The simulator does not know `v_fma_mix_f32_bf16`.
-                if gpu == "gfx1250" && shape[0] < 16 && interpretation == Interpretation::All {
-                    continue;
-                }
                 let read = Read::new(interpretation, shape);
                 let name = format!("joint_matrices/{gpu}/{}", read.name());
                 trials.push(trial(name, move || product(gpu, read)));

@@ -12,6 +12,7 @@ use crate::context::Access;
 use crate::queue::Counters;
 use crate::race::Sharing;
 use crate::sampler::Directions;
+use half::{bf16, f16};
 
 /// A decoded instruction: what it does, and which registers it touches.
 #[derive(Clone, Debug)]
@@ -152,6 +153,29 @@ pub(super) enum HardwareRegister {
     Time { shift: u8, mask: u32 },
 }
 
+/// Floats of 16 bits.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Short {
+    F16,
+    BFloat16,
+}
+
+impl Short {
+    pub(super) fn to_f32(self, bits: u16) -> f32 {
+        match self {
+            Short::F16 => f16::from_bits(bits).to_f32(),
+            Short::BFloat16 => bf16::from_bits(bits).to_f32(),
+        }
+    }
+
+    pub(super) fn bits_of(self, value: f32) -> u16 {
+        match self {
+            Short::F16 => f16::from_f32(value).to_bits(),
+            Short::BFloat16 => bf16::from_f32(value).to_bits(),
+        }
+    }
+}
+
 /// How a vector instruction takes its sources.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -162,8 +186,9 @@ pub(super) enum Form {
     Pairs,
     /// The low result of the first source, the high one of the second.
     PairMove,
-    /// Sources are f16 or f32 by `op_sel_hi`; the result goes to the whole register or to a half.
-    Mix,
+    /// Sources are floats of 16 or 32 bits by `op_sel_hi`; the result goes to the whole register,
+    /// or as one of 16 bits to a half.
+    Mix(Short),
     /// A truth table of three bits.
     Bits(u8),
 }
@@ -173,7 +198,7 @@ impl Form {
     pub(super) fn is_single(self) -> bool {
         match self {
             Form::Plain | Form::Bits(_) => true,
-            Form::Halves | Form::Pairs | Form::PairMove | Form::Mix => false,
+            Form::Halves | Form::Pairs | Form::PairMove | Form::Mix(_) => false,
         }
     }
 }

@@ -2,13 +2,12 @@
 //! function per lane; results back.
 
 use super::bits::{Compute, Ty};
-use super::inst::{Form, From, Lanes, Part, Unused, Vector};
+use super::inst::{Form, From, Lanes, Part, Short, Unused, Vector};
 use super::operand::{Half, Kind, Operand, sgpr};
 use super::table::rounding::{Rule, direction};
 use super::wave::{Lanes64, Wave};
 use crate::directed::Rounding;
 use crate::lane::Lane;
-use half::f16;
 
 /// What an instruction computed: a value for each lane, and a mask.
 pub(super) struct Computed {
@@ -129,7 +128,7 @@ impl Vector {
         let simple = matches!(self.form, Form::Plain | Form::Halves | Form::Pairs);
         match self.rule {
             // Floats of two formats, by modifiers.
-            _ if self.form == Form::Mix => false,
+            _ if matches!(self.form, Form::Mix(_)) => false,
             _ if direction(self.row, mode) == Rounding::Nearest => true,
             Rule::Same => true,
             Rule::Directed(..) => simple && self.scale == 1.0,
@@ -188,8 +187,9 @@ fn fetched(vector: &Vector, position: usize) -> Ty {
             Some(Kind::Vgpr(_) | Kind::Sgpr(_)) => Ty::B64,
             _ => Ty::F32,
         },
-        Form::Mix => match vector.src.get(position).map(|s| s.kind) {
-            Some(Kind::Float(_)) if vector.op_sel_hi >> position & 1 == 1 => Ty::F16,
+        Form::Mix(short) => match (short, vector.src.get(position).map(|s| s.kind)) {
+            (Short::F16, Some(Kind::Float(_))) if vector.op_sel_hi >> position & 1 == 1 => Ty::F16,
+            // The high half of an f32 is the bfloat16.
             _ => Ty::F32,
         },
     }
@@ -264,16 +264,19 @@ fn combined(vector: &Vector, form: Form, f: impl Fn(&[u64; 3]) -> u64, sources: 
             };
             take(0) | take(1) << 32
         }
-        Form::Mix => {
+        Form::Mix(short) => {
             let mut floats = [0; 3];
             for (position, (slot, bits)) in floats.iter_mut().zip(sources).enumerate() {
+                let is_constant = vector
+                    .src
+                    .get(position)
+                    .is_some_and(|source| matches!(source.kind, Kind::Float(_)));
                 let mut value = if vector.op_sel_hi >> position & 1 == 1 {
-                    let shift = if vector.op_sel >> position & 1 == 1 {
-                        16
-                    } else {
-                        0
+                    let is_high = match short {
+                        Short::BFloat16 if is_constant => true,
+                        _ => vector.op_sel >> position & 1 == 1,
                     };
-                    f16::from_bits((bits >> shift) as u16).to_f32()
+                    short.to_f32((bits >> if is_high { 16 } else { 0 }) as u16)
                 } else {
                     f32::from_bits(*bits as u32)
                 };
@@ -290,9 +293,7 @@ fn combined(vector: &Vector, form: Form, f: impl Fn(&[u64; 3]) -> u64, sources: 
             let value = f(&floats);
             match vector.dst.half {
                 Half::Whole => value,
-                Half::Low | Half::High => {
-                    f16::from_f32(f32::from_bits(value as u32)).to_bits().into()
-                }
+                Half::Low | Half::High => short.bits_of(f32::from_bits(value as u32)).into(),
             }
         }
         Form::Bits(table) => {
@@ -332,7 +333,7 @@ fn finish(vector: &Vector, values: &mut Lanes64) {
                 ty.map_float(*value & 0xffff_ffff, change)
                     | ty.map_float(*value >> 32, change) << 32
             }
-            Form::Plain | Form::PairMove | Form::Mix | Form::Bits(_) => {
+            Form::Plain | Form::PairMove | Form::Mix(_) | Form::Bits(_) => {
                 ty.map_float(*value, change)
             }
         };

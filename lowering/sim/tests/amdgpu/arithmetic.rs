@@ -149,6 +149,25 @@ fn packed_and_mixed() {
     ] {
         assert_eq!(first("gfx90a", &[setup, text]), want, "{text}");
     }
+    // 2 in the high half, 3 in the low one.
+    let bfloats = "v_mov_b32_e32 v3, 0x40004040";
+    for (text, want) in [
+        (
+            "v_fma_mix_f32_bf16 v1, v3, v3, 1.0 op_sel:[1,0,0] op_sel_hi:[1,1,0]",
+            7f32.to_bits(),
+        ),
+        (
+            "v_fma_mix_f32_bf16 v1, v3, -v3, 1.0 op_sel:[1,0,0] op_sel_hi:[1,1,1]",
+            (-5f32).to_bits(),
+        ),
+        (
+            "v_fma_mixlo_bf16 v1, v3, v3, 0 op_sel:[1,1,0] op_sel_hi:[1,1,0]",
+            0x4080,
+        ),
+    ] {
+        let zero = "v_mov_b32_e32 v1, 0";
+        assert_eq!(first("gfx1250", &[bfloats, zero, text]), want, "{text}");
+    }
     let pairs = [
         "v_mov_b32_e32 v4, 1.0",
         "v_mov_b32_e32 v5, 2.0",

@@ -2,7 +2,7 @@
 //! registers (SDWA).
 
 use super::super::bits::Row;
-use super::super::inst::{Form, From, Indirect, Lanes, Op, Part, Select, Unused, Vector};
+use super::super::inst::{Form, From, Indirect, Lanes, Op, Part, Select, Short, Unused, Vector};
 use super::super::operand::{Half, Kind, Operand, sgpr};
 use super::super::table::{compare, rounding, saturating};
 use super::super::text::{Encoding, Parts, number};
@@ -101,6 +101,9 @@ impl Decoder<'_> {
             "v_fma_mixhi_f16" f32, (a: f32, b: f32, c: f32) => a.mul_add(b, c);
             "v_mad_mixlo_f16" f32, (a: f32, b: f32, c: f32) => a * b + c;
             "v_mad_mixhi_f16" f32, (a: f32, b: f32, c: f32) => a * b + c;
+            "v_fma_mix_f32_bf16" f32, (a: f32, b: f32, c: f32) => a.mul_add(b, c);
+            "v_fma_mixlo_bf16" f32, (a: f32, b: f32, c: f32) => a.mul_add(b, c);
+            "v_fma_mixhi_bf16" f32, (a: f32, b: f32, c: f32) => a.mul_add(b, c);
         };
         const BITS: &[Row] = super::super::bits::values! {
             "v_bitop3_b32" u32, (a: u32, _b: u32, _c: u32) => a;
@@ -110,7 +113,11 @@ impl Decoder<'_> {
         let name = parts.mnemonic;
         let find = |rows: &'static [Row]| rows.iter().find(|row| row.name == name);
         let (row, form) = if let Some(row) = find(MIX) {
-            (row, Form::Mix)
+            let short = match name.ends_with("bf16") {
+                true => Short::BFloat16,
+                false => Short::F16,
+            };
+            (row, Form::Mix(short))
         } else {
             (
                 find(BITS)?,
@@ -124,7 +131,7 @@ impl Decoder<'_> {
             Some(vector) => vector,
             None => return Some(None),
         };
-        if form == Form::Mix {
+        if matches!(form, Form::Mix(_)) {
             vector.op_sel_hi = parts.modifiers.bits("op_sel_hi", false);
             vector.keeps_half = true;
             vector.dst.half = if name.contains("mixlo") {
