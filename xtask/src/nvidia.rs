@@ -1,8 +1,8 @@
 //! NVIDIA's assembler for PTX and its disassembler, which tests ask whether they take what we make
 //! and what is left of it: those that are there, or NVIDIA's own packages, pinned.
 //!
-//! The packages have NVIDIA's licence, not ours: they are fetched from the index by whoever runs the
-//! command, onto that machine, and nothing that this project gives out contains them.
+//! The packages have NVIDIA's licence, not ours: they are fetched from the index by whoever runs
+//! the command, onto that machine, and nothing that this project gives out contains them.
 
 use std::path::PathBuf;
 use std::process::Command;

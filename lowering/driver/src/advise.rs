@@ -36,8 +36,8 @@ pub struct Advice {
     pub choice: &'static str,
     /// Why.
     pub reasons: Vec<String>,
-    /// What a simulator finds faster than the choice, by more than [`NOTABLE`]; `None` where
-    /// nothing is, or nothing was estimated.
+    /// What a simulator finds faster than the choice, by more than 2 %; `None` where nothing is, or
+    /// nothing was estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub faster: Option<Faster>,
 }
