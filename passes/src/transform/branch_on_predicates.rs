@@ -4,7 +4,7 @@
 //! A block is cut where such an access stands. A loop's header keeps its phis and says where the
 //! loop ends, and the rest of it is a block of the body.
 
-use super::edit::{Edit, string};
+use super::edit::{Edit, declaring};
 use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::guarded::{
@@ -26,7 +26,7 @@ pub(super) fn run(
     let cut: Vec<&Block<'_>> = blocks
         .filter(|block| block.insts.iter().any(|inst| is_predicated(*inst)))
         .collect();
-    let declared = head(module);
+    let declared = declaring(module, PREDICATED_CAPABILITY, PREDICATED_EXTENSION);
     if cut.is_empty() && declared.is_empty() {
         return Ok(None);
     }
@@ -52,20 +52,6 @@ pub(super) fn run(
 
 fn is_predicated(inst: Inst<'_>) -> bool {
     matches!(inst.opcode(), PREDICATED_LOAD | PREDICATED_STORE)
-}
-
-/// The instructions that declare the extension.
-fn head<'m>(module: &'m Module<'_>) -> Vec<Inst<'m>> {
-    let name = string(PREDICATED_EXTENSION);
-    module
-        .instructions()
-        .take_while(|inst| inst.op() != Some(Op::Function))
-        .filter(|inst| match inst.op() {
-            Some(Op::Capability) => inst.operands() == [PREDICATED_CAPABILITY],
-            Some(Op::Extension) => inst.operands() == name,
-            _ => false,
-        })
-        .collect()
 }
 
 /// That the accesses are what the rules SB1701 and SB1703 ask for.
@@ -262,7 +248,7 @@ mod tests {
         assert_eq!(load.operands_from(1), [2, 4], "the alignment stays");
         let declared = |name| edited.module.instructions().any(|inst| inst.name() == name);
         assert!(!declared("OpExtension"));
-        assert!(head(&edited.module).is_empty());
+        assert!(declaring(&edited.module, PREDICATED_CAPABILITY, PREDICATED_EXTENSION).is_empty());
         let again = after(edited.module.words().to_vec()).unwrap();
         assert!(again.is_none(), "it has nothing more to do");
     }

@@ -311,6 +311,24 @@ pub(super) fn string(text: &str) -> Words {
         .collect()
 }
 
+/// The instructions that declare a capability and an extension, each where there is one.
+pub(super) fn declaring<'m>(
+    module: &'m Module<'_>,
+    capability: u32,
+    extension: &str,
+) -> Vec<Inst<'m>> {
+    let name = string(extension);
+    module
+        .instructions()
+        .take_while(|inst| inst.op() != Some(Op::Function))
+        .filter(|inst| match inst.op() {
+            Some(Op::Capability) => inst.operands() == [capability],
+            Some(Op::Extension) => inst.operands() == name,
+            _ => false,
+        })
+        .collect()
+}
+
 /// Whether a second instruction like this would be forbidden (types, SPIR-V 2.8) or of no use
 /// (constants).
 fn is_unique(op: Option<Op>) -> bool {

@@ -9,7 +9,7 @@ mod components;
 #[cfg(test)]
 mod tests;
 
-use super::edit::{Edit, string};
+use super::edit::{Edit, declaring};
 use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::guarded::{
@@ -32,7 +32,7 @@ pub(super) fn run(
         .types()
         .filter_map(|(id, _)| Some((id, pointer_vector(declarations, id)?)))
         .collect();
-    let declared = head(module);
+    let declared = declaring(module, MASKED_CAPABILITY, MASKED_EXTENSION);
     if vectors.is_empty() && declared.is_empty() {
         return Ok(None);
     }
@@ -60,20 +60,6 @@ pub(super) fn run(
         declare(&mut edit)?;
     }
     edit.finish()
-}
-
-/// The instructions that declare the extension.
-fn head<'m>(module: &'m Module<'_>) -> Vec<Inst<'m>> {
-    let name = string(MASKED_EXTENSION);
-    module
-        .instructions()
-        .take_while(|inst| inst.op() != Some(Op::Function))
-        .filter(|inst| match inst.op() {
-            Some(Op::Capability) => inst.operands() == [MASKED_CAPABILITY],
-            Some(Op::Extension) => inst.operands() == name,
-            _ => false,
-        })
-        .collect()
 }
 
 /// Takes the extension away. Its capability declares Kernel, which stays.
