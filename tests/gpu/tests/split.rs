@@ -51,13 +51,13 @@ fn admitted(
     target: &'static str,
 ) -> Result<(Launch, Vec<Vec<u8>>), String> {
     let mut why = "there is no guess".to_owned();
-    let arguments = match is_kernel(module) {
-        true => Some(simulate::arguments(tool, file, target)?),
+    let interface = match is_kernel(module) {
+        true => Some(simulate::interface(tool, file, target)?),
         false => None,
     };
     for guess in GUESSES {
-        let launch = match &arguments {
-            Some(arguments) => launch::of_kernel(module, arguments, guess)?,
+        let launch = match &interface {
+            Some(interface) => launch::of_kernel(module, interface, guess)?,
             None => launch::of(module, guess, On::Simulator)?,
         };
         match simulate::run(tool, file, &launch, code(target, &[])) {
@@ -72,7 +72,7 @@ fn admitted(
                 why = "it changes nothing".to_owned();
             }
         }
-        if launch.spec.is_empty() && arguments.is_none() {
+        if launch.spec.is_empty() && interface.is_none() {
             break; // the next guess is the same launch
         }
     }

@@ -198,12 +198,28 @@ pub struct Argument {
     pub size: usize,
 }
 
-/// The launch of the only kernel of an OpenCL module with these arguments, by a guess.
+/// What a launch of a kernel passes, as `splitbar lower --emit reflect` has it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Interface {
+    /// In order.
+    pub arguments: Vec<Argument>,
+    /// Workgroup memory that the code has, in bytes.
+    pub shared_memory_bytes: u32,
+}
+
+/// Workgroup memory that an OpenCL pointer to local memory has, in bytes.
+const LOCAL: u32 = 1 << 12;
+/// What a version of the kernel with split barriers may have for them beyond
+/// [`Interface::shared_memory_bytes`].
+const FOR_BARRIERS: u32 = 1 << 10;
+
+/// The launch of the only kernel of an OpenCL module with this interface, by a guess. Its pointers
+/// to local memory are behind what the code has, with barriers split or not.
 ///
 /// # Errors
 /// Why it cannot be launched here: it has several kernels, or arguments that are neither buffers
 /// nor values.
-pub fn of_kernel(bytes: &[u8], arguments: &[Argument], guess: Guess) -> Result<Launch, String> {
+pub fn of_kernel(bytes: &[u8], interface: &Interface, guess: Guess) -> Result<Launch, String> {
     let module = Module::parse(bytes).map_err(|problems| problems.to_string())?;
     let declarations = Declarations::of(&module, &mut Diagnostics::default());
     let [entry] = declarations.entry_points.as_slice() else {
@@ -214,6 +230,7 @@ pub fn of_kernel(bytes: &[u8], arguments: &[Argument], guess: Guess) -> Result<L
         .iter()
         .find(|f| f.id == entry.function);
     let parameters = function.map_or(&[][..], |function| &function.params);
+    let local = (interface.shared_memory_bytes + FOR_BARRIERS).next_multiple_of(256);
     let mut launch = Launch {
         entry: entry.name.clone(),
         groups: GROUPS,
@@ -222,9 +239,9 @@ pub fn of_kernel(bytes: &[u8], arguments: &[Argument], guess: Guess) -> Result<L
         spec: Vec::new(),
         has_subgroups: false,
         size: Some([WIDTH * guess.width, 1, 1]),
-        dynamic_shared: 1 << 12,
+        dynamic_shared: FOR_BARRIERS + 256 + LOCAL,
     };
-    for argument in arguments {
+    for argument in &interface.arguments {
         match argument.kind.as_str() {
             "buffer" => {
                 let ty = parameters.get(argument.index as usize).map(|(_, ty)| *ty);
@@ -245,7 +262,10 @@ pub fn of_kernel(bytes: &[u8], arguments: &[Argument], guess: Guess) -> Result<L
                 let words = word.iter().copied().cycle();
                 launch.push.extend(words.take(argument.size));
             }
-            "shared_address" => launch.push.extend(vec![0; argument.size]),
+            "shared_address" => {
+                let address = u64::from(local).to_le_bytes();
+                launch.push.extend(address.into_iter().take(argument.size));
+            }
             other => return Err(format!("it has an argument of the kind {other}")),
         }
     }

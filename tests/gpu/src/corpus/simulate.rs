@@ -1,6 +1,6 @@
 //! A launch on the simulator: `splitbar sim` in a process of its own.
 
-use super::launch::{Argument, Launch};
+use super::launch::{Interface, Launch};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::path::Path;
@@ -50,22 +50,18 @@ struct At {
     instruction: String,
 }
 
-/// The arguments of the only kernel of the module in the file `module`.
+/// What a launch of the only kernel of the module in the file `module` passes.
 ///
 /// # Errors
 /// splitbar does not compile it for the GPU.
-pub fn arguments(tool: &Path, module: &Path, target: &str) -> Result<Vec<Argument>, String> {
-    #[derive(Deserialize)]
-    struct Entry {
-        arguments: Vec<Argument>,
-    }
+pub fn interface(tool: &Path, module: &Path, target: &str) -> Result<Interface, String> {
     let mut command = Command::new(tool);
     command.arg("lower").arg(module).args(["--target", target]);
     command.args(["--workgroup-size", "32,1,1", "-O", "0", "--emit", "reflect"]);
     let output = command.output().map_err(|error| error.to_string())?;
-    let entries = serde_json::from_slice::<Vec<Entry>>(&output.stdout);
+    let entries = serde_json::from_slice::<Vec<Interface>>(&output.stdout);
     match entries.map(|entries| entries.into_iter().next()) {
-        Ok(Some(entry)) => Ok(entry.arguments),
+        Ok(Some(interface)) => Ok(interface),
         _ => Err(String::from_utf8_lossy(&output.stderr)
             .lines()
             .next()
