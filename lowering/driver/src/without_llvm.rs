@@ -15,6 +15,20 @@ pub(crate) fn version() -> Option<String> {
     None
 }
 
+/// Which of two processes this is.
+#[expect(dead_code, reason = "no process is copied here")]
+pub(crate) enum Fork {
+    /// The one that was there before.
+    Owner(u32),
+    /// The copy.
+    Copy,
+}
+
+/// Refuses to copy this process: its start takes no time.
+pub(crate) fn fork() -> std::io::Result<Fork> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
 /// Which code would carry debug lines.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Lines {

@@ -111,7 +111,7 @@ fn admitted(tool: &Path, file: &Path, module: &[u8]) -> Result<(Launch, Vec<Vec<
         match simulate::run(tool, file, &launch, CODE[0]) {
             Err(error) => return Err(Outcome::Wrong(format!("{error:#}"))),
             Ok(Ran::Unsupported(said)) => return Err(Outcome::Skipped(said)),
-            Ok(Ran::Found(found)) => {
+            Ok(Ran::Found(found, _)) => {
                 let serious = found.iter().find(|f| !EXCUSES.contains(&f.0.as_str()));
                 if let Some((code, message)) = serious {
                     return Err(Outcome::Wrong(format!("{code} {message}")));
@@ -177,7 +177,7 @@ fn compare(tool: &Path, driver: &Path, module: &[u8]) -> Result<Outcome, Missing
                     }
                 }
             }
-            Ran::Found(found) => {
+            Ran::Found(found, _) => {
                 serious |= !found.iter().all(|f| EXCUSES.contains(&f.0.as_str()));
                 wrong.push(format!("{code:?}: {:?}", found.first()));
             }

@@ -33,10 +33,19 @@ const WAYS: [&[&str]; 2] = [
     ],
 ];
 
+/// Races. LLVM may make a load from a constant address before the branch that it stands behind,
+/// which nothing reads then in waves that do not go there (docs/simulation.md). So a race counts
+/// for nothing where the results are right, and the module has none before LLVM optimises it.
+const RACES: [&str; 2] = ["SB3003", "SB3004"];
+
 fn code(target: &'static str, splits: &'static [&'static str]) -> Code {
+    code_at("2", target, splits)
+}
+
+fn code_at(level: &'static str, target: &'static str, splits: &'static [&'static str]) -> Code {
     Code {
         target,
-        level: "2",
+        level,
         splits,
         schedules: SCHEDULES,
     }
@@ -63,7 +72,7 @@ fn admitted(
         match simulate::run(tool, file, &launch, code(target, &[])) {
             Err(error) => why = format!("{error:#}"),
             Ok(Ran::Unsupported(said)) => return Err(said),
-            Ok(Ran::Found(found)) => why = format!("{:?}", found.first()),
+            Ok(Ran::Found(found, _)) => why = format!("{:?}", found.first()),
             Ok(Ran::Done(after)) => {
                 let mut buffers = launch.buffers.iter().zip(&after);
                 if buffers.any(|(buffer, after)| buffer.bytes != *after) {
@@ -84,18 +93,30 @@ fn compare(tool: &Path, module: &[u8], target: &'static str) -> Result<Option<St
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), module).unwrap();
     let (launch, expected) = admitted(tool, file.path(), module, target)?;
-    let wrong = |way| match simulate::run(tool, file.path(), &launch, code(target, way)) {
+    let differs = |after: &[Vec<u8>]| {
+        let buffers = launch.buffers.iter().zip(&expected).zip(after);
+        let mut wrong = buffers.filter_map(|((buffer, want), got)| {
+            let what = difference(&buffer.fields, want, got)?;
+            Some(format!("buffer {} {what}", buffer.place))
+        });
+        wrong.next()
+    };
+    let runs = |code| simulate::run(tool, file.path(), &launch, code);
+    let wrong = |way| match runs(code(target, way)) {
         Err(error) => Some(format!("{error:#}")),
         Ok(Ran::Unsupported(said)) => Some(said),
-        Ok(Ran::Found(found)) => Some(format!("{:?}", found.first())),
-        Ok(Ran::Done(after)) => {
-            let buffers = launch.buffers.iter().zip(&expected).zip(&after);
-            let mut wrong = buffers.filter_map(|((buffer, want), got)| {
-                let what = difference(&buffer.fields, want, got)?;
-                Some(format!("buffer {} {what}", buffer.place))
-            });
-            wrong.next()
+        Ok(Ran::Found(found, after)) => {
+            let is_race = |(code, _): &(String, String)| RACES.contains(&code.as_str());
+            let loads_ahead = found.iter().all(is_race)
+                && differs(&after).is_none()
+                && matches!(runs(code_at("0", target, way)), Ok(Ran::Done(after)) if differs(&after).is_none());
+            if loads_ahead {
+                println!("LLVM loads ahead: {:?}", found.first());
+                return None;
+            }
+            Some(format!("{:?}", found.first()))
         }
+        Ok(Ran::Done(after)) => differs(&after),
     };
     let told =
         |way: &&'static [&'static str]| wrong(way).map(|what| format!("{}: {what}", way.join(" ")));

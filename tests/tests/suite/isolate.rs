@@ -324,6 +324,12 @@ fn the_owner_s_end_is_the_worker_s() -> Result<()> {
         .stdin(Stdio::null())
         .spawn()?;
     let worker = child(owner.id())?;
+    // It is a copy, which has the owner's arguments; only Linux makes some.
+    if cfg!(target_os = "linux") {
+        let arguments = |process: &str| std::fs::read(format!("/proc/{process}/cmdline"));
+        let (own, its) = (arguments(&owner.id().to_string())?, arguments(&worker)?);
+        ensure!(own == its, "the worker was started anew");
+    }
     // Into the middle of the work.
     std::thread::sleep(Duration::from_millis(500));
     owner.kill()?;

@@ -1,7 +1,7 @@
 //! Launches that no simulator can run have an answer at once: a code or wrong usage, and little
 //! memory. Long runs say how far they are.
 
-use crate::support::{Ran, run, trial};
+use crate::support::{Ran, assembled, run, trial};
 use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::Fixture;
@@ -177,6 +177,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials.push(trial("launches/progress".to_owned(), progress));
     trials.push(trial("launches/compiled".to_owned(), compiled));
     trials.push(trial("launches/code_object".to_owned(), code_object));
+    trials.push(trial("launches/local_memory".to_owned(), local_memory));
     trials.push(trial(
         "launches/dump_over_input".to_owned(),
         dump_over_input,
@@ -275,6 +276,76 @@ fn compiled() -> Result<()> {
             ran.code,
             ran.stderr
         );
+    }
+    Ok(())
+}
+
+/// A kernel with 64 bytes of local memory of its own, and a pointer to some that the launch adds.
+const LOCAL_MEMORY: &str = "
+    OpCapability Kernel
+    OpCapability Addresses
+    OpMemoryModel Physical64 OpenCL
+    OpEntryPoint Kernel %main \"main\" %own
+    OpExecutionMode %main LocalSize 1 1 1
+    %void = OpTypeVoid
+    %u32 = OpTypeInt 32 0
+    %n16 = OpConstant %u32 16
+    %two = OpConstant %u32 2
+    %order = OpConstant %u32 264
+    %array = OpTypeArray %u32 %n16
+    %p_array = OpTypePointer Workgroup %array
+    %local = OpTypePointer Workgroup %u32
+    %global = OpTypePointer CrossWorkgroup %u32
+    %own = OpVariable %p_array Workgroup
+    %type = OpTypeFunction %void %local %global
+    %main = OpFunction %void None %type
+    %given = OpFunctionParameter %local
+    %out = OpFunctionParameter %global
+    %entry = OpLabel
+    %first = OpInBoundsAccessChain %local %own %two
+    OpStore %first %n16 Volatile|Aligned 4
+    OpStore %given %two Aligned 4
+    OpControlBarrier %two %two %order
+    %value = OpLoad %u32 %first Volatile|Aligned 4
+    OpStore %out %value Aligned 4
+    OpReturn
+    OpFunctionEnd";
+
+/// Local memory that the launch adds lies behind the kernel's own, and on its boundaries.
+fn local_memory() -> Result<()> {
+    let file = tempfile::NamedTempFile::new()?;
+    std::fs::write(file.path(), assembled(LOCAL_MEMORY)?)?;
+    let kernel = file.path().display().to_string();
+    for target in ["gfx1201", "sm_80"] {
+        for (address, said) in [
+            ("40000000", None),
+            (
+                "3c000000",
+                Some("the kernel has the bytes up to 64 for itself"),
+            ),
+            ("42000000", Some("it has to be a multiple of 4")),
+            ("81000000", Some("adds those from there to 128")),
+        ] {
+            // NVIDIA's pointers to local memory have 64 bits.
+            let push = match target {
+                "gfx1201" => address.to_owned(),
+                _ => format!("{address}00000000"),
+            };
+            let arguments = [
+                "--groups=1,1,1",
+                "--dynamic-shared=64",
+                "--buffer=1=zeros:4",
+            ];
+            let kernel = ["sim", &kernel, "--target", target, "--push", &push];
+            let ran = run(&[&kernel[..], &arguments].concat(), b"", false)?;
+            let refused = said.is_some_and(|said| ran.stderr.contains(said));
+            ensure!(
+                ran.code == Some(if refused { 2 } else { 0 }) && refused == said.is_some(),
+                "{target}, {address}: {:?}: {}",
+                ran.code,
+                ran.stderr
+            );
+        }
     }
     Ok(())
 }

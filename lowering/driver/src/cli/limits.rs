@@ -29,6 +29,7 @@ impl LimitArgs {
         let mebibytes = self.memory_limit;
         let mut isolation = Isolation::default();
         isolation.program = std::env::current_exe().ok();
+        isolation.copies = true;
         isolation.time = self.time_limit;
         isolation.memory = mebibytes.map(|mebibytes| mebibytes.saturating_mul(1 << 20));
         isolation
@@ -40,11 +41,22 @@ pub(super) fn in_process() -> bool {
     std::env::var_os(IN_PROCESS).is_some()
 }
 
-/// Runs the command that this process was started with in a process of its own, and gives its exit
-/// code. `input` is the module that problems are about, `format` how they are printed.
-pub(super) fn isolated(limits: &LimitArgs, input: &Path, format: Format) -> u8 {
+/// Runs the command that this process was started with, which is also `here`, in a process of its
+/// own, and gives its exit code. `input` is the module that problems are about, `format` how they
+/// are printed.
+pub(super) fn isolated(
+    limits: &LimitArgs,
+    input: &Path,
+    format: Format,
+    here: impl FnOnce() -> u8,
+) -> u8 {
     let arguments: Vec<OsString> = arguments::given().into_iter().skip(1).collect();
-    match run_isolated(&arguments, &limits.isolation(), format == Format::Json) {
+    match run_isolated(
+        &arguments,
+        &limits.isolation(),
+        format == Format::Json,
+        here,
+    ) {
         Ok(code) => code,
         Err(problem) => {
             let failure = Failure::from(Diagnostics::from(problem));

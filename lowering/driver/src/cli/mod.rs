@@ -582,7 +582,7 @@ pub(crate) fn run() -> ExitCode {
     cli.colour.write_global();
     ExitCode::from(match cli.command.limited() {
         Some((limits, input, format)) if !limits::in_process() => {
-            limits::isolated(limits, input, format)
+            limits::isolated(limits, input, format, || cli.command.run_here())
         }
         _ => cli.command.run_here(),
     })

@@ -10,8 +10,7 @@ use std::io;
 pub(super) fn run(served: &Served) -> u8 {
     let result = match served.owner {
         Some(owner) => splitbar::serve_command(owner, served.memory).and_then(|()| command(served)),
-        None => splitbar::serve_isolated(io::stdin(), io::stdout().lock(), served.memory)
-            .map(|()| exit::DONE),
+        None => splitbar::serve_isolated(served.memory).map(|()| exit::DONE),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error}");

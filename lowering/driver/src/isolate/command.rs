@@ -1,12 +1,13 @@
 //! A whole command of `splitbar` in a process of its own: what it prints is its own, and the owner
 //! says why when it had to be ended.
 
-use super::group::{self, Group};
+use super::group::{self, Group, Pipes, Streams};
 use super::{Isolation, death, memory_limit, missing, program, serve};
+use crate::exit;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Read, Write};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// The exit codes that a command gives itself.
@@ -15,7 +16,7 @@ const OWN_CODES: std::ops::RangeInclusive<i32> = 0..=4;
 /// Runs the program's command with these `arguments` in a process of its own, with this process's
 /// standard streams, and gives its exit code. With `quiet` what it says on the standard error is
 /// passed on when it has ended; of one that died, only the diagnostics as JSON, and the rest is in
-/// the result.
+/// the result. `here` is the same command, for a process that is a copy of this one.
 ///
 /// # Errors
 /// `WorkerLimit` when a limit ended the process, `WorkerMissing` when it cannot be started,
@@ -24,10 +25,15 @@ pub fn run_isolated(
     arguments: &[OsString],
     isolation: &Isolation,
     quiet: bool,
+    here: impl FnOnce() -> u8,
 ) -> Result<u8, Diagnostic> {
     let deadline = isolation.time.map(|time| Instant::now() + time);
-    let mut group = start(arguments, isolation, quiet).map_err(|error| missing(&error))?;
-    let listener = group.child().stderr.take().map(|mut stderr| {
+    let started = start(arguments, isolation, quiet, here);
+    let (mut group, streams) = started.map_err(|error| missing(&error))?;
+    if let Some(pipe) = streams.stdin {
+        feed(pipe);
+    }
+    let listener = streams.stderr.map(|mut stderr| {
         std::thread::spawn(move || {
             let mut said = Vec::new();
             // What came before an error of the stream counts.
@@ -77,23 +83,42 @@ fn own_code(status: ExitStatus) -> Option<u8> {
     u8::try_from(code).ok()
 }
 
-fn start(arguments: &[OsString], isolation: &Isolation, quiet: bool) -> io::Result<Group> {
+fn start(
+    arguments: &[OsString],
+    isolation: &Isolation,
+    quiet: bool,
+    here: impl FnOnce() -> u8,
+) -> io::Result<(Group, Streams)> {
+    let pipes = Pipes {
+        // A group in the background may not read from a terminal.
+        stdin: io::stdin().is_terminal() && arguments.iter().any(|argument| is_stdin(argument)),
+        stdout: false,
+        stderr: quiet,
+    };
+    let owner = std::process::id();
+    if isolation.copies {
+        let command = || match serve_command(owner, isolation.memory) {
+            Ok(()) => here(),
+            Err(error) => {
+                eprintln!("error: {error}");
+                exit::USAGE
+            }
+        };
+        if let Some(copy) = Group::copy(pipes, command)? {
+            return Ok(copy);
+        }
+    }
     let mut command = Command::new(program(isolation)?);
-    command.arg("worker");
-    command.arg(format!("--owner={}", std::process::id()));
+    command.arg("worker").arg(format!("--owner={owner}"));
     command.args(isolation.memory.map(|bytes| format!("--memory={bytes}")));
     command.arg("--").args(arguments);
-    if quiet {
+    if pipes.stderr {
         command.stderr(Stdio::piped());
     }
-    // A group in the background may not read from a terminal.
-    let feeds = io::stdin().is_terminal() && arguments.iter().any(|argument| is_stdin(argument));
-    if feeds {
+    if pipes.stdin {
         command.stdin(Stdio::piped());
     }
-    let mut group = Group::start(&mut command)?;
-    feed(group.child());
-    Ok(group)
+    Group::start(&mut command)
 }
 
 /// Whether an argument names the standard input: `-`, or `...=-`.
@@ -101,14 +126,12 @@ fn is_stdin(argument: &OsStr) -> bool {
     argument == "-" || argument.to_string_lossy().ends_with("=-")
 }
 
-/// Passes the standard input on, if `child` has a pipe for it.
-fn feed(child: &mut Child) {
-    if let Some(mut pipe) = child.stdin.take() {
-        std::thread::spawn(move || {
-            // A command that reads no more closes it.
-            let _ = io::copy(&mut io::stdin().lock(), &mut pipe);
-        });
-    }
+/// Passes the standard input on.
+fn feed(mut pipe: ChildStdin) {
+    std::thread::spawn(move || {
+        // A command that reads no more closes it.
+        let _ = io::copy(&mut io::stdin().lock(), &mut pipe);
+    });
 }
 
 /// Makes this process the one of a command: it ends when `owner` does, with what it has started,

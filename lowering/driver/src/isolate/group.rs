@@ -2,15 +2,42 @@
 //! they end with it.
 
 use std::io;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// A running process that is the first of its group. Dropping it ends the group.
 #[derive(Debug)]
 pub(super) struct Group {
-    child: Child,
+    process: Process,
     /// How it ended. Its number may be another process's from then on.
     status: Option<ExitStatus>,
+}
+
+/// Which standard streams of a copy are pipes.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "nothing is copied there"))]
+pub(super) struct Pipes {
+    pub(super) stdin: bool,
+    pub(super) stdout: bool,
+    pub(super) stderr: bool,
+}
+
+/// How it came to be.
+#[derive(Debug)]
+enum Process {
+    /// A program was started.
+    Started(Child),
+    /// It is a copy of this process.
+    #[cfg(unix)]
+    Copied(rustix::process::Pid),
+}
+
+/// The other ends of the standard streams of a process, of those that are pipes.
+#[derive(Debug)]
+pub(super) struct Streams {
+    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdout: Option<ChildStdout>,
+    pub(super) stderr: Option<ChildStderr>,
 }
 
 impl Group {
@@ -18,23 +45,54 @@ impl Group {
     ///
     /// # Errors
     /// What the system says.
-    pub(super) fn start(command: &mut Command) -> io::Result<Group> {
+    pub(super) fn start(command: &mut Command) -> io::Result<(Group, Streams)> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
-        Ok(Group {
-            child: command.spawn()?,
-            status: None,
-        })
+        let mut child = command.spawn()?;
+        let streams = Streams {
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take(),
+            stderr: child.stderr.take(),
+        };
+        Ok((Group::of(Process::Started(child)), streams))
     }
 
-    /// The process, for its streams.
-    pub(super) fn child(&mut self) -> &mut Child {
-        &mut self.child
+    /// Runs `work` in a copy of this process, which has a group of its own and ends with the exit
+    /// code that `work` gives; the standard streams that `pipes` names are pipes. `None` where this
+    /// process cannot be copied.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn copy(
+        pipes: Pipes,
+        work: impl FnOnce() -> u8,
+    ) -> io::Result<Option<(Group, Streams)>> {
+        #[cfg(unix)]
+        {
+            let copied = super::copy::copy(pipes, work)?;
+            Ok(copied.map(|(id, streams)| (Group::of(Process::Copied(id)), streams)))
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = (pipes, work);
+            Ok(None)
+        }
+    }
+
+    fn of(process: Process) -> Group {
+        Group {
+            process,
+            status: None,
+        }
     }
 
     /// The number of the process.
     pub(super) fn id(&self) -> u32 {
-        self.child.id()
+        match &self.process {
+            Process::Started(child) => child.id(),
+            #[cfg(unix)]
+            Process::Copied(id) => id.as_raw_nonzero().get().cast_unsigned(),
+        }
     }
 
     /// Waits for the end of the process, until `deadline` at most; `None` when it is still running
@@ -58,7 +116,7 @@ impl Group {
     #[cfg(unix)]
     fn has_ended(&self, block: bool) -> io::Result<bool> {
         use rustix::process::{WaitId, WaitIdOptions, waitid};
-        let Some(id) = rustix::process::Pid::from_raw(self.child.id().cast_signed()) else {
+        let Some(id) = rustix::process::Pid::from_raw(self.id().cast_signed()) else {
             return Err(io::Error::other("the process has no number"));
         };
         let mut options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -74,9 +132,10 @@ impl Group {
 
     #[cfg(not(unix))]
     fn has_ended(&mut self, block: bool) -> io::Result<bool> {
+        let Process::Started(child) = &mut self.process;
         let status = match block {
-            true => Some(self.child.wait()?),
-            false => self.child.try_wait()?,
+            true => Some(child.wait()?),
+            false => child.try_wait()?,
         };
         Ok(status.is_some())
     }
@@ -88,11 +147,17 @@ impl Group {
         }
         // Whoever has ended already cannot be ended: that is no error.
         #[cfg(unix)]
-        if let Some(id) = rustix::process::Pid::from_raw(self.child.id().cast_signed()) {
+        if let Some(id) = rustix::process::Pid::from_raw(self.id().cast_signed()) {
             let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
         }
-        let _ = self.child.kill();
-        let status = self.child.wait()?;
+        let status = match &mut self.process {
+            Process::Started(child) => {
+                let _ = child.kill();
+                child.wait()?
+            }
+            #[cfg(unix)]
+            Process::Copied(id) => super::copy::end(*id)?,
+        };
         self.status = Some(status);
         Ok(status)
     }

@@ -8,8 +8,12 @@
 //! its standard input is closed then. The programs that it has started end with it (`group.rs`).
 //!
 //! Commands that are more than a compilation run in such a process as a whole (`command.rs`).
+//!
+//! A program that has one thread can be copied instead of started again (`copy.rs`).
 
 mod command;
+#[cfg(unix)]
+mod copy;
 mod group;
 mod message;
 mod said;
@@ -21,8 +25,8 @@ pub(crate) use message::Bytes;
 pub use serve::{perform, serve_isolated};
 pub use source::Source;
 
-use crate::{Failure, Observer, Options, Stage};
-use group::Group;
+use crate::{Failure, Observer, Options, Stage, exit};
+use group::{Group, Pipes, Streams};
 use message::{Event, Request};
 use said::Listener;
 use serde::{Deserialize, Serialize};
@@ -77,6 +81,10 @@ pub struct Isolation {
     pub time: Option<Duration>,
     /// The memory in bytes that the process may use (Linux and other Unix systems).
     pub memory: Option<u64>,
+    /// Makes the process a copy of this one where that is possible, which saves the start of
+    /// `program`: on Linux, in a process of one thread, with `program` of this release and this
+    /// build. The copy has all files that are open here. Off by default.
+    pub copies: bool,
 }
 
 /// What a compilation made.
@@ -210,21 +218,18 @@ struct Running {
 
 impl Running {
     fn start(isolation: &Isolation) -> io::Result<Running> {
-        let mut command = Command::new(program(isolation)?);
-        command.arg("worker");
-        if let Some(bytes) = isolation.memory {
-            command.arg(format!("--memory={bytes}"));
-        }
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut group = Group::start(&mut command)?;
-        let child = group.child();
+        let copy = match isolation.copies {
+            true => Running::copy(isolation)?,
+            false => None,
+        };
+        let (group, streams) = match copy {
+            Some(copy) => copy,
+            None => Running::program(isolation)?,
+        };
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let requests = child.stdin.take().ok_or_else(closed)?;
-        let mut replies = child.stdout.take().ok_or_else(closed)?;
-        let errors = child.stderr.take().ok_or_else(closed)?;
+        let requests = streams.stdin.ok_or_else(closed)?;
+        let mut replies = streams.stdout.ok_or_else(closed)?;
+        let errors = streams.stderr.ok_or_else(closed)?;
         let (sender, events) = channel();
         std::thread::spawn(move || {
             if let Err(release) = message::greeted(&mut replies) {
@@ -243,6 +248,35 @@ impl Running {
             requests,
             events,
             said: Listener::new(errors),
+        })
+    }
+
+    fn program(isolation: &Isolation) -> io::Result<(Group, Streams)> {
+        let mut command = Command::new(program(isolation)?);
+        command.arg("worker");
+        if let Some(bytes) = isolation.memory {
+            command.arg(format!("--memory={bytes}"));
+        }
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Group::start(&mut command)
+    }
+
+    fn copy(isolation: &Isolation) -> io::Result<Option<(Group, Streams)>> {
+        let pipes = Pipes {
+            stdin: true,
+            stdout: true,
+            stderr: true,
+        };
+        let memory = isolation.memory;
+        Group::copy(pipes, || match serve_isolated(memory) {
+            Ok(()) => exit::DONE,
+            Err(error) => {
+                eprintln!("error: {error}");
+                exit::USAGE
+            }
         })
     }
 

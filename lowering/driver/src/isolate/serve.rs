@@ -21,14 +21,28 @@ use std::sync::mpsc;
 /// 256 MiB.
 const RESERVED: u64 = 264 << 20;
 
-/// Serves requests until `from` ends, which ends the process and what it has started, in the middle
-/// of a compilation too: the owner is gone then. LLVM reports its passes on the standard error, for
-/// which the process has to be there for this alone. `memory` is the limit in bytes on what the
-/// process may use.
+/// Serves requests from the standard input, with events and replies on the standard output, until
+/// the input ends, which ends the process and what it has started, in the middle of a compilation
+/// too: the owner is gone then. LLVM reports its passes on the standard error, for which the
+/// process has to be there for this alone. `memory` is the limit in bytes on what the process may
+/// use.
 ///
 /// # Errors
 /// What the system says when the limit cannot be set or a stream breaks.
-pub fn serve_isolated(
+pub fn serve_isolated(memory: Option<u64>) -> io::Result<()> {
+    // Not what a copy of another process may have left in the buffers of the standard streams.
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let from = io::stdin().as_fd().try_clone_to_owned()?;
+        let to = io::stdout().as_fd().try_clone_to_owned()?;
+        serve(std::fs::File::from(from), std::fs::File::from(to), memory)
+    }
+    #[cfg(not(unix))]
+    serve(io::stdin(), io::stdout().lock(), memory)
+}
+
+fn serve(
     mut from: impl Read + Send + 'static,
     mut to: impl Write,
     memory: Option<u64>,

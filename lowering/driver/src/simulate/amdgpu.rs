@@ -116,6 +116,11 @@ impl Binary {
         (arguments, self.kernel.workgroup_size)
     }
 
+    /// Bytes of workgroup memory that the kernel declares.
+    pub(super) fn shared_bytes(&self) -> u32 {
+        self.kernel.descriptor.shared_bytes
+    }
+
     /// The disassembled code.
     pub fn lines(&self) -> &[Line] {
         &self.lines

@@ -274,6 +274,16 @@ enum Code {
     Nvptx(nvptx::Text),
 }
 
+impl Code {
+    /// Bytes of workgroup memory that it declares.
+    fn shared_bytes(&self) -> u32 {
+        match self {
+            Code::Amdgpu(binary) => binary.shared_bytes(),
+            Code::Nvptx(text) => text.shared_bytes(),
+        }
+    }
+}
+
 impl Job {
     /// The kernel of entry point number `entry` of a compilation. Where that was made with
     /// [`lines`](crate::Options::lines), findings name words of the module, and the simulator knows
@@ -737,6 +747,9 @@ impl Job {
                         ))
                     })?;
                     push = rest;
+                    if argument.kind == ArgumentKind::SharedAddress {
+                        self.check_shared_address(argument, value, inputs)?;
+                    }
                     value.to_vec()
                 }
             };
@@ -757,6 +770,34 @@ impl Job {
             }
         }
         Ok(bytes)
+    }
+
+    /// That the place in workgroup memory that an argument names is the launch's to give: behind
+    /// what the kernel has for itself, its variables and its barriers' state.
+    fn check_shared_address(
+        &self,
+        argument: &Argument,
+        value: &[u8],
+        inputs: &Inputs,
+    ) -> Result<(), Refusal> {
+        let bytes = value.iter().rev();
+        let address = bytes.fold(0u64, |address, byte| address << 8 | u64::from(*byte));
+        let own = u64::from(self.code.shared_bytes()) + u64::from(self.dynamic_shared);
+        let end = own + u64::from(inputs.dynamic_shared);
+        let align = u64::from(argument.address_align.unwrap_or(1).max(1));
+        let why = if !(own..=end).contains(&address) {
+            format!(
+                "the kernel has the bytes up to {own} for itself, and the launch adds those from there to {end}"
+            )
+        } else if !address.is_multiple_of(align) {
+            format!("it has to be a multiple of {align}")
+        } else {
+            return Ok(());
+        };
+        Err(Refusal::Launch(format!(
+            "argument {} is the address {address} of workgroup memory: {why}",
+            argument.index
+        )))
     }
 
     /// Puts a descriptor where the kernel finds it; the bytes of the argument that points to it.

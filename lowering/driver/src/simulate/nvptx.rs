@@ -20,6 +20,11 @@ impl Text {
         Ok(Text { kernel })
     }
 
+    /// Bytes of workgroup memory that the kernel declares.
+    pub(super) fn shared_bytes(&self) -> u32 {
+        self.kernel.shared_bytes()
+    }
+
     /// Refuses text that `target` cannot run.
     pub(super) fn of(self, target: &Target) -> Result<Text, Refusal> {
         let Some(gpu) = target.nvptx() else {

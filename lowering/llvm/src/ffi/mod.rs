@@ -15,6 +15,7 @@
 pub(crate) use builder::RawBuilder;
 pub(crate) use disassembler::{Disassembler, LLVMInitializeAMDGPUDisassembler};
 pub(crate) use errors::Errors;
+pub use fork::{Fork, fork};
 pub(crate) use functions::{block_ref, declaration, inline_assembly, intrinsic, intrinsic_id};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::*;
@@ -114,6 +115,7 @@ macro_rules! calls {
 mod builder;
 mod disassembler;
 mod errors;
+mod fork;
 mod functions;
 mod instructions;
 mod machines;

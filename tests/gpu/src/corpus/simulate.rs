@@ -27,8 +27,8 @@ pub struct Code {
 pub enum Ran {
     /// The buffers afterwards.
     Done(Vec<Vec<u8>>),
-    /// What the simulator found, each as code and message.
-    Found(Vec<(String, String)>),
+    /// What the simulator found, each as code and message, and the buffers afterwards.
+    Found(Vec<(String, String)>, Vec<Vec<u8>>),
     /// splitbar does not compile the module.
     Unsupported(String),
 }
@@ -113,16 +113,16 @@ pub fn run(tool: &Path, module: &Path, launch: &Launch, code: Code) -> Result<Ra
     let result = command.output().context("splitbar cannot be started")?;
     let said = String::from_utf8_lossy(&result.stderr);
     let found = serde_json::from_slice::<Vec<Schedule>>(&result.stdout);
+    let buffers = || {
+        let files = (0..launch.buffers.len()).map(|index| file("after", index));
+        files.map(std::fs::read).collect::<Result<_, _>>()
+    };
     match (result.status.code(), found) {
-        (Some(0), Ok(_)) => {
-            let buffers =
-                (0..launch.buffers.len()).map(|index| std::fs::read(file("after", index)));
-            Ok(Ran::Done(buffers.collect::<Result<_, _>>()?))
-        }
+        (Some(0), Ok(_)) => Ok(Ran::Done(buffers()?)),
         (Some(1), Ok(schedules)) => {
             let findings = schedules.into_iter().flat_map(|s| s.findings);
             let told = |f: Finding| (f.code, format!("{} at `{}`", f.message, f.at.instruction));
-            Ok(Ran::Found(findings.map(told).collect()))
+            Ok(Ran::Found(findings.map(told).collect(), buffers()?))
         }
         (Some(3), _) => Ok(Ran::Unsupported(
             said.lines().next().unwrap_or_default().to_owned(),
