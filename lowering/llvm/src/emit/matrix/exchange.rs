@@ -220,7 +220,7 @@ fn asked<'c>(
             row: e.extreme("llvm.umin", at.row, e.b.i32(to.rows - 1))?,
             column: e.extreme("llvm.umin", at.column, e.b.i32(to.columns - 1))?,
         };
-        let row = with_first(e, first, at.row)?;
+        let row = e.with_first(first, at.row)?;
         let (row, column) = match transposed {
             true => (at.column, row),
             false => (row, at.column),
@@ -259,15 +259,4 @@ fn numbers_asked(
         };
         row % from.rows * from.columns + column
     })
-}
-
-fn with_first<'c>(
-    e: &FunctionEmitter<'_, 'c, '_>,
-    first: Option<Value<'c>>,
-    row: Value<'c>,
-) -> Result<Value<'c>> {
-    match first {
-        Some(first) => e.b.add(first, row),
-        None => Ok(row),
-    }
 }

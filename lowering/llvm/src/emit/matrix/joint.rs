@@ -42,10 +42,7 @@ fn construct(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> 
     let first_row = e.first_row(matrix)?;
     let mut elements = Vec::new();
     for at in places(e, matrix)? {
-        let row = match first_row {
-            Some(first) => e.b.add(first, at.row)?,
-            None => at.row,
-        };
+        let row = e.with_first(first_row, at.row)?;
         let (_, inside) = region.at(e, [row, at.column])?;
         elements.push(e.b.select(inside, value, ty.zero())?);
     }
@@ -66,10 +63,7 @@ fn coordinates(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()
     }
     let first = Held::new(e, &matrix.layout)?.at(0)?;
     let at = at_slot(e, &matrix.layout, first, index)?;
-    let row = match e.first_row(matrix)? {
-        Some(first) => e.b.add(first, at.row)?,
-        None => at.row,
-    };
+    let row = e.with_first(e.first_row(matrix)?, at.row)?;
     let value = e.b.vector(&[row, at.column])?;
     e.bind(inst, value)
 }

@@ -53,6 +53,14 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
         self.b.mul(block, self.b.i32(matrix.rows)).map(Some)
     }
 
+    /// The row of the matrix that `row` of its block is, where that begins with row `first`.
+    fn with_first(&self, first: Option<Value<'c>>, row: Value<'c>) -> Result<Value<'c>> {
+        match first {
+            Some(first) => self.b.add(first, row),
+            None => Ok(row),
+        }
+    }
+
     /// The matrix type `ty`.
     fn matrix(&self, ty: Id) -> Result<&'e Matrix> {
         match self.kind(ty)? {

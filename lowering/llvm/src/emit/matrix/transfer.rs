@@ -184,10 +184,7 @@ impl<'c> Window<'c> {
         matrix: &Matrix,
         at: At<'c>,
     ) -> Result<(Value<'c>, Option<Value<'c>>)> {
-        let row = match self.first_row {
-            Some(first) => e.b.add(first, at.row)?,
-            None => at.row,
-        };
+        let row = e.with_first(self.first_row, at.row)?;
         let place = match self.order {
             Order::Rows => [row, at.column],
             Order::Columns => [at.column, row],

@@ -120,10 +120,7 @@ pub(super) fn per_element(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -
             &[at.row.ty()],
             &[at.column, e.b.i32(matrix.columns - 1)],
         )?;
-        let row = match first_row {
-            Some(first) => e.b.add(first, row)?,
-            None => row,
-        };
+        let row = e.with_first(first_row, row)?;
         let mut arguments = vec![row, column, e.b.lane(value, slot)?];
         for id in &more {
             let operand = e.value(*id)?;

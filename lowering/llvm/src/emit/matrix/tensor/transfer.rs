@@ -131,10 +131,7 @@ impl<'e, 'm, 'c> Transfer<'e, 'm, 'c> {
 
     /// Where the element at `at` of this subgroup's block is.
     fn locate(&self, e: &FunctionEmitter<'_, 'c, '_>, at: At<'c>) -> Result<Located<'c>> {
-        let row = match self.first_row {
-            Some(first) => e.b.add(first, at.row)?,
-            None => at.row,
-        };
+        let row = e.with_first(self.first_row, at.row)?;
         self.mapping.locate(e, At { row, ..at })
     }
 
