@@ -9,8 +9,9 @@
 use crate::{codegen, ffi};
 use inkwell::module::Module;
 use inkwell::targets::TargetMachine;
-use inkwell::values::{BasicMetadataValueEnum, MetadataValue};
+use inkwell::values::{BasicMetadataValueEnum, FunctionValue, MetadataValue};
 use splitbar_passes::diagnostic::Diagnostics;
+use std::collections::HashSet;
 
 /// What marks a loop that is left to the optimiser, beside `llvm.loop.unroll.disable`.
 pub(crate) const LATE: &str = "splitbar.loop.late";
@@ -20,26 +21,52 @@ const PASSES: &str = "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,\
     instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop(loop-rotate),\
     loop-unroll<O3;no-partial;no-runtime;no-peeling;no-upperbound>)";
 
-/// Unrolls them. To be called on NVPTX before the optimiser runs.
+/// What keeps LLVM from unrolling a loop.
+const DISABLED: &str = "llvm.loop.unroll.disable";
+
+/// Unrolls them. To be called on NVPTX before the optimiser runs. Modules without loops that may be
+/// unrolled are left alone.
 ///
 /// # Errors
 /// `LlvmFailed` when a pass fails.
 pub(crate) fn unroll(module: &Module<'_>, machine: &TargetMachine) -> Result<(), Diagnostics> {
-    codegen::run(module, machine, PASSES)?;
     let kind = module.get_context().get_kind_id("llvm.loop");
+    if module
+        .get_functions()
+        .any(|function| may_unroll(function, kind))
+    {
+        codegen::run(module, machine, PASSES)?;
+    }
     for instruction in codegen::instructions(module) {
-        if instruction.get_metadata(kind).is_some_and(is_late) {
+        let node = instruction.get_metadata(kind);
+        if node.is_some_and(|node| has_hint(node, LATE)) {
             ffi::forget_metadata(instruction, kind);
         }
     }
     Ok(())
 }
 
-/// Whether a loop's node has the mark.
-fn is_late(node: MetadataValue<'_>) -> bool {
-    operands(node).any(|hint| {
-        let name = operands(hint).next();
-        name.is_some_and(|name| name.get_string_value() == Some(LATE.as_bytes()))
+/// Whether `function` may have a loop that is not kept from being unrolled. Of every cycle one
+/// branch at least leads to its own block or to one in front of it; `kind` is that of what says
+/// how a branch's loop is unrolled.
+fn may_unroll(function: FunctionValue<'_>, kind: u32) -> bool {
+    let mut seen = HashSet::new();
+    function.get_basic_block_iter().any(|block| {
+        seen.insert(block);
+        block.get_terminator().is_some_and(|end| {
+            let mut targets = end.get_operands().filter_map(|operand| operand?.block());
+            let node = end.get_metadata(kind);
+            targets.any(|target| seen.contains(&target))
+                && !node.is_some_and(|node| has_hint(node, DISABLED))
+        })
+    })
+}
+
+/// Whether a loop's node has a hint of this name.
+fn has_hint(node: MetadataValue<'_>, hint: &str) -> bool {
+    operands(node).any(|operand| {
+        let name = operands(operand).next();
+        name.is_some_and(|name| name.get_string_value() == Some(hint.as_bytes()))
     })
 }
 

@@ -28,6 +28,8 @@ fn a_machine_is_made_once_and_code_no_oftener_than_it_must() {
     let split: &[u8] =
         include_bytes!("../../../fixtures/kernels/rotating_buffers/rotating_buffers.spv");
     let plain: &[u8] = include_bytes!("../../../fixtures/kernels/plain_matmul/plain_matmul.spv");
+    let straight: &[u8] =
+        include_bytes!("../../../fixtures/kernels/opencl_async_copy/opencl_async_copy.spv");
     let once = Work {
         machines: 1,
         reads: 1,
@@ -36,7 +38,8 @@ fn a_machine_is_made_once_and_code_no_oftener_than_it_must() {
         threads: 2, // one to lower, one to generate code
     };
     // Code without windows is generated as it is lowered; loops of NVIDIA's code have a pipeline
-    // of their own, and NVIDIA's machines are used once, to lower and to generate code.
+    // of their own, code without loops has not, and NVIDIA's machines are used once, to lower and
+    // to generate code.
     let cases = [
         (split, "gfx1201", once),
         (plain, "gfx1100", Work { threads: 1, ..once }),
@@ -45,6 +48,14 @@ fn a_machine_is_made_once_and_code_no_oftener_than_it_must() {
             "sm_90",
             Work {
                 pipelines: 2,
+                machines: 2,
+                ..once
+            },
+        ),
+        (
+            straight,
+            "sm_90",
+            Work {
                 machines: 2,
                 ..once
             },
