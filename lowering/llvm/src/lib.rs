@@ -308,6 +308,13 @@ pub fn report_passes(no_pass: &'static str) {
     ffi::report_passes(no_pass);
 }
 
+/// Sets options of LLVM, as its own programs take them (`-opt-disable=licm`). They hold for the
+/// process, for all its users of LLVM, from now on, and LLVM ends the process on an option that it
+/// does not have: this is for measurements, in processes that do nothing else.
+pub fn set_llvm_options(options: &[&str]) {
+    ffi::set_options(options);
+}
+
 impl Lowered {
     /// A module that somebody else wrote, without kernels of ours.
     pub(crate) fn of_bitcode(

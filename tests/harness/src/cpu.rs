@@ -1,14 +1,34 @@
-//! The time that a processor has worked on a thread: what a busy machine does not change much.
+//! The time that a processor has worked on a thread or a process: what a busy machine does not
+//! change much.
 
 use std::time::Duration;
 
 /// Runs `work` and gives its result, and for how long a processor worked on this thread for it;
 /// where the system does not count that, how long it took.
-#[cfg(unix)]
 pub fn cpu_time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    timed(Of::Thread, work)
+}
+
+/// As [`cpu_time`], of all threads of this process.
+pub fn process_cpu_time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    timed(Of::Process, work)
+}
+
+/// What the time is counted of.
+#[derive(Copy, Clone)]
+enum Of {
+    Thread,
+    Process,
+}
+
+#[cfg(unix)]
+fn timed<T>(of: Of, work: impl FnOnce() -> T) -> (T, Duration) {
     use rustix::time::{ClockId, clock_gettime};
     let now = || {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
+        let time = clock_gettime(match of {
+            Of::Thread => ClockId::ThreadCPUTime,
+            Of::Process => ClockId::ProcessCPUTime,
+        });
         let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
         let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
         Duration::new(seconds, nanoseconds)
@@ -18,9 +38,8 @@ pub fn cpu_time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (result, now().saturating_sub(begin))
 }
 
-/// Runs `work` and gives its result, and how long it took.
 #[cfg(not(unix))]
-pub fn cpu_time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+fn timed<T>(_: Of, work: impl FnOnce() -> T) -> (T, Duration) {
     let begin = std::time::Instant::now();
     let result = work();
     (result, begin.elapsed())
@@ -38,5 +57,15 @@ mod tests {
         assert!(slept < long / 2, "{slept:?}");
         let (sum, worked) = cpu_time(|| (0..5_000_000u64).fold(0, |sum, n| sum ^ (n * n)));
         assert!(worked > Duration::ZERO, "{sum} in {worked:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_process_works_on_all_its_threads() {
+        let sum = || (0..5_000_000u64).fold(0, |sum, n| sum ^ (n * n));
+        let elsewhere = || std::thread::spawn(sum).join();
+        let (result, worked) = process_cpu_time(|| cpu_time(elsewhere));
+        let (_, here) = result;
+        assert!(worked > here, "{worked:?}, {here:?}");
     }
 }

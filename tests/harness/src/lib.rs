@@ -14,7 +14,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub use cpu::cpu_time;
+pub use cpu::{cpu_time, process_cpu_time};
 
 /// A program that is not installed, or not the one that is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]

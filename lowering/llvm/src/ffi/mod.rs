@@ -33,6 +33,7 @@ pub(crate) use metadata::{
     forget_metadata, meta_from_raw, meta_loop, meta_node, meta_string, meta_value,
 };
 pub(crate) use modules::{add_global, globals_of_type, module_text, named_global, sync_scope};
+pub(crate) use options::set_options;
 pub(crate) use reading::{
     SourcePlace, align_of_type, annotations, delete_unused, functions, named_function, parse_ir,
     size_of_global, size_of_type,
@@ -121,6 +122,7 @@ mod instructions;
 mod machines;
 mod metadata;
 mod modules;
+mod options;
 mod reading;
 mod reports;
 mod types;

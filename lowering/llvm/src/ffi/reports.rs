@@ -1,6 +1,6 @@
 //! LLVM's reports of the passes that it runs, on the standard error.
 
-use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
+use super::set_options;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,16 +28,10 @@ pub(crate) fn switch_reports(on: bool) {
     if !wants_reports() || ON.swap(on, Ordering::Relaxed) == on {
         return;
     }
-    let option = match on {
-        true => c"-debug-pass=Executions",
-        false => c"-debug-pass=Disabled",
-    };
-    let arguments = [c"splitbar".as_ptr(), option.as_ptr()];
-    // SAFETY: two strings that end, which LLVM copies; LLVM has the option, and nothing compiles
-    // in this process but the caller.
-    unsafe {
-        LLVMParseCommandLineOptions(arguments.len() as i32, arguments.as_ptr(), std::ptr::null())
-    };
+    set_options(&[match on {
+        true => "-debug-pass=Executions",
+        false => "-debug-pass=Disabled",
+    }]);
 }
 
 /// Says that the passes have ended, where they are reported.
