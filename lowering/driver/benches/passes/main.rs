@@ -3,13 +3,13 @@
 //! LLVM leaves passes out by name (`-opt-disable`), those of its optimiser and of its code
 //! generator, but for the ones that code cannot do without. This is an option of the process, so
 //! every pass has a process of its own, one after the other, and after each ten of them there is
-//! one that leaves out nothing: their median is what the others are compared with, and how far they
-//! lie apart is the noise. Sums of minima of CPU times are what a busy machine changes least.
+//! one that leaves out nothing. A module's CPU time is compared with its median in those, and the
+//! median of the modules counts; what it is at most in those themselves is the noise.
 //!
-//! Words on the command line are targets (default gfx1201 and sm_90). `SPLITBAR_BENCH_EVERY=N` takes
-//! every N-th module of the corpus beside the kernels of the fixtures (default 100), and
-//! `SPLITBAR_BENCH_TIMES=N` compiles each N times (default 2). Where
-//! `SPLITBAR_PTXAS` names a ptxas, registers of NVIDIA GPUs are those that it gives out.
+//! Words on the command line are targets (default gfx1201 and sm_90). `SPLITBAR_BENCH_EVERY=N`
+//! takes every N-th module of the corpus beside the kernels of the fixtures (default 100), and
+//! `SPLITBAR_BENCH_TIMES=N` compiles each N times (default 2). Where `SPLITBAR_PTXAS` names a
+//! ptxas, registers of NVIDIA GPUs are those that it gives out.
 
 #[path = "../../../../passes/tests/corpus/mod.rs"]
 mod corpus;
@@ -25,7 +25,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use table::{Row, Sum};
+use table::{Row, Usual};
 
 /// The first word of a process that measures; LLVM's options follow target and folder.
 const MEASURE: &str = "measure";
@@ -96,12 +96,12 @@ fn compare(target: &'static Target) -> Result<()> {
     }
     all.push(usual()?);
     eprintln!();
-    let sum = Sum::of(all).context("no runs")?;
+    let with = Usual::of(&all).context("no runs")?;
     let rows = rows.into_iter().map(|(pass, measured)| match measured {
-        Some(measured) => Row::of(pass, &measured, &sum),
+        Some(measured) => Row::of(pass, &measured, &with),
         None => Row::ended(pass),
     });
-    table::print(target.name, count, &sum, rows.collect());
+    table::print(target.name, count, &with, rows.collect());
     Ok(())
 }
 
