@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-const PAGE: &str = "docs/splitting.md";
+pub(crate) const PAGE: &str = "docs/splitting.md";
 
 /// Instructions that a window has at least.
 const THRESHOLDS: [u32; 4] = [1, 4, 16, 64];
@@ -156,7 +156,7 @@ const HEAD: &str = "\
 | passes | barriers | windows of 1 and more | 4 | 16 | 64 |
 | --- | --- | --- | --- | --- | --- |";
 
-const INTRODUCTION: &str = "\
+pub(crate) const INTRODUCTION: &str = "\
 # Splitting barriers that nobody split
 
 Existing shaders have OpControlBarrier and nothing else. `splitbar lower --split-barriers always` makes arrives and waits of them and moves these apart, so that work comes

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGE: &str = "docs/choice.md";
+pub(super) const PAGE: &str = "docs/choice.md";
 
 const GPUS: &str = "sm_75,sm_80,sm_90,sm_120,gfx942,gfx1100,gfx1201";
 
@@ -127,12 +127,13 @@ impl Kernel {
     }
 }
 
-const INTRODUCTION: &str = "\
+pub(super) const INTRODUCTION: &str = "\
 # Which strategy to take
 
 `splitbar lower` decides with `--strategy auto` for each barrier whether it is split, and `--emit plan` says why:
 
-```sh
+```sh run
+cp docs/examples/rounds.spv kernel.spv
 splitbar lower kernel.spv --target sm_90 --emit plan
 splitbar advise kernel.spv --targets sm_80,sm_90,gfx1201
 splitbar advise kernel.spv --target sm_90 --format svg > advice.svg

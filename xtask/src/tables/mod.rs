@@ -116,3 +116,24 @@ fn deliver(page: &str, text: &str, check: bool) -> Result<()> {
     println!("{page} has the rows");
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Whoever writes on a page has to write in its generator.
+    #[test]
+    fn pages_begin_as_they_are_generated() {
+        for (page, introduction) in [
+            (amdgpu::PAGE, amdgpu::INTRODUCTION),
+            (choice::PAGE, choice::INTRODUCTION),
+            (nvptx::PAGE, nvptx::INTRODUCTION),
+            (splitting::PAGE, splitting::INTRODUCTION),
+            (crate::split::PAGE, crate::split::INTRODUCTION),
+        ] {
+            let text = std::fs::read_to_string(shell::root().join(page)).unwrap();
+            assert!(text.starts_with(introduction), "{page}");
+        }
+    }
+}
