@@ -21,20 +21,14 @@ const PASSES: &str = "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,\
     instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop(loop-rotate),\
     loop-unroll<O3;no-partial;no-runtime;no-peeling;no-upperbound>)";
 
-/// What keeps LLVM from unrolling a loop.
-const DISABLED: &str = "llvm.loop.unroll.disable";
-
-/// Unrolls them. To be called on NVPTX before the optimiser runs. Modules without loops that may be
-/// unrolled are left alone.
+/// Unrolls them. To be called on NVPTX before the optimiser runs. Modules without loops are left
+/// alone.
 ///
 /// # Errors
 /// `LlvmFailed` when a pass fails.
 pub(crate) fn unroll(module: &Module<'_>, machine: &TargetMachine) -> Result<(), Diagnostics> {
     let kind = module.get_context().get_kind_id("llvm.loop");
-    if module
-        .get_functions()
-        .any(|function| may_unroll(function, kind))
-    {
+    if module.get_functions().any(may_loop) {
         codegen::run(module, machine, PASSES)?;
     }
     for instruction in codegen::instructions(module) {
@@ -46,18 +40,15 @@ pub(crate) fn unroll(module: &Module<'_>, machine: &TargetMachine) -> Result<(),
     Ok(())
 }
 
-/// Whether `function` may have a loop that is not kept from being unrolled. Of every cycle one
-/// branch at least leads to its own block or to one in front of it; `kind` is that of what says
-/// how a branch's loop is unrolled.
-fn may_unroll(function: FunctionValue<'_>, kind: u32) -> bool {
+/// Whether `function` may have a loop: of every cycle one branch at least leads to its own block or
+/// to one in front of it.
+fn may_loop(function: FunctionValue<'_>) -> bool {
     let mut seen = HashSet::new();
     function.get_basic_block_iter().any(|block| {
         seen.insert(block);
         block.get_terminator().is_some_and(|end| {
             let mut targets = end.get_operands().filter_map(|operand| operand?.block());
-            let node = end.get_metadata(kind);
             targets.any(|target| seen.contains(&target))
-                && !node.is_some_and(|node| has_hint(node, DISABLED))
         })
     })
 }

@@ -28,7 +28,13 @@ pub fn run_isolated(
     here: impl FnOnce() -> u8,
 ) -> Result<u8, Diagnostic> {
     let deadline = isolation.time.map(|time| Instant::now() + time);
-    let started = start(arguments, isolation, quiet, here);
+    let started = start(arguments, isolation, quiet, || {
+        // Too late already: the owner is about to end it, and nothing may come out.
+        while deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        here()
+    });
     let (mut group, streams) = started.map_err(|error| missing(&error))?;
     if let Some(pipe) = streams.stdin {
         feed(pipe);
