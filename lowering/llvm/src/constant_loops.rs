@@ -32,8 +32,7 @@ pub(crate) fn unroll(module: &Module<'_>, machine: &TargetMachine) -> Result<(),
         codegen::run(module, machine, PASSES)?;
     }
     for instruction in codegen::instructions(module) {
-        let node = instruction.get_metadata(kind);
-        if node.is_some_and(|node| has_hint(node, LATE)) {
+        if instruction.get_metadata(kind).is_some_and(is_late) {
             ffi::forget_metadata(instruction, kind);
         }
     }
@@ -53,11 +52,11 @@ fn may_loop(function: FunctionValue<'_>) -> bool {
     })
 }
 
-/// Whether a loop's node has a hint of this name.
-fn has_hint(node: MetadataValue<'_>, hint: &str) -> bool {
-    operands(node).any(|operand| {
-        let name = operands(operand).next();
-        name.is_some_and(|name| name.get_string_value() == Some(hint.as_bytes()))
+/// Whether a loop's node has the mark.
+fn is_late(node: MetadataValue<'_>) -> bool {
+    operands(node).any(|hint| {
+        let name = operands(hint).next();
+        name.is_some_and(|name| name.get_string_value() == Some(LATE.as_bytes()))
     })
 }
 

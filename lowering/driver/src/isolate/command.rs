@@ -3,7 +3,6 @@
 
 use super::group::{self, Group, Pipes, Streams};
 use super::{Isolation, death, memory_limit, missing, program, serve};
-use crate::exit;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Read, Write};
@@ -103,13 +102,7 @@ fn start(
     };
     let owner = std::process::id();
     if isolation.copies {
-        let command = || match serve_command(owner, isolation.memory) {
-            Ok(()) => here(),
-            Err(error) => {
-                eprintln!("error: {error}");
-                exit::USAGE
-            }
-        };
+        let command = || serve_command(owner, isolation.memory).map(|()| here());
         if let Some(copy) = Group::copy(pipes, command)? {
             return Ok(copy);
         }

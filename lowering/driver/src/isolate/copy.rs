@@ -3,6 +3,7 @@
 //! compilation.
 
 use super::group::{Pipes, Streams};
+use crate::exit;
 use crate::llvm::{self, Fork};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, setpgid, waitpid};
 use std::io::{self, PipeReader, PipeWriter, Write};
@@ -18,7 +19,10 @@ const PANICKED: i32 = 101;
 ///
 /// # Errors
 /// What the system says.
-pub(super) fn copy(pipes: Pipes, work: impl FnOnce() -> u8) -> io::Result<Option<(Pid, Streams)>> {
+pub(super) fn copy(
+    pipes: Pipes,
+    work: impl FnOnce() -> io::Result<u8>,
+) -> io::Result<Option<(Pid, Streams)>> {
     let pipe = |wanted: bool| wanted.then(io::pipe).transpose();
     let (stdin, to_stdin) = pipe(pipes.stdin)?.unzip();
     let (from_stdout, stdout) = pipe(pipes.stdout)?.unzip();
@@ -32,7 +36,11 @@ pub(super) fn copy(pipes: Pipes, work: impl FnOnce() -> u8) -> io::Result<Option
             drop((to_stdin, from_stdout, from_stderr));
             let code = begin(stdin, stdout, stderr).map(|()| catch_unwind(AssertUnwindSafe(work)));
             std::process::exit(match code {
-                Ok(Ok(code)) => i32::from(code),
+                Ok(Ok(Ok(code))) => i32::from(code),
+                Ok(Ok(Err(error))) => {
+                    eprintln!("error: {error}");
+                    i32::from(exit::USAGE)
+                }
                 Ok(Err(_)) | Err(_) => PANICKED,
             })
         }

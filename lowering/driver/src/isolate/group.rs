@@ -58,14 +58,14 @@ impl Group {
     }
 
     /// Runs `work` in a copy of this process, which has a group of its own and ends with the exit
-    /// code that `work` gives; the standard streams that `pipes` names are pipes. `None` where this
-    /// process cannot be copied.
+    /// code that `work` gives, or says its error; the streams that `pipes` names are pipes. `None`
+    /// where this process cannot be copied.
     ///
     /// # Errors
     /// What the system says.
     pub(super) fn copy(
         pipes: Pipes,
-        work: impl FnOnce() -> u8,
+        work: impl FnOnce() -> io::Result<u8>,
     ) -> io::Result<Option<(Group, Streams)>> {
         #[cfg(unix)]
         {

@@ -271,13 +271,7 @@ impl Running {
             stderr: true,
         };
         let memory = isolation.memory;
-        Group::copy(pipes, || match serve_isolated(memory) {
-            Ok(()) => exit::DONE,
-            Err(error) => {
-                eprintln!("error: {error}");
-                exit::USAGE
-            }
-        })
+        Group::copy(pipes, || serve_isolated(memory).map(|()| exit::DONE))
     }
 
     /// The diagnostic for a process that died in `stage`.
