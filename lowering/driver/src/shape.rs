@@ -3,6 +3,7 @@
 use crate::options::Options;
 use splitbar_audit::fences::{Atomic, Shape};
 use splitbar_passes::analysis::cfg::Cfg;
+use splitbar_passes::module::facts::Class;
 use splitbar_passes::module::{Constants, Declarations, Id, Inst, Scope, Semantics, WordOffset};
 use splitbar_plan::{Fence, FenceOrder, Step, around_barrier};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +25,7 @@ pub(crate) fn shape(
     let mut atomics = BTreeMap::new();
     let mut accesses = BTreeSet::new();
     for inst in function.insts() {
-        let access = Access::of(inst);
+        let access = Access::of(declarations, inst);
         if access == Access::Atomic {
             let atomic = ordered(inst, constants, options);
             // One that is refused elsewhere has no fences.
@@ -41,8 +42,10 @@ pub(crate) fn shape(
 /// semantics. Behind it an acquire is enough: one total order is made in front of it. `None` where
 /// the operands say nothing, which is refused elsewhere.
 fn ordered(inst: Inst<'_>, constants: &Constants, options: &Options) -> Option<Atomic> {
-    let scope = Scope::of(inst.id(1).ok()?, inst, constants).ok()?;
-    let semantics = Semantics::of(inst.id(2).ok()?, inst, constants).ok()?;
+    let operands = inst.sync_operands();
+    let id = |operand: Option<u8>| inst.id(operand?.into()).ok();
+    let scope = Scope::of(id(operands.memory)?, inst, constants).ok()?;
+    let semantics = Semantics::of(id(operands.semantics)?, inst, constants).ok()?;
     let [before, after] = around_barrier(semantics, scope, options.target, options.placement);
     let fences = |steps: Vec<Step>| {
         steps.into_iter().filter_map(|step| match step {
@@ -72,22 +75,15 @@ enum Access {
 }
 
 impl Access {
-    /// The grammar's names say it: every atomic operation is an `OpAtomic`, and what loads, stores,
-    /// copies, calls or reads an image says so.
-    fn of(inst: Inst<'_>) -> Access {
-        const PLAIN: &[&str] = &[
-            "Load", "Store", "Copy", "Call", "Image", "ExtInst", "Memory", "Prefetch", "Group",
-        ];
-        let Some(op) = inst.op() else {
-            return Access::Plain; // an unknown instruction may access memory
-        };
-        let name = format!("{op:?}");
-        if name.starts_with("Atomic") {
-            Access::Atomic
-        } else if PLAIN.iter().any(|part| name.contains(part)) {
-            Access::Plain
-        } else {
-            Access::None
+    /// The access of `inst` as its row says it. Instructions that no row describes may access
+    /// memory.
+    fn of(declarations: &Declarations<'_>, inst: Inst<'_>) -> Access {
+        let facts = declarations.facts(inst);
+        match facts.class {
+            Class::Atomic(_) => Access::Atomic,
+            Class::Exit => Access::None,
+            _ if facts.touches_no_memory() => Access::None,
+            _ => Access::Plain,
         }
     }
 }

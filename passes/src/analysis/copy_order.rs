@@ -1,8 +1,9 @@
 //! Where copies stand among what else may come to workgroup memory: nothing but a fence orders an
 //! access before an asynchronous copy into the same bytes.
 
+use crate::module::facts::{Operand, Role};
 use crate::module::{Declarations, Function, Inst, Type, WordOffset};
-use spirv::{Op, StorageClass};
+use spirv::StorageClass;
 use std::collections::BTreeSet;
 
 /// An instruction that matters to the order of copies and other accesses.
@@ -16,12 +17,12 @@ pub enum Mention {
 
 /// Copies and other accesses of `function`, in order, per block that has copies; `copies` has the
 /// word offsets of the copies.
-pub fn order(
-    declarations: &Declarations<'_>,
-    function: &Function<'_>,
+pub fn order<'m>(
+    declarations: &Declarations<'m>,
+    function: &Function<'m>,
     copies: &BTreeSet<WordOffset>,
 ) -> Vec<Vec<Mention>> {
-    let mention = |inst: &Inst<'_>| {
+    let mention = |inst: &Inst<'m>| {
         if copies.contains(&inst.offset) {
             Some(Mention::Copy(inst.offset))
         } else {
@@ -39,30 +40,18 @@ pub fn order(
         .collect()
 }
 
-/// Whether an instruction may read or write workgroup memory: it has a pointer into it, or calls.
-fn may_access(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
-    match inst.op() {
-        Some(
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::RawAccessChainNV
-            | Op::Bitcast
-            | Op::Phi
-            | Op::Select
-            | Op::CopyObject,
-        ) => false,
-        Some(Op::FunctionCall) => true,
-        _ => declarations.module.ids(inst).any(|(_, id)| {
-            let ty = declarations.type_of(id).and_then(|ty| declarations.ty(ty));
-            matches!(
-                ty,
-                Some(Type::Pointer {
-                    class: StorageClass::Workgroup | StorageClass::Generic,
-                    ..
-                })
-            )
-        }),
-    }
+/// Returns true if an instruction may read or write workgroup memory: it accesses it, or calls.
+fn may_access<'m>(declarations: &Declarations<'m>, inst: Inst<'m>) -> bool {
+    let mut found = declarations.facts(inst).calls.any();
+    declarations.accesses(inst, |id, access| {
+        let ty = declarations.type_of(id).and_then(|ty| declarations.ty(ty));
+        found |= access.role != Role::Forward
+            && match ty {
+                Some(Type::Pointer { class, .. }) => {
+                    matches!(class, StorageClass::Workgroup | StorageClass::Generic)
+                }
+                _ => access.kind == Operand::Pointers, // their class is not looked up
+            };
+    });
+    found
 }

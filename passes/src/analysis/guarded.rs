@@ -5,10 +5,8 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{Declarations, Id, Inst, Type};
 use spirv::{Capability, Op};
 
-/// OpPredicatedLoadINTEL, which the `spirv` crate does not know.
-pub const PREDICATED_LOAD: u16 = 6258;
-/// OpPredicatedStoreINTEL.
-pub const PREDICATED_STORE: u16 = 6259;
+pub use crate::module::nameless::{PREDICATED_LOAD, PREDICATED_STORE};
+
 /// PredicatedIOINTEL.
 pub const PREDICATED_CAPABILITY: u32 = 6257;
 /// The extension of the three.

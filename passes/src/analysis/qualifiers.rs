@@ -8,6 +8,7 @@
 //! buffer reference is an address from outside). Nothing is lost by a union: a qualifier only
 //! forbids.
 
+use crate::module::facts::{Address, Class};
 use crate::module::{Declarations, Id, Inst, TensorAccess, Type, callee};
 use spirv::{Decoration, Op};
 use std::collections::BTreeMap;
@@ -195,15 +196,10 @@ impl MemoryQualifiers {
                     flow.edge(function, result);
                 }
             }
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::UntypedAccessChainKHR
-            | Op::UntypedInBoundsAccessChainKHR
-            | Op::UntypedPtrAccessChainKHR
-            | Op::UntypedInBoundsPtrAccessChainKHR => {
-                self.chain(declarations, inst, op, result, flow);
+            _ if let Class::Address(address @ (Address::Members | Address::Element)) =
+                inst.facts().class =>
+            {
+                self.chain(declarations, inst, address, result, flow);
             }
             _ => {
                 for (_, id) in declarations.module.ids(inst) {
@@ -227,25 +223,15 @@ impl MemoryQualifiers {
         &self,
         declarations: &Declarations<'_>,
         inst: Inst<'_>,
-        op: Op,
+        address: Address,
         result: Id,
         flow: &mut Flow,
     ) {
-        let untyped = matches!(
-            op,
-            Op::UntypedAccessChainKHR
-                | Op::UntypedInBoundsAccessChainKHR
-                | Op::UntypedPtrAccessChainKHR
-                | Op::UntypedInBoundsPtrAccessChainKHR
-        );
-        let element = matches!(
-            op,
-            Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::UntypedPtrAccessChainKHR
-                | Op::UntypedInBoundsPtrAccessChainKHR
-        );
-        let at = usize::from(untyped);
+        let facts = inst.facts();
+        let base_operand = facts.accesses.first().map_or(0, |access| access.operand);
+        let at = usize::from(base_operand);
+        let untyped = at > 0; // the base type comes first
+        let element = address == Address::Element;
         let Ok(base) = inst.id(at) else { return };
         flow.edge(base, result);
         let mut ty = if untyped {

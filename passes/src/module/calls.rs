@@ -1,5 +1,6 @@
 //! Which functions an entry point reaches.
 
+use super::facts::Calls;
 use super::{Declarations, Function, Id, Inst, TensorAccess};
 use crate::diagnostic::{Code, Diagnostic, WordOffset};
 use std::collections::BTreeMap;
@@ -86,20 +87,19 @@ pub fn called(inst: Inst<'_>) -> Option<Id> {
 
 /// The function that an OpFunctionCall calls.
 pub fn callee(inst: Inst<'_>) -> Option<Id> {
-    let is_call = inst.op() == Some(spirv::Op::FunctionCall);
-    is_call.then(|| inst.id(0).ok()).flatten()
+    match inst.facts().calls {
+        Calls::Once(operand) => inst.id(operand.into()).ok(),
+        Calls::None | Calls::Elements(_) | Calls::Decode => None,
+    }
 }
 
 /// The function that `inst` calls for each element of a cooperative matrix
 /// (SPV_NV_cooperative_matrix2), as often and in the order that the implementation likes.
 /// OpCooperativeMatrixLoadTensorNV calls its decode function so.
 pub fn called_for_elements(inst: Inst<'_>) -> Option<Id> {
-    use spirv::Op;
-    let operand = match inst.op()? {
-        Op::CooperativeMatrixPerElementOpNV => 1,
-        Op::CooperativeMatrixReduceNV => 2,
-        Op::CooperativeMatrixLoadTensorNV => return TensorAccess::of(inst)?.decode,
-        _ => return None,
-    };
-    inst.id(operand).ok()
+    match inst.facts().calls {
+        Calls::Elements(operand) => inst.id(operand.into()).ok(),
+        Calls::Decode => TensorAccess::of(inst)?.decode,
+        Calls::None | Calls::Once(_) => None,
+    }
 }

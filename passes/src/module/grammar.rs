@@ -5,11 +5,11 @@
 //! know yet. From both, one dense table of [`Shape`]s is made on first use, small enough for the
 //! reader to look at for every instruction.
 
-use super::joint_matrix;
+use super::facts::{self, Calls, Class, Facts, SyncOperands};
 use rspirv::dr;
 use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier, reflect};
 use std::collections::BTreeMap;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// What the reader asks of an opcode for every instruction. The default is an opcode that no table
@@ -39,7 +39,7 @@ pub(super) struct Shape {
     pub takes_labels: bool,
     /// Whether it only names or decorates.
     pub is_note: bool,
-    /// Whether it synchronizes or works on a group: [`SYNCHRONIZING`].
+    /// Whether it synchronizes or works on a group.
     pub is_sync: bool,
     /// Whether a block may have it and nothing but its place in the block has to be known.
     pub is_plain: bool,
@@ -47,6 +47,10 @@ pub(super) struct Shape {
     pub tail: Tail,
     /// The opcode as the `spirv` crate names it: its own search goes over some ninety ranges.
     pub op: Option<spirv::Op>,
+    /// Its row in the table of facts.
+    pub facts: &'static Facts,
+    /// Its scope and semantics operands.
+    pub sync: SyncOperands,
 }
 
 impl Shape {
@@ -78,6 +82,36 @@ pub(super) enum Tail {
     Operation,
     /// Anything else: [`super::operands::Operands`] tells.
     Mixed,
+}
+
+/// Opcodes that neither `rspirv` nor `spirv` names, from the extensions
+/// SPV_EXT_ocp_microscaling_types, SPV_INTEL_joint_matrix, SPV_INTEL_predicated_io and
+/// SPV_VALVE_mixed_float_dot_product.
+pub mod nameless {
+    /// OpBitcastExtractEXT.
+    pub const BITCAST_EXTRACT: u16 = 4195;
+    /// OpCooperativeMatrixLoadCheckedINTEL.
+    pub const LOAD_CHECKED: u16 = 6193;
+    /// OpCooperativeMatrixStoreCheckedINTEL.
+    pub const STORE_CHECKED: u16 = 6194;
+    /// OpCooperativeMatrixConstructCheckedINTEL.
+    pub const CONSTRUCT_CHECKED: u16 = 6195;
+    /// OpPredicatedLoadINTEL.
+    pub const PREDICATED_LOAD: u16 = 6258;
+    /// OpPredicatedStoreINTEL.
+    pub const PREDICATED_STORE: u16 = 6259;
+    /// OpCooperativeMatrixGetElementCoordINTEL.
+    pub const GET_ELEMENT_COORD: u16 = 6440;
+    /// OpCooperativeMatrixApplyFunctionINTEL.
+    pub const APPLY_FUNCTION: u16 = 6448;
+    /// OpCooperativeMatrixPrefetchINTEL.
+    pub const PREFETCH: u16 = 6449;
+    /// OpFDot2MixAcc32VALVE.
+    pub const DOT2_MIX_ACC32: u16 = 6916;
+    /// OpFDot2MixAcc16VALVE.
+    pub const DOT2_MIX_ACC16: u16 = 6917;
+    /// OpFDot4MixAcc32VALVE.
+    pub const DOT4_MIX_ACC32: u16 = 6918;
 }
 
 /// An opcode that `rspirv` does not know.
@@ -198,67 +232,65 @@ const PREFETCH: &[LogicalOperand] = &[
     OPTIONAL_ID,
 ];
 
-/// Opcodes newer than the grammar of `rspirv` 0.13 (SDK 1.4.341), from the extensions
-/// SPV_EXT_ocp_microscaling_types, SPV_INTEL_joint_matrix, SPV_INTEL_predicated_io and
-/// SPV_VALVE_mixed_float_dot_product.
+/// Opcodes newer than the grammar of `rspirv` 0.13 (SDK 1.4.341): [`nameless`].
 const OWN: &[Own] = &[
     Own {
-        opcode: 4195,
+        opcode: nameless::BITCAST_EXTRACT,
         name: "OpBitcastExtractEXT",
         operands: TWO_IDS,
     },
     Own {
-        opcode: joint_matrix::LOAD_CHECKED,
+        opcode: nameless::LOAD_CHECKED,
         name: "OpCooperativeMatrixLoadCheckedINTEL",
         operands: LOAD_CHECKED,
     },
     Own {
-        opcode: joint_matrix::STORE_CHECKED,
+        opcode: nameless::STORE_CHECKED,
         name: "OpCooperativeMatrixStoreCheckedINTEL",
         operands: STORE_CHECKED,
     },
     Own {
-        opcode: joint_matrix::CONSTRUCT_CHECKED,
+        opcode: nameless::CONSTRUCT_CHECKED,
         name: "OpCooperativeMatrixConstructCheckedINTEL",
         operands: CONSTRUCT_CHECKED,
     },
     Own {
-        opcode: 6258,
+        opcode: nameless::PREDICATED_LOAD,
         name: "OpPredicatedLoadINTEL",
         operands: PREDICATED_LOAD,
     },
     Own {
-        opcode: 6259,
+        opcode: nameless::PREDICATED_STORE,
         name: "OpPredicatedStoreINTEL",
         operands: PREDICATED_STORE,
     },
     Own {
-        opcode: joint_matrix::GET_ELEMENT_COORD,
+        opcode: nameless::GET_ELEMENT_COORD,
         name: "OpCooperativeMatrixGetElementCoordINTEL",
         operands: TWO_IDS,
     },
     Own {
-        opcode: joint_matrix::APPLY_FUNCTION,
+        opcode: nameless::APPLY_FUNCTION,
         name: "OpCooperativeMatrixApplyFunctionINTEL",
         operands: TWO_IDS,
     },
     Own {
-        opcode: joint_matrix::PREFETCH,
+        opcode: nameless::PREFETCH,
         name: "OpCooperativeMatrixPrefetchINTEL",
         operands: PREFETCH,
     },
     Own {
-        opcode: 6916,
+        opcode: nameless::DOT2_MIX_ACC32,
         name: "OpFDot2MixAcc32VALVE",
         operands: DOT_ACCUMULATE,
     },
     Own {
-        opcode: 6917,
+        opcode: nameless::DOT2_MIX_ACC16,
         name: "OpFDot2MixAcc16VALVE",
         operands: DOT_ACCUMULATE,
     },
     Own {
-        opcode: 6918,
+        opcode: nameless::DOT4_MIX_ACC32,
         name: "OpFDot4MixAcc32VALVE",
         operands: DOT_ACCUMULATE,
     },
@@ -398,7 +430,7 @@ fn make() -> Grammar {
     let mut shapes = vec![nameless; len];
     for (opcode, (_, operands)) in &patterns {
         if let Some(slot) = shapes.get_mut(usize::from(*opcode)) {
-            *slot = with_facts(shape_of(operands, &parameters), (*opcode).into());
+            *slot = with_facts(shape_of(operands, &parameters), *opcode, operands);
         }
     }
     Grammar {
@@ -412,8 +444,9 @@ fn make() -> Grammar {
 }
 
 /// The shape of `opcode` with what its name says.
-fn with_facts(mut shape: Shape, opcode: u32) -> Shape {
-    shape.op = spirv::Op::from_u32(opcode);
+fn with_facts(mut shape: Shape, opcode: u16, pattern: &[LogicalOperand]) -> Shape {
+    let facts = facts::of_opcode(opcode);
+    shape.op = spirv::Op::from_u32(opcode.into());
     shape.is_type = shape
         .op
         .is_some_and(|op| op != spirv::Op::TypeForwardPointer && op.is_type());
@@ -427,8 +460,11 @@ fn with_facts(mut shape: Shape, opcode: u32) -> Shape {
         shape.is_jump || matches!(shape.op, Some(spirv::Op::Label | spirv::Op::Phi));
     shape.is_note = shape.op.is_some_and(|op| op.is_annotation())
         || matches!(shape.op, Some(spirv::Op::Name | spirv::Op::MemberName));
-    shape.is_sync = SYNCHRONIZING.iter().any(|range| range.contains(&opcode));
-    shape.is_plain = !(shape.is_terminator || shape.is_jump || shape.is_sync || is_noted(shape.op));
+    shape.facts = facts;
+    shape.sync = SyncOperands::of(facts.class, pattern);
+    shape.is_sync = facts.is_synchronizing();
+    shape.is_plain =
+        !(shape.is_terminator || shape.is_jump || shape.is_sync || is_noted(shape.op, facts));
     shape
 }
 
@@ -501,46 +537,24 @@ fn shape_of(operands: &[LogicalOperand], parameters: &Parameters) -> Shape {
     shape
 }
 
-/// Barriers, atomics, and what works on a group: opcodes.
-const SYNCHRONIZING: [RangeInclusive<u32>; 13] = [
-    224..=225,   // OpControlBarrier, OpMemoryBarrier
-    227..=242,   // OpAtomic*
-    259..=271,   // OpGroup*
-    318..=319,   // OpAtomicFlag*
-    328..=329,   // named barriers
-    333..=366,   // OpGroupNonUniform*
-    4431..=4431, // OpGroupNonUniformRotateKHR
-    5000..=5007, // OpGroup*NonUniformAMD
-    5296..=5296, // OpGroupNonUniformPartitionEXT
-    5614..=5615, // OpAtomicFMinEXT, OpAtomicFMaxEXT
-    6035..=6035, // OpAtomicFAddEXT
-    6142..=6143, // OpControlBarrierArriveEXT, OpControlBarrierWaitEXT
-    6401..=6408, // OpGroup*KHR
-];
-
-/// Whether the reader of functions looks at `op`, beside terminators, jumps and
-/// [`SYNCHRONIZING`]: it begins or ends
-/// something, is a phi, calls, or is left out of blocks.
-fn is_noted(op: Option<spirv::Op>) -> bool {
+/// Returns true if the reader of functions looks at the instruction, beside terminators, jumps and
+/// what synchronizes: it begins or ends something, is a phi, calls, or is left out of blocks.
+fn is_noted(op: Option<spirv::Op>, facts: &Facts) -> bool {
     use spirv::Op;
-    matches!(
-        op,
-        Some(
-            Op::Function
-                | Op::FunctionParameter
-                | Op::FunctionEnd
-                | Op::Label
-                | Op::Phi
-                | Op::Line
-                | Op::NoLine
-                | Op::ExtInst
-                | Op::ExtInstWithForwardRefsKHR
-                | Op::FunctionCall
-                | Op::CooperativeMatrixPerElementOpNV
-                | Op::CooperativeMatrixReduceNV
-                | Op::CooperativeMatrixLoadTensorNV
+    facts.class == Class::Extended
+        || facts.calls != Calls::None
+        || matches!(
+            op,
+            Some(
+                Op::Function
+                    | Op::FunctionParameter
+                    | Op::FunctionEnd
+                    | Op::Label
+                    | Op::Phi
+                    | Op::Line
+                    | Op::NoLine
+            )
         )
-    )
 }
 
 /// What a tail that starts with `kind` is, and which of its values are plain.
@@ -766,8 +780,6 @@ mod tests {
         for opcode in 0..=u16::MAX {
             let named = spirv::Op::from_u32(opcode.into());
             assert_eq!(shape(opcode).op, named, "{opcode}");
-            let synchronizes = SYNCHRONIZING.iter().any(|r| r.contains(&opcode.into()));
-            assert_eq!(shape(opcode).is_sync, synchronizes, "{opcode}");
         }
     }
 

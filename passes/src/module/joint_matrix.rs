@@ -4,18 +4,9 @@
 
 use super::{Id, Inst};
 
-/// OpCooperativeMatrixLoadCheckedINTEL.
-pub const LOAD_CHECKED: u16 = 6193;
-/// OpCooperativeMatrixStoreCheckedINTEL.
-pub const STORE_CHECKED: u16 = 6194;
-/// OpCooperativeMatrixConstructCheckedINTEL.
-pub const CONSTRUCT_CHECKED: u16 = 6195;
-/// OpCooperativeMatrixGetElementCoordINTEL.
-pub const GET_ELEMENT_COORD: u16 = 6440;
-/// OpCooperativeMatrixApplyFunctionINTEL.
-pub const APPLY_FUNCTION: u16 = 6448;
-/// OpCooperativeMatrixPrefetchINTEL.
-pub const PREFETCH: u16 = 6449;
+pub use super::nameless::{
+    APPLY_FUNCTION, CONSTRUCT_CHECKED, GET_ELEMENT_COORD, LOAD_CHECKED, PREFETCH, STORE_CHECKED,
+};
 
 /// CooperativeMatrixCheckedInstructionsINTEL.
 pub const CHECKED_CAPABILITY: u32 = 6192;

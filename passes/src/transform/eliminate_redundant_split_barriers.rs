@@ -37,6 +37,7 @@ use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::Cfg;
 use crate::diagnostic::Diagnostics;
+use crate::module::facts::{Class, Operand};
 use crate::module::{Block, Declarations, Inst, Module, Type, WordOffset};
 use spirv::{Op, StorageClass};
 
@@ -157,7 +158,7 @@ fn parts(declarations: &Declarations<'_>, block: &Block<'_>, scope: u32) -> Vec<
                 let is_quiet = is_quiet(declarations, *inst);
                 pending = Some(Pending {
                     is_quiet: open.is_quiet && is_quiet,
-                    is_plain: open.is_plain && (is_quiet || is_plain_access(*inst)),
+                    is_plain: open.is_plain && (is_quiet || is_plain_access(declarations, *inst)),
                     ..open
                 });
             }
@@ -177,39 +178,42 @@ fn is_control(inst: Inst<'_>) -> bool {
     )
 }
 
-/// Loads and stores that are no atomics.
-fn is_plain_access(inst: Inst<'_>) -> bool {
-    matches!(
-        inst.op(),
-        Some(Op::Load | Op::Store | Op::CopyMemory | Op::CopyMemorySized)
-    )
+/// Returns true for accesses that are not atomic and that the invocation makes alone.
+fn is_plain_access<'m>(declarations: &Declarations<'m>, inst: Inst<'m>) -> bool {
+    let facts = declarations.facts(inst);
+    let mut accesses = facts.accesses.iter();
+    facts.class == Class::Memory
+        && !facts.active_lanes
+        && !facts.calls.any()
+        && accesses.all(|access| access.kind == Operand::Pointer)
 }
 
-/// Whether `inst` does nothing that another invocation can see, and sees nothing that another one
-/// does: values, addresses, and accesses to memory of the invocation's own.
-fn is_quiet(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
-    match inst.op() {
-        Some(Op::Load | Op::Store) => inst.id(0).is_ok_and(|pointer| {
-            let ty = declarations
-                .type_of(pointer)
-                .and_then(|ty| declarations.ty(ty));
-            matches!(
-                ty,
-                Some(Type::Pointer {
-                    class: StorageClass::Function | StorageClass::Private | StorageClass::Input,
-                    ..
-                })
-            )
-        }),
-        Some(Op::Nop | Op::Undef | Op::Variable | Op::Phi | Op::Select | Op::CopyLogical) => true,
-        Some(
-            Op::Branch | Op::BranchConditional | Op::Switch | Op::SelectionMerge | Op::LoopMerge,
-        ) => true,
-        // Address computations, composites, conversions, arithmetic, comparisons, bits.
-        Some(_) => {
-            matches!(inst.opcode(), 65..=67 | 77..=84 | 109..=124 | 126..=152 | 154..=191 | 194..=205)
+/// Returns true if `inst` does nothing that another invocation can see, and sees nothing that
+/// another one does: values, addresses, and accesses to memory of its invocation.
+fn is_quiet<'m>(declarations: &Declarations<'m>, inst: Inst<'m>) -> bool {
+    let facts = declarations.facts(inst);
+    if facts.active_lanes {
+        return false;
+    }
+    match facts.class {
+        Class::Memory => {
+            let mut is_own = !facts.calls.any();
+            declarations.accesses(inst, |id, access| {
+                let ty = declarations.type_of(id).and_then(|ty| declarations.ty(ty));
+                is_own &= access.kind == Operand::Pointer
+                    && matches!(
+                        ty,
+                        Some(Type::Pointer {
+                            class: StorageClass::Function
+                                | StorageClass::Private
+                                | StorageClass::Input,
+                            ..
+                        })
+                    );
+            });
+            is_own
         }
-        None => false,
+        _ => facts.touches_no_memory(),
     }
 }
 

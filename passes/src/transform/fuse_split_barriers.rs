@@ -28,6 +28,7 @@ use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::pairing::{Open, Pair, Pairing, Site, SiteId, SiteKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::facts::Class;
 use crate::module::{Declarations, Inst, Module, Scope};
 use spirv::Op;
 use std::collections::BTreeSet;
@@ -228,11 +229,12 @@ fn sites<'p>(pairing: &'p Pairing, ids: &[SiteId]) -> Vec<&'p Site> {
         .collect()
 }
 
-/// Whether a fence can synchronise through `inst`: atomics do, a callee may contain some,
-/// extensions have more of them.
+/// Returns true if a fence can synchronise through `inst`: atomics do, and a callee, or an
+/// instruction that no row describes, may. No extended instruction is atomic.
 fn meets_fences(inst: Inst<'_>) -> bool {
-    matches!(inst.opcode(), 227..=242 | 318 | 319 | 4096..)
-        || matches!(inst.op(), None | Some(Op::FunctionCall))
+    let facts = inst.facts();
+    let is_open = !facts.is_described() && facts.class != Class::Extended;
+    facts.is_atomic() || facts.calls.any() || is_open
 }
 
 fn incomparable(site: &Site) -> Diagnostic {

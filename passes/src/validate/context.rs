@@ -2,6 +2,7 @@
 
 use super::{Environment, Settings};
 use crate::analysis::cfg::Cfg;
+use crate::module::facts::{Atomic, Barrier, Class};
 use crate::module::{Constants, Declarations, Function, Id, Inst, Type, callee};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ pub enum Kind {
     AtomicUpdate,
     /// OpAtomicCompareExchange and its weak form.
     AtomicCompare,
-    /// A non-uniform group instruction.
+    /// A group operation.
     Group,
 }
 
@@ -66,53 +67,26 @@ pub struct Operation<'m> {
 impl<'m> Operation<'m> {
     fn of(inst: Inst<'m>, function: Id) -> Option<Self> {
         use Kind as K;
-        use spirv::Op;
-        let kind = match inst.op()? {
-            Op::ControlBarrierArriveINTEL => K::Arrive,
-            Op::ControlBarrierWaitINTEL => K::Wait,
-            Op::ControlBarrier => K::ControlBarrier,
-            Op::MemoryBarrier => K::MemoryBarrier,
-            Op::MemoryNamedBarrier => K::MemoryNamedBarrier,
-            Op::NamedBarrierInitialize => K::NamedBarrierInitialize,
-            Op::AtomicLoad => K::AtomicLoad,
-            Op::AtomicStore | Op::AtomicFlagClear => K::AtomicStore,
-            Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => K::AtomicCompare,
-            Op::AtomicExchange
-            | Op::AtomicIIncrement
-            | Op::AtomicIDecrement
-            | Op::AtomicIAdd
-            | Op::AtomicISub
-            | Op::AtomicSMin
-            | Op::AtomicUMin
-            | Op::AtomicSMax
-            | Op::AtomicUMax
-            | Op::AtomicAnd
-            | Op::AtomicOr
-            | Op::AtomicXor
-            | Op::AtomicFlagTestAndSet
-            | Op::AtomicFMinEXT
-            | Op::AtomicFMaxEXT
-            | Op::AtomicFAddEXT => K::AtomicUpdate,
-            op if (Op::GroupNonUniformElect..=Op::GroupNonUniformQuadSwap).contains(&op) => {
-                K::Group
-            }
-            Op::GroupNonUniformRotateKHR => K::Group,
-            _ => return None, // no barrier, no atomic, no group instruction
+        let kind = match inst.facts().class {
+            Class::Barrier(Barrier::Arrive) => K::Arrive,
+            Class::Barrier(Barrier::Wait) => K::Wait,
+            Class::Barrier(Barrier::Full) => K::ControlBarrier,
+            Class::Fence => K::MemoryBarrier,
+            Class::NamedBarrierWait => K::MemoryNamedBarrier,
+            Class::NamedBarrier => K::NamedBarrierInitialize,
+            Class::Atomic(Atomic::Load) => K::AtomicLoad,
+            Class::Atomic(Atomic::Store) => K::AtomicStore,
+            Class::Atomic(Atomic::CompareExchange) => K::AtomicCompare,
+            Class::Atomic(Atomic::Update) => K::AtomicUpdate,
+            Class::Group(_) => K::Group,
+            _ => return None, // no barrier, no atomic, no group operation
         };
         let at = |number: usize| inst.id(number).ok().map(|id| Operand { number, id });
-        let (execution, memory, semantics, unequal) = match kind {
-            K::Arrive | K::Wait | K::ControlBarrier => (at(0), at(1), at(2), None),
-            K::MemoryBarrier => (None, at(0), at(1), None),
-            K::MemoryNamedBarrier => (None, at(1), at(2), None),
-            K::NamedBarrierInitialize => (None, None, None, None),
-            K::Group => (at(0), None, None, None),
-            K::AtomicLoad | K::AtomicStore | K::AtomicUpdate => (None, at(1), at(2), None),
-            K::AtomicCompare => (None, at(1), at(2), at(3)),
-        };
-        let is_atomic = matches!(
-            kind,
-            K::AtomicLoad | K::AtomicStore | K::AtomicUpdate | K::AtomicCompare
-        );
+        let operand = |number: Option<u8>| number.and_then(|number| at(number.into()));
+        let sync = inst.sync_operands();
+        let (execution, memory) = (operand(sync.execution), operand(sync.memory));
+        let (semantics, unequal) = (operand(sync.semantics), operand(sync.unequal));
+        let is_atomic = inst.facts().is_atomic();
         Some(Operation {
             inst,
             kind,

@@ -319,9 +319,6 @@ fn masked<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, width: u32) -> Resu
     e.b.and(low, e.b.int(byte, (1 << width) - 1)?)
 }
 
-/// OpBitcastExtractEXT (SPV_EXT_ocp_microscaling_types), which the `spirv` crate does not know.
-pub(crate) const BITCAST_EXTRACT: u16 = 4195;
-
 /// Lowers OpBitcastExtractEXT: bits of each component, from an offset on, as another type.
 pub(crate) fn bitcast_extract(
     e: &mut FunctionEmitter<'_, '_, '_>,

@@ -9,7 +9,7 @@ use super::{
     pointer, promoted_copy, subgroup, tensor,
 };
 use spirv::Op;
-use splitbar_passes::module::Inst;
+use splitbar_passes::module::{Inst, nameless};
 
 /// Who lowers an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -157,10 +157,8 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
     let Some(op) = inst.op() else {
         // Opcodes that the `spirv` crate has no name for.
         return match inst.opcode() {
-            linear::valve::FDOT2_MIX_ACC32 | linear::valve::FDOT2_MIX_ACC16 => {
-                linear::mixed_dot(e, inst)
-            }
-            convert::BITCAST_EXTRACT => convert::bitcast_extract(e, inst),
+            nameless::DOT2_MIX_ACC32 | nameless::DOT2_MIX_ACC16 => linear::mixed_dot(e, inst),
+            nameless::BITCAST_EXTRACT => convert::bitcast_extract(e, inst),
             _ => matrix::emit_joint(e, inst),
         };
     };
@@ -201,7 +199,27 @@ mod tests {
     use super::family;
     use expect_test::expect_file;
     use spirv::Op;
+    use splitbar_passes::module::facts::Class;
+    use splitbar_passes::module::{Inst, WordOffset};
     use std::fmt::Write;
+
+    /// An instruction that is lowered is described in the table of facts.
+    #[test]
+    fn every_lowered_instruction_has_facts() {
+        for number in 0..=u32::from(u16::MAX) {
+            let Some(op) = Op::from_u32(number).filter(|op| family(*op).is_some()) else {
+                continue;
+            };
+            let words = [1 << 16 | number];
+            let inst = Inst {
+                offset: WordOffset::FIRST,
+                words: &words,
+            };
+            let class = inst.facts().class;
+            let is_described = inst.facts().is_described() || class == Class::Extended;
+            assert!(is_described, "{op:?}: {class:?}");
+        }
+    }
 
     /// What becomes of an instruction; `None`: it is a declaration, which is read and not lowered.
     fn outcome(op: Op) -> Option<String> {

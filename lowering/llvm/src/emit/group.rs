@@ -24,7 +24,7 @@ use splitbar_typed::scratch::{SCRATCH_ALIGN, SCRATCH_BYTES, Vote, is_group, vote
 
 /// Lowers an instruction of workgroup scope.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
-    if !is_group(op) {
+    if !is_group(inst) {
         return Err(e.unsupported(inst, "scope Workgroup; only Subgroup is"));
     }
     if may_be_open(e, inst) {

@@ -12,14 +12,6 @@ use crate::ffi::{Ty, Value};
 use spirv::Op;
 use splitbar_passes::module::Inst;
 
-/// Opcodes of SPV_VALVE_mixed_float_dot_product, which the `spirv` crate does not know.
-pub(crate) mod valve {
-    /// OpFDot2MixAcc32VALVE: two halves times two halves, added to a float.
-    pub(crate) const FDOT2_MIX_ACC32: u16 = 6916;
-    /// OpFDot2MixAcc16VALVE: the same, added to a half.
-    pub(crate) const FDOT2_MIX_ACC16: u16 = 6917;
-}
-
 /// OpFDot2MixAcc32VALVE and OpFDot2MixAcc16VALVE: a dot product of two components on top of an
 /// accumulator, computed in 32 bits.
 pub(crate) fn mixed_dot(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {

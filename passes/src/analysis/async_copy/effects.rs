@@ -1,10 +1,10 @@
 //! Which functions do nothing that a copy in flight could meet.
 
 use crate::analysis::callgraph::CallGraph;
-use crate::analysis::pairing::SiteKind;
 use crate::analysis::uniformity::memory;
-use crate::module::{Declarations, Function, Id, Inst, called_for_elements};
-use spirv::{Op, StorageClass};
+use crate::module::facts::{Calls, Class, Operand, Role};
+use crate::module::{Declarations, Function, Id, Inst};
+use spirv::StorageClass;
 use std::collections::BTreeSet;
 
 /// The functions that touch Workgroup memory, write global memory, or order memory, themselves or
@@ -15,7 +15,7 @@ pub(super) struct Effects {
 }
 
 impl Effects {
-    pub(super) fn of(declarations: &Declarations<'_>) -> Effects {
+    pub(super) fn of<'m>(declarations: &Declarations<'m>) -> Effects {
         let functions = declarations.functions.iter();
         let seeds: Vec<Id> = functions
             .filter(|function| does(declarations, function))
@@ -32,53 +32,37 @@ impl Effects {
     }
 }
 
-fn does(declarations: &Declarations<'_>, function: &Function<'_>) -> bool {
+fn does<'m>(declarations: &Declarations<'m>, function: &Function<'m>) -> bool {
     function.blocks.is_empty() || function.insts().any(|inst| is_seen(declarations, inst))
 }
 
-fn is_seen(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
-    let Some(op) = inst.op() else {
-        return true;
-    };
-    let indirect = called_for_elements(inst).is_some();
-    let orders = SiteKind::of(inst).is_some()
-        || matches!(
-            op,
-            Op::AtomicStore
-                | Op::AtomicFlagClear
-                | Op::GroupAsyncCopy
-                | Op::GroupWaitEvents
-                | Op::MemoryNamedBarrier
-        )
-        || memory::is_atomic(op);
-    if orders || indirect || matches!(op, Op::ImageWrite | Op::TensorWriteARM) {
-        return true;
+fn is_seen<'m>(declarations: &Declarations<'m>, inst: Inst<'m>) -> bool {
+    let facts = declarations.facts(inst);
+    match facts.class {
+        Class::Group(_) | Class::Clock | Class::Print => {}
+        _ if facts.is_synchronizing() || !facts.is_described() => return true,
+        _ => {}
     }
-    let reads = op == Op::Load;
-    declarations.module.ids(inst).any(|(_, id)| {
-        match memory::class_of(declarations, id) {
-            Some(StorageClass::Workgroup | StorageClass::Generic) => true,
-            // Addresses of global memory go into loads and address computations; everything else
-            // may write.
-            Some(
-                StorageClass::StorageBuffer
-                | StorageClass::Uniform
-                | StorageClass::CrossWorkgroup
-                | StorageClass::PhysicalStorageBuffer,
-            ) => {
-                !reads
-                    && !matches!(
-                        op,
-                        Op::AccessChain
-                            | Op::InBoundsAccessChain
-                            | Op::PtrAccessChain
-                            | Op::InBoundsPtrAccessChain
-                            | Op::CopyObject
-                            | Op::ArrayLength
-                            | Op::FunctionCall
-                    )
-            }
-            _ => false, // memory of the invocation's own, and what nobody writes
-        }
-    })
+    // The call graph follows plain calls.
+    let mut seen = matches!(facts.calls, Calls::Elements(_) | Calls::Decode);
+    declarations.accesses(inst, |id, access| {
+        seen |= match access.kind {
+            _ if access.role == Role::Forward => false,
+            Operand::Image | Operand::Tensor => access.role.writes(),
+            Operand::Pointers => true, // their class is not looked up
+            Operand::Pointer => match memory::class_of(declarations, id) {
+                Some(StorageClass::Workgroup | StorageClass::Generic) => true,
+                // Memory of the invocation, and memory that is never written.
+                Some(
+                    StorageClass::Function
+                    | StorageClass::Private
+                    | StorageClass::Input
+                    | StorageClass::PushConstant
+                    | StorageClass::UniformConstant,
+                ) => false,
+                _ => access.role.writes(),
+            },
+        };
+    });
+    seen
 }

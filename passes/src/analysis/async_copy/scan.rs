@@ -7,8 +7,9 @@ use super::origin::{Origin, Origins};
 use super::{Input, Reason, Refused};
 use crate::analysis::pairing::SiteKind;
 use crate::analysis::uniformity::memory;
+use crate::module::facts::{Class, Extent, Operand, Role};
 use crate::module::{Block, BlockIndex, Id, Inst, Scope, Semantics, WordOffset, called};
-use spirv::{Op, StorageClass};
+use spirv::StorageClass;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that touches Workgroup memory, and is no copy.
@@ -76,10 +77,7 @@ impl Scan {
             stores,
             found: Scan::default(),
             access_numbers: BTreeMap::new(),
-            releases_by_atomics: function.insts().any(|inst| {
-                inst.op()
-                    .is_some_and(|op| op == Op::AtomicStore || memory::is_atomic(op))
-            }),
+            releases_by_atomics: function.insts().any(|inst| inst.facts().is_atomic()),
         };
         for (index, block) in function.numbered() {
             let acts = if input.cfg.is_reachable(index) {
@@ -204,48 +202,23 @@ impl<'m> Scanner<'_, 'm> {
             }
             return;
         }
-        let Some(op) = inst.op() else {
-            self.unknown(inst, acts);
-            return;
-        };
-        let is_atomic = op == Op::AtomicStore || op == Op::AtomicFlagClear || memory::is_atomic(op);
-        match op {
-            // Addresses and values.
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::RawAccessChainNV
-            | Op::CopyObject
-            | Op::Phi
-            | Op::Select
-            | Op::Variable
-            | Op::ArrayLength => {}
-            // Who waits for events of copies may see what others have copied.
-            Op::GroupAsyncCopy | Op::GroupWaitEvents => {
-                let any = self.access(None, None, false);
-                acts.extend([
-                    (inst.offset, any),
-                    (inst.offset, Act::Write),
-                    (inst.offset, Act::Fence),
-                ]);
-            }
-            Op::MemoryNamedBarrier => acts.push((inst.offset, Act::Fence)),
-            Op::ImageWrite | Op::TensorWriteARM => acts.push((inst.offset, Act::Write)),
-            _ if is_atomic => {
-                self.touch(inst, false, acts);
+        let facts = self.judge.declarations.facts(inst);
+        match facts.class {
+            // A wait for events of copies may show what others have copied.
+            Class::AsyncCopy | Class::WaitEvents => self.unknown(inst, acts),
+            Class::NamedBarrierWait => acts.push((inst.offset, Act::Fence)),
+            Class::Atomic(_) => {
+                self.touch(inst, acts);
                 if self.atomic_releases(inst) {
                     acts.push((inst.offset, Act::Fence));
                 }
             }
-            Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR => {
-                self.touch(inst, true, acts)
-            }
-            _ => self.touch(inst, false, acts),
+            _ if facts.is_described() => self.touch(inst, acts),
+            _ => self.unknown(inst, acts),
         }
     }
 
-    /// An instruction that nobody knows may do anything with the addresses that it is given.
+    /// An instruction that no row describes may do anything.
     fn unknown(&mut self, inst: Inst<'m>, acts: &mut Vec<(WordOffset, Act)>) {
         let any = self.access(None, None, false);
         acts.extend([
@@ -255,28 +228,37 @@ impl<'m> Scanner<'_, 'm> {
         ]);
     }
 
-    /// Accesses through the addresses among the operands of `inst`.
-    fn touch(&mut self, inst: Inst<'m>, is_row: bool, acts: &mut Vec<(WordOffset, Act)>) {
-        let is_value = matches!(inst.op(), Some(Op::Load | Op::Store));
-        let written = memory::written_pointer(inst);
-        for (_, id) in self.judge.declarations.module.ids(inst) {
-            if inst.result() == Some(id) {
-                continue;
+    /// The accesses of `inst`.
+    fn touch(&mut self, inst: Inst<'m>, acts: &mut Vec<(WordOffset, Act)>) {
+        let declarations = self.judge.declarations;
+        let is_atomic = inst.facts().is_atomic();
+        declarations.accesses(inst, |id, access| {
+            if access.role == Role::Forward {
+                return;
             }
-            let class = memory::class_of(self.judge.declarations, id);
+            let class = match access.kind {
+                Operand::Pointer => memory::class_of(declarations, id),
+                Operand::Pointers => Some(StorageClass::Generic), // their class is not looked up
+                Operand::Image | Operand::Tensor => Some(StorageClass::Image),
+            };
             match class {
                 Some(StorageClass::Workgroup) => {
-                    let variable = memory::root(self.judge.declarations.module, id)
+                    let variable = memory::root(declarations.module, id)
                         .filter(|variable| !self.judge.is_aliased(*variable));
+                    let is_row = access.extent == Extent::Matrix;
+                    let is_value = access.extent == Extent::Object && !is_atomic;
                     let pointer = (is_value || is_row).then_some(id);
                     let act = self.access(variable, pointer, is_row);
                     acts.push((inst.offset, act));
                 }
                 Some(StorageClass::Generic) => {
                     let act = self.access(None, None, false);
-                    acts.extend([(inst.offset, act), (inst.offset, Act::Write)]);
+                    acts.push((inst.offset, act));
+                    if access.role.writes() {
+                        acts.push((inst.offset, Act::Write));
+                    }
                 }
-                // Memory of the invocation's own, and what nobody writes.
+                // Memory of the invocation, and memory that is never written.
                 Some(
                     StorageClass::Function
                     | StorageClass::Private
@@ -285,10 +267,10 @@ impl<'m> Scanner<'_, 'm> {
                     | StorageClass::UniformConstant,
                 )
                 | None => {}
-                Some(_) if written == Some(id) || !is_value => acts.push((inst.offset, Act::Write)),
+                Some(_) if access.role.writes() => acts.push((inst.offset, Act::Write)),
                 Some(_) => {} // a load
             }
-        }
+        });
     }
 
     fn access(&mut self, variable: Option<Id>, pointer: Option<Id>, is_row: bool) -> Act {
@@ -309,14 +291,11 @@ impl<'m> Scanner<'_, 'm> {
     fn barrier(&self, kind: SiteKind, inst: Inst<'m>) -> Option<Act> {
         let execution = match kind {
             SiteKind::MemoryBarrier => None,
-            SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier => self.scope(inst, 0),
+            SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier => {
+                self.scope(inst, inst.sync_operands().execution)
+            }
         };
-        let place = if kind == SiteKind::MemoryBarrier {
-            1
-        } else {
-            2
-        };
-        let semantics = self.semantics(inst, place);
+        let semantics = self.semantics(inst);
         let global = semantics.is_none_or(|semantics| {
             semantics.classes.uniform
                 || semantics.classes.cross_workgroup
@@ -331,25 +310,30 @@ impl<'m> Scanner<'_, 'm> {
             SiteKind::ControlBarrier if is_workgroup => Some(Act::Barrier { global }),
             SiteKind::Wait => None, // it acquires
             SiteKind::Arrive | SiteKind::ControlBarrier | SiteKind::MemoryBarrier => {
-                let is_own = self.scope(inst, place - 1) == Some(Scope::Invocation);
+                let is_own = self.memory_scope(inst) == Some(Scope::Invocation);
                 let releases = semantics.is_none_or(|semantics| semantics.order.releases());
                 (is_workgroup || (releases && !is_own)).then_some(Act::Fence)
             }
         }
     }
 
-    fn scope(&self, inst: Inst<'m>, place: usize) -> Option<Scope> {
-        Scope::of(inst.id(place).ok()?, inst, self.judge.constants).ok()
+    fn scope(&self, inst: Inst<'m>, operand: Option<u8>) -> Option<Scope> {
+        Scope::of(inst.id(operand?.into()).ok()?, inst, self.judge.constants).ok()
     }
 
-    fn semantics(&self, inst: Inst<'m>, place: usize) -> Option<Semantics> {
-        Semantics::of(inst.id(place).ok()?, inst, self.judge.constants).ok()
+    fn memory_scope(&self, inst: Inst<'m>) -> Option<Scope> {
+        self.scope(inst, inst.sync_operands().memory)
+    }
+
+    fn semantics(&self, inst: Inst<'m>) -> Option<Semantics> {
+        let operand = inst.sync_operands().semantics?;
+        Semantics::of(inst.id(operand.into()).ok()?, inst, self.judge.constants).ok()
     }
 
     fn atomic_releases(&self, inst: Inst<'m>) -> bool {
-        let is_own = self.scope(inst, 1) == Some(Scope::Invocation);
+        let is_own = self.memory_scope(inst) == Some(Scope::Invocation);
         let releases = self
-            .semantics(inst, 2)
+            .semantics(inst)
             .is_none_or(|semantics| semantics.order.releases());
         releases && !is_own
     }

@@ -14,6 +14,7 @@ mod tests;
 
 use super::cfg::Cfg;
 use super::marks::{self, Event, Group, Marks, Move};
+use crate::module::facts::Class;
 use crate::module::{
     BlockIndex, Constants, Declarations, Function, Id, Inst, Scope, Type, WordOffset,
 };
@@ -167,7 +168,7 @@ impl GroupCopies {
 
 /// Whether the instruction is an OpGroupAsyncCopy or OpGroupWaitEvents.
 pub fn is_group_copy(inst: Inst<'_>) -> bool {
-    [Op::GroupAsyncCopy as u16, Op::GroupWaitEvents as u16].contains(&inst.opcode())
+    matches!(inst.facts().class, Class::AsyncCopy | Class::WaitEvents)
 }
 
 fn constant(constants: &Constants, inst: Inst<'_>, operand: usize) -> Option<u64> {

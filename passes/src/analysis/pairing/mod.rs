@@ -23,8 +23,8 @@ pub use lattice::Open;
 pub use sites::{Site, SiteId, SiteKind};
 
 use crate::analysis::cfg::{self, Cfg};
-use crate::analysis::uniformity::memory::is_atomic;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::facts::Class;
 use crate::module::{
     BlockIndex, Constants, Declarations, EntryPoint, Function, Id, Inst, Module, Scope, Semantics,
     WordOffset, called_for_elements, is_terminator,
@@ -527,19 +527,17 @@ impl ScopeProblem<'_, '_> {
 fn releases_beyond_workgroup(function: &Function<'_>, constants: &Constants) -> bool {
     function.syncs.iter().any(|inst| {
         let inst = *inst;
-        let operands = match SiteKind::of(inst) {
-            Some(SiteKind::MemoryBarrier) => Some((0, 1)),
-            Some(SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier) => Some((1, 2)),
-            // Behind the pointer. A load releases nothing.
-            None => {
-                let atomic =
-                    |op| is_atomic(op) || matches!(op, Op::AtomicStore | Op::AtomicFlagClear);
-                inst.op().is_some_and(atomic).then_some((1, 2))
+        let operands = inst.sync_operands();
+        let orders = match inst.facts().class {
+            Class::Barrier(_) | Class::Fence | Class::Atomic(_) => {
+                operands.memory.zip(operands.semantics)
             }
+            _ => None, // named barriers are of the workgroup, group operations order no memory
         };
-        operands.is_some_and(|(scope, semantics)| {
-            let scope = inst.id(scope).and_then(|id| Scope::of(id, inst, constants));
-            let semantics = inst.id(semantics);
+        orders.is_some_and(|(scope, semantics)| {
+            let scope = inst.id(scope.into());
+            let scope = scope.and_then(|id| Scope::of(id, inst, constants));
+            let semantics = inst.id(semantics.into());
             let semantics = semantics.and_then(|id| Semantics::of(id, inst, constants));
             let within = scope.is_ok_and(|scope| {
                 matches!(

@@ -4,13 +4,12 @@
 use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;
 use crate::analysis::dominance::PostDominators;
-use crate::analysis::uniformity::memory::is_arithmetic;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::facts::{Barrier, Class};
 use crate::module::locate::is_shader_debug_info;
 use crate::module::{
     BlockIndex, Constants, Function, Id, Inst, Module, Scope, Semantics, WordOffset,
 };
-use spirv::Op;
 
 /// Names a [`Site`]: its index in [`super::Pairing::sites`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,16 +31,11 @@ pub enum SiteKind {
 impl SiteKind {
     /// Which kind of barrier `inst` is.
     pub fn of(inst: Inst<'_>) -> Option<SiteKind> {
-        // By number: every instruction of a module is asked, several times.
-        const ARRIVE: u16 = Op::ControlBarrierArriveINTEL as u16;
-        const WAIT: u16 = Op::ControlBarrierWaitINTEL as u16;
-        const CONTROL: u16 = Op::ControlBarrier as u16;
-        const MEMORY: u16 = Op::MemoryBarrier as u16;
-        match inst.opcode() {
-            ARRIVE => Some(SiteKind::Arrive),
-            WAIT => Some(SiteKind::Wait),
-            CONTROL => Some(SiteKind::ControlBarrier),
-            MEMORY => Some(SiteKind::MemoryBarrier),
+        match inst.facts().class {
+            Class::Barrier(Barrier::Arrive) => Some(SiteKind::Arrive),
+            Class::Barrier(Barrier::Wait) => Some(SiteKind::Wait),
+            Class::Barrier(Barrier::Full) => Some(SiteKind::ControlBarrier),
+            Class::Fence => Some(SiteKind::MemoryBarrier),
             _ => None, // no barrier
         }
     }
@@ -133,27 +127,17 @@ pub(super) fn collect(
     }
 }
 
-/// Whether an instruction surely neither reads nor writes memory, so that a fence may stand on
-/// either side of it.
+/// Returns true if an instruction neither reads nor writes memory nor changes control flow, so that
+/// a fence may stand on either side of it.
 fn touches_no_memory(module: &Module<'_>, inst: Inst<'_>) -> bool {
-    match inst.op() {
-        Some(
-            Op::Line
-            | Op::NoLine
-            | Op::Nop
-            | Op::Undef
-            | Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::RawAccessChainNV,
-        ) => true,
+    let facts = inst.facts();
+    match facts.class {
         // Debug information: code is the same with it and without.
-        Some(Op::ExtInst) => inst
+        Class::Extended => inst
             .id(0)
             .is_ok_and(|set| is_shader_debug_info(set, module)),
-        Some(op) => is_arithmetic(op),
-        None => false,
+        Class::Marker | Class::Undef | Class::Address(_) => true,
+        _ => facts.is_arithmetic(),
     }
 }
 

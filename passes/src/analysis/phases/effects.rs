@@ -2,14 +2,12 @@
 
 use super::mutant::{Rule, is_out};
 use super::places::Places;
-use crate::analysis::pairing::SiteKind;
 use crate::analysis::qualifiers::MemoryQualifiers;
-use crate::analysis::uniformity::memory::{self, is_arithmetic, is_atomic};
+use crate::analysis::uniformity::memory;
 use crate::analysis::uses::is_shared_block;
-use crate::module::joint_matrix::{CONSTRUCT_CHECKED, CheckedAccess, GET_ELEMENT_COORD, PREFETCH};
+use crate::module::facts::{Atomic, Class, Operand};
 use crate::module::{
-    Constants, Declarations, ExtInstSet, Function, Id, Inst, Scope, Semantics, TensorAccess,
-    called, callee,
+    Constants, Declarations, Function, Id, Inst, Scope, Semantics, TensorAccess, callee,
 };
 use rspirv::grammar::OperandKind;
 use spirv::{Capability, Decoration, ImageOperands, MemoryAccess, Op, StorageClass};
@@ -160,61 +158,75 @@ impl<'e, 'm> Effects<'e, 'm> {
 
     /// What `inst` does. Barriers stop; what they order is not told here.
     pub fn instruction(&self, inst: Inst<'m>) -> Effect {
-        let Some(op) = inst.op() else {
-            return self.nameless(inst);
-        };
-        if SiteKind::of(inst).is_some() {
-            return Effect::STOP;
-        }
-        if let Some(access) = TensorAccess::of(inst) {
-            return self.tensor(inst, access);
-        }
-        if let Some(function) = called(inst) {
-            // An instruction that calls for each element of a matrix has no order of calls.
-            let known = callee(inst).and_then(|_| self.functions.get(&function));
-            return known.copied().unwrap_or(Effect::UNKNOWN);
-        }
-        match op {
-            Op::Load | Op::CooperativeMatrixLoadKHR | Op::CooperativeVectorLoadNV => {
-                self.access(inst, 0, Effect::read)
+        let facts = self.declarations.facts(inst);
+        match facts.class {
+            Class::Barrier(_) | Class::Fence => Effect::STOP,
+            Class::Call => {
+                // An instruction that calls for each element of a matrix has no order of calls.
+                let known = callee(inst).and_then(|function| self.functions.get(&function));
+                known.copied().unwrap_or(Effect::UNKNOWN)
             }
-            Op::Store | Op::CooperativeMatrixStoreKHR | Op::CooperativeVectorStoreNV => {
-                self.access(inst, 0, Effect::write)
-            }
-            Op::CopyMemory | Op::CopyMemorySized => {
-                self.access(inst, 0, Effect::write) | self.access(inst, 1, Effect::read)
-            }
-            Op::ImageRead | Op::ImageSparseRead => self.image(inst, Effect::read(Places::IMAGES)),
-            Op::ImageWrite => self.image(inst, Effect::write(Places::IMAGES)),
-            // Elements lie in memory like that of buffers, and no specification says which storage
-            // class of memory semantics speaks of them.
-            Op::TensorReadARM => self.image(inst, Effect::read(Places::TENSORS)),
-            Op::TensorWriteARM => self.image(inst, Effect::write(Places::TENSORS)),
-            Op::AtomicStore | Op::AtomicFlagClear => self.atomic(inst),
-            _ if is_atomic(op) => self.atomic(inst),
-            Op::ExtInst => self.extended(inst),
-            _ if is_of_scope(op) => match self.scope(inst) {
+            Class::Atomic(_) => self.atomic(inst),
+            Class::Memory => match TensorAccess::of(inst) {
+                Some(access) => self.tensor(inst, access),
+                None => self.accessed(inst),
+            },
+            Class::Sample => Effect::read(Places::IMAGES),
+            Class::Group(_) => match self.execution(inst) {
                 Some(Scope::Subgroup | Scope::Invocation) => Effect::NONE,
                 _ => Effect::STOP, // the workgroup meets there
             },
-            _ if is_free(op) => Effect::NONE,
-            _ if is_sampling(op) => Effect::read(Places::IMAGES),
-            _ => Effect::UNKNOWN,
+            Class::Exit => Effect::NONE,
+            Class::Declaration | Class::NamedBarrier | Class::NamedBarrierWait => Effect::UNKNOWN,
+            Class::AsyncCopy | Class::WaitEvents => Effect::UNKNOWN, // in flight for a time
+            Class::Clock => Effect::UNKNOWN, // moving it changes what it measures
+            Class::Print | Class::Extended | Class::Refused(_) | Class::Unknown => Effect::UNKNOWN,
+            Class::Marker
+            | Class::Value
+            | Class::Undef
+            | Class::Variable
+            | Class::Address(_)
+            | Class::Query
+            | Class::Phi
+            | Class::Merge
+            | Class::Branch => Effect::NONE,
         }
     }
 
-    /// What an instruction does that the `spirv` crate has no name for.
-    fn nameless(&self, inst: Inst<'m>) -> Effect {
-        match (CheckedAccess::of(inst), inst.opcode()) {
-            (Some(access), _) if access.is_store => self.access(inst, 0, Effect::write),
-            (Some(_), _) => self.access(inst, 0, Effect::read),
-            (_, CONSTRUCT_CHECKED | GET_ELEMENT_COORD | PREFETCH) => Effect::NONE,
-            _ => Effect::UNKNOWN,
-        }
+    /// The accesses that the row of `inst` names.
+    fn accessed(&self, inst: Inst<'m>) -> Effect {
+        let mut all = Effect::NONE;
+        self.declarations.accesses(inst, |id, access| {
+            let places = match access.kind {
+                Operand::Pointer => self.places(id),
+                Operand::Pointers => Places::ALL,
+                Operand::Image => Places::IMAGES,
+                // Elements lie in memory like that of buffers, and no specification says which
+                // storage class of memory semantics speaks of them.
+                Operand::Tensor => Places::TENSORS,
+            };
+            let mut effect = Effect::NONE;
+            if access.role.reads() {
+                effect = effect | Effect::read(places);
+            }
+            if access.role.writes() {
+                effect = effect | Effect::write(places);
+            }
+            let qualifiers = self.qualifiers.get(self.declarations, id);
+            effect.stops =
+                !effect.touches().is_empty() && (self.is_volatile(inst) || qualifiers.volatile);
+            all = all | effect;
+        });
+        all
     }
 
-    fn scope(&self, inst: Inst<'_>) -> Option<Scope> {
-        Scope::from_u32(self.number(inst.id(0).ok()?)?)
+    /// The execution scope of a group operation; the extensions without a scope operand work on
+    /// the subgroup. `None` where a specialization decides.
+    fn execution(&self, inst: Inst<'_>) -> Option<Scope> {
+        match inst.sync_operands().execution {
+            Some(operand) => Scope::from_u32(self.number(inst.id(operand.into()).ok()?)?),
+            None => Some(Scope::Subgroup),
+        }
     }
 
     /// The value of a constant that no specialization changes.
@@ -228,23 +240,26 @@ impl<'e, 'm> Effects<'e, 'm> {
         Semantics::from_u32(self.number(inst.id(index).ok()?)?)
     }
 
-    /// Memory in which other invocations' accesses are known behind `inst`, if it reads what they
+    /// Memory in which other invocations' accesses are known after `inst`, if it reads what they
     /// have published. What barriers of the workgroup acquire is left out: all arrive there first.
     fn acquires(&self, inst: Inst<'_>) -> Places {
-        let semantics: &[usize] = match (SiteKind::of(inst), inst.op()) {
-            (Some(SiteKind::MemoryBarrier), _) => &[1],
-            (Some(_), _) if self.scope(inst) == Some(Scope::Workgroup) => &[],
-            (Some(_), _) => &[2],
-            (None, Some(Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak)) => &[2, 3],
-            (None, Some(op)) if is_atomic(op) => &[2],
-            (None, _) => &[],
+        let is_read = match inst.facts().class {
+            Class::Fence => true,
+            Class::Atomic(kind) => kind != Atomic::Store,
+            Class::Barrier(_) => self.execution(inst) != Some(Scope::Workgroup),
+            _ => false,
         };
-        let of = |index: &usize| match self.semantics(inst, *index) {
+        if !is_read {
+            return Places::NONE;
+        }
+        let operands = inst.sync_operands();
+        let of = |operand: u8| match self.semantics(inst, operand.into()) {
             Some(semantics) if semantics.order.acquires() => Places::of(semantics.classes),
             Some(_) => Places::NONE,
             None => Places::ALL,
         };
-        semantics.iter().map(of).fold(Places::NONE, BitOr::bitor)
+        let both = operands.semantics.into_iter().chain(operands.unequal);
+        both.map(of).fold(Places::NONE, BitOr::bitor)
     }
 
     /// An access through the pointer that is operand `index`.
@@ -276,15 +291,6 @@ impl<'e, 'm> Effects<'e, 'm> {
         }
     }
 
-    fn image(&self, inst: Inst<'m>, effect: Effect) -> Effect {
-        let image = inst.id(0);
-        let is_volatile = |image| self.qualifiers.get(self.declarations, image).volatile;
-        Effect {
-            stops: image.is_ok_and(is_volatile) || self.is_volatile(inst),
-            ..effect
-        }
-    }
-
     /// Whether the memory or image operands of an access say that it is volatile; for a copy,
     /// those of one side.
     pub(super) fn is_volatile(&self, inst: Inst<'m>) -> bool {
@@ -311,12 +317,9 @@ impl<'e, 'm> Effects<'e, 'm> {
             let semantics = self.semantics(inst, index);
             semantics.is_some_and(|of| !of.order.acquires() && !of.order.releases() && !of.volatile)
         };
-        // Compare-exchange has semantics for both outcomes.
-        let is_compare = matches!(
-            inst.op(),
-            Some(Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak)
-        );
-        let is_relaxed = relaxed(2) && (!is_compare || relaxed(3));
+        let operands = inst.sync_operands();
+        let mut semantics = operands.semantics.into_iter().chain(operands.unequal);
+        let is_relaxed = semantics.all(|operand| relaxed(operand.into()));
         let stays = places.without(Places::WORKGROUP).is_empty();
         Effect {
             reads: places,
@@ -327,37 +330,6 @@ impl<'e, 'm> Effects<'e, 'm> {
                 Places::ALL
             },
             stops: true,
-        }
-    }
-
-    /// Instructions of extended sets write through pointers that they are given.
-    fn extended(&self, inst: Inst<'_>) -> Effect {
-        let set = inst
-            .id(0)
-            .ok()
-            .and_then(|set| self.declarations.ext_inst_sets.get(&set));
-        match set {
-            Some(ExtInstSet::NonSemantic) => Effect::NONE,
-            Some(ExtInstSet::Glsl450 | ExtInstSet::OpenCl)
-                if !self.declarations.is_printf(inst) =>
-            {
-                let operands = inst.operands_from(2).iter();
-                operands.fold(Effect::NONE, |all, word| {
-                    let id = Id(*word);
-                    match memory::class_of(self.declarations, id) {
-                        None => all, // a value
-                        Some(_) => {
-                            let places = self.places(id);
-                            let qualifiers = self.qualifiers.get(self.declarations, id);
-                            all | Effect {
-                                stops: qualifiers.volatile && !places.is_empty(),
-                                ..Effect::read(places) | Effect::write(places)
-                            }
-                        }
-                    }
-                })
-            }
-            _ => Effect::UNKNOWN, // printf, and what nobody knows
         }
     }
 
@@ -404,17 +376,12 @@ impl<'e, 'm> Effects<'e, 'm> {
         let mut at = pointer;
         for _ in 0..MOST_STEPS {
             let inst = self.declarations.module.def(at)?;
-            at = match inst.op()? {
-                Op::Variable | Op::FunctionParameter => return Some(at),
-                Op::AccessChain
-                | Op::InBoundsAccessChain
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::RawAccessChainNV
-                | Op::Bitcast
-                | Op::CopyObject => inst.id(0).ok()?,
-                _ => return None, // an address from elsewhere
-            };
+            if inst.facts().class == Class::Variable || inst.op() == Some(Op::FunctionParameter) {
+                return Some(at);
+            }
+            // A choice, or an address from elsewhere, has no single origin.
+            let mut origins = inst.forwarded();
+            at = origins.next().filter(|_| origins.next().is_none())?;
         }
         None
     }
@@ -445,40 +412,6 @@ fn workgroup(declarations: &Declarations<'_>, entry: &Function<'_>) -> BTreeMap<
         .zip(0..)
         .map(|(id, number)| (id, Places::variable(number)))
         .collect()
-}
-
-/// Instructions of a group whose first operand is its scope. None of them orders memory.
-fn is_of_scope(op: Op) -> bool {
-    matches!(op as u32,
-        261..=271 // groups of OpenCL; asynchronous copies are not among them
-        | 333..=366 // OpGroupNonUniform...
-        | 4431 // OpGroupNonUniformRotateKHR
-    )
-}
-
-/// Instructions that no other invocation can notice, or only those of its subgroup.
-fn is_free(op: Op) -> bool {
-    is_arithmetic(op)
-        || matches!(op as u32,
-            0 | 1 | 8 | 317 // OpNop, OpUndef, debug lines
-            | 59 | 60 // OpVariable, OpImageTexelPointer
-            | 65..=68 | 70 // access chains, OpArrayLength
-            | 86 | 100 | 103..=107 // OpSampledImage, OpImage, queries
-            | 245..=257 // control flow, lifetimes
-            | 401..=403 // comparisons of pointers
-            | 4421 | 4422 | 4428..=4430 | 4432 // ballots and votes of subgroups
-            | 4450..=4455 // dot products
-            | 4166 // OpTensorQuerySizeARM
-            | 4459 | 4460 // cooperative matrices: multiply, length
-            | 5372..=5379 | 5382 | 5384 // tensor layouts and views
-            | 5571..=5574 | 6237 // shuffles and products of subgroups (INTEL)
-            | 5630 | 5631 // assumptions
-        )
-}
-
-/// Reads of images without a say about memory.
-fn is_sampling(op: Op) -> bool {
-    matches!(op as u32, 87..=97 | 305..=316)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //! Function and Private. No barrier orders it; the program's own order does.
 
 use super::effects::Effects;
-use crate::analysis::uniformity::memory::{self, is_arithmetic};
+use crate::analysis::uniformity::memory;
+use crate::module::facts::{Class, Operand};
 use crate::module::{Id, Inst};
 use spirv::{Op, StorageClass};
 use std::collections::BTreeSet;
@@ -67,42 +68,40 @@ impl<'m> Effects<'_, 'm> {
     /// What `inst` does to the memory of its invocation; `None`: nothing is known of it, and it
     /// stays where it is.
     pub fn own(&self, inst: Inst<'m>) -> Option<Own> {
-        let mut own = Own::default();
-        match inst.op()? {
-            Op::Load | Op::Store | Op::CopyMemory if self.is_volatile(inst) => return None,
-            Op::Load => own.reads = self.variables(inst.id(0).ok()?)?,
-            Op::Store => own.writes = self.variables(inst.id(0).ok()?)?,
-            Op::CopyMemory => {
-                own.writes = self.variables(inst.id(0).ok()?)?;
-                own.reads = self.variables(inst.id(1).ok()?)?;
+        let facts = self.declarations.facts(inst);
+        let is_known = match facts.class {
+            Class::Memory => {
+                let of_invocation = !facts.active_lanes && !facts.calls.any();
+                of_invocation && !self.is_volatile(inst)
             }
-            Op::ExtInst if !self.instruction(inst).stops => {
-                for word in inst.operands_from(2) {
-                    let id = Id(*word);
-                    if memory::class_of(self.declarations, id).is_some() {
-                        let touched = self.variables(id)?;
-                        own.reads.add(&touched);
-                        own.writes.add(&touched);
-                    }
-                }
-            }
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::RawAccessChainNV
-            | Op::ArrayLength
-            | Op::Undef
-            | Op::Phi
-            | Op::LoopMerge
-            | Op::SelectionMerge
-            | Op::Branch
-            | Op::BranchConditional
-            | Op::Switch => {}
-            op if is_arithmetic(op) => {}
-            _ => return None,
+            // Declarations and lifetimes stay; debug information does not matter.
+            Class::Variable | Class::Declaration => false,
+            Class::Marker => inst.facts().class == Class::Extended,
+            _ => facts.touches_no_memory() && !facts.active_lanes,
+        };
+        if !is_known {
+            return None;
         }
-        Some(own)
+        let mut own = Own::default();
+        let mut is_missing = false;
+        self.declarations.accesses(inst, |id, access| {
+            let known = match access.kind {
+                _ if !(access.role.reads() || access.role.writes()) => return,
+                Operand::Pointer => self.variables(id),
+                Operand::Pointers | Operand::Image | Operand::Tensor => None,
+            };
+            let Some(touched) = known else {
+                is_missing = true;
+                return;
+            };
+            if access.role.reads() {
+                own.reads.add(&touched);
+            }
+            if access.role.writes() {
+                own.writes.add(&touched);
+            }
+        });
+        (!is_missing).then_some(own)
     }
 
     /// The variables of its invocation that `pointer` may lead to; `None`: it says that accesses

@@ -8,9 +8,10 @@
 use super::divergence::{Level, is_uniform_input};
 use crate::analysis::callgraph::CallGraph;
 use crate::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
-use crate::module::joint_matrix::CheckedAccess;
+use crate::module::facts::{Class, Operand};
 use crate::module::{Declarations, Function, Id, Inst, MOST_TYPE_DEPTH, Module, Type, callee};
-use spirv::{Decoration, Op, StorageClass};
+use rspirv::grammar::OperandKind;
+use spirv::{Decoration, MemoryAccess, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest chain of instructions that is followed from a pointer to its variable.
@@ -40,41 +41,14 @@ pub(in crate::analysis) fn root(module: &Module<'_>, pointer: Id) -> Option<Id> 
     let mut at = pointer;
     for _ in 0..MOST_STEPS {
         let inst = module.def(at)?;
-        at = match inst.op()? {
-            Op::Variable => return Some(at),
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::RawAccessChainNV
-            | Op::CopyObject => inst.id(0).ok()?,
-            _ => return None, // a parameter, or an address from elsewhere
-        };
+        if inst.facts().class == Class::Variable {
+            return Some(at);
+        }
+        // A parameter, a choice, or an address from elsewhere has no single origin.
+        let mut origins = inst.forwarded();
+        at = origins.next().filter(|_| origins.next().is_none())?;
     }
     None
-}
-
-/// The pointer that `inst` writes through, if it writes memory.
-pub(in crate::analysis) fn written_pointer(inst: Inst<'_>) -> Option<Id> {
-    if let Some(access) = CheckedAccess::of(inst) {
-        return access.is_store.then_some(access.pointer);
-    }
-    let op = inst.op()?;
-    match op {
-        Op::Store | Op::CopyMemory | Op::CopyMemorySized | Op::AtomicStore => inst.id(0).ok(),
-        Op::AtomicFlagClear => inst.id(0).ok(),
-        Op::CooperativeMatrixStoreKHR | Op::CooperativeMatrixStoreTensorNV => inst.id(0).ok(),
-        Op::CooperativeVectorStoreNV
-        | Op::CooperativeVectorOuterProductAccumulateNV
-        | Op::CooperativeVectorReduceSumAccumulateNV => inst.id(0).ok(),
-        _ if is_atomic(op) => inst.id(0).ok(),
-        _ => None, // it writes none
-    }
-}
-
-/// Atomic instructions with a result.
-pub(in crate::analysis) fn is_atomic(op: Op) -> bool {
-    matches!(op as u32, 227 | 229..=242 | 318 | 5614 | 5615 | 6035)
 }
 
 impl Memory {
@@ -108,36 +82,34 @@ impl Memory {
         memory
     }
 
-    fn read(
+    fn read<'m>(
         &mut self,
-        declarations: &Declarations<'_>,
+        declarations: &Declarations<'m>,
         module: &Module<'_>,
-        function: &Function<'_>,
+        function: &Function<'m>,
         private: &BTreeSet<u32>,
         loads: &mut Vec<(Id, Id)>,
     ) {
         let mut impure = function.blocks.is_empty();
         for inst in function.insts() {
-            let pointer = written_pointer(inst);
-            if let Some(pointer) = pointer {
+            let mut reads_more = !is_deterministic(declarations, inst);
+            declarations.accesses(inst, |pointer, access| {
+                if matches!(access.kind, Operand::Image | Operand::Tensor) {
+                    return; // the class of the instruction decides
+                }
                 let class = class_of(declarations, pointer);
-                match root(module, pointer) {
-                    Some(variable) => {
-                        self.written.insert(variable);
-                    }
-                    None => {
-                        self.written_classes
-                            .insert(class.map_or(u32::MAX, |class| class as u32));
+                if access.role.writes() {
+                    self.note_write(module, pointer, class);
+                    impure |= class != Some(StorageClass::Function);
+                }
+                if access.role.reads() && !is_fixed(declarations, pointer, class) {
+                    match is_buffer(class) && !is_volatile(declarations, inst) {
+                        true => loads.push((function.id, pointer)),
+                        false => reads_more = true,
                     }
                 }
-                impure |= class != Some(StorageClass::Function);
-            }
-            if !is_deterministic(declarations, inst) && pointer.is_none() {
-                match buffer_load(declarations, inst) {
-                    Some(pointer) => loads.push((function.id, pointer)),
-                    None => impure = true,
-                }
-            }
+            });
+            impure |= reads_more;
             // Literals are looked at too: at worst a function is taken to name a variable that it
             // does not.
             if private.is_empty() {
@@ -152,6 +124,19 @@ impl Memory {
         }
         if impure {
             self.impure.insert(function.id);
+        }
+    }
+
+    /// Notes that something writes through `pointer`, a pointer of `class`.
+    fn note_write(&mut self, module: &Module<'_>, pointer: Id, class: Option<StorageClass>) {
+        match root(module, pointer) {
+            Some(variable) => {
+                self.written.insert(variable);
+            }
+            None => {
+                self.written_classes
+                    .insert(class.map_or(u32::MAX, |class| class as u32));
+            }
         }
     }
 
@@ -230,18 +215,27 @@ impl Memory {
     }
 
     /// What `inst` may write of the Workgroup variables, a bit for each.
-    pub(super) fn workgroup_writes(&self, declarations: &Declarations<'_>, inst: Inst<'_>) -> u64 {
+    pub(super) fn workgroup_writes<'m>(
+        &self,
+        declarations: &Declarations<'m>,
+        inst: Inst<'m>,
+    ) -> u64 {
         if callee(inst).is_some() {
             return u64::MAX;
         }
-        let Some(pointer) = written_pointer(inst) else {
-            return 0;
-        };
-        match class_of(declarations, pointer) {
-            Some(StorageClass::Workgroup) => self.workgroup_bit(root(declarations.module, pointer)),
-            Some(StorageClass::Generic) | None => u64::MAX,
-            Some(_) => 0,
-        }
+        let mut bits = 0;
+        declarations.accesses(inst, |pointer, access| {
+            bits |= match class_of(declarations, pointer) {
+                _ if !access.role.writes() => 0,
+                Some(StorageClass::Workgroup) => {
+                    self.workgroup_bit(root(declarations.module, pointer))
+                }
+                Some(StorageClass::Generic) => u64::MAX,
+                None if access.kind != Operand::Image && access.kind != Operand::Tensor => u64::MAX,
+                _ => 0,
+            };
+        });
+        bits
     }
 }
 
@@ -284,16 +278,31 @@ fn all_members_read_only(declarations: &Declarations<'_>, ty: Id) -> bool {
         })
 }
 
-/// The pointer that `inst` loads through, when it is one of a buffer and the load is not volatile.
-fn buffer_load(declarations: &Declarations<'_>, inst: Inst<'_>) -> Option<Id> {
-    let is_volatile = inst.operands().get(1).is_some_and(|access| access & 1 != 0);
-    let pointer = inst.id(0).ok()?;
-    let class = class_of(declarations, pointer);
-    let is_buffer = matches!(
+/// Returns true for memory of buffers: whether it is written is known when all functions are read.
+fn is_buffer(class: Option<StorageClass>) -> bool {
+    matches!(
         class,
         Some(StorageClass::Uniform | StorageClass::StorageBuffer)
-    );
-    (inst.op() == Some(Op::Load) && is_buffer && !is_volatile).then_some(pointer)
+    )
+}
+
+/// Returns true if the memory operands of `inst` say that an access is volatile.
+fn is_volatile(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
+    let mut operands = declarations.module.operands(inst);
+    operands.any(|operand| {
+        let mask = operand.words.first().copied().unwrap_or(0);
+        operand.kind == OperandKind::MemoryAccess && mask & MemoryAccess::VOLATILE.bits() != 0
+    })
+}
+
+/// Returns true if all invocations of a workgroup with equal arguments read equal values through
+/// `pointer`, a pointer of `class`: memory of the function itself, constants, and built-ins of the
+/// workgroup.
+fn is_fixed(declarations: &Declarations<'_>, pointer: Id, class: Option<StorageClass>) -> bool {
+    matches!(
+        class,
+        Some(StorageClass::Function | StorageClass::PushConstant | StorageClass::UniformConstant)
+    ) || is_of_workgroup(declarations, pointer)
 }
 
 /// Whether `pointer` leads to a built-in that has one value in a workgroup.
@@ -304,70 +313,20 @@ fn is_of_workgroup(declarations: &Declarations<'_>, pointer: Id) -> bool {
         && built_in.is_some_and(|built_in| is_uniform_input(built_in, Level::Workgroup))
 }
 
-/// Whether equal operands give equal results in a workgroup, for instructions that write no memory.
-fn is_deterministic(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
-    let Some(op) = inst.op() else {
-        return false;
-    };
-    match op {
-        Op::Load => inst.id(0).is_ok_and(|pointer| {
-            let class = class_of(declarations, pointer);
-            let is_fixed = class.is_some_and(|class| {
-                matches!(
-                    class,
-                    StorageClass::Function
-                        | StorageClass::PushConstant
-                        | StorageClass::UniformConstant
-                )
-            });
-            is_fixed || is_of_workgroup(declarations, pointer)
-        }),
-        Op::FunctionCall => callee(inst).is_some(), // the callee answers for itself
-        Op::Variable
-        | Op::AccessChain
-        | Op::InBoundsAccessChain
-        | Op::RawAccessChainNV
-        | Op::Phi
-        | Op::SelectionMerge
-        | Op::LoopMerge
-        | Op::Branch
-        | Op::BranchConditional
-        | Op::Switch
-        | Op::Return
-        | Op::ReturnValue
-        | Op::Unreachable
-        | Op::Undef
-        | Op::NoLine
-        | Op::Line
-        | Op::Nop => true,
-        Op::ExtInst => !declarations.is_printf(inst), // its writes go through pointers that it is given
-        _ => is_pure_op(op),
+/// Returns true if equal operands, and equal memory where the instruction reads some, give equal
+/// results in a workgroup, and the instruction has no effect but on the memory that its row names.
+fn is_deterministic<'m>(declarations: &Declarations<'m>, inst: Inst<'m>) -> bool {
+    let facts = declarations.facts(inst);
+    match facts.class {
+        Class::Call => callee(inst).is_some(), // the callee answers for itself
+        // Images and tensors are memory of unknown contents.
+        Class::Memory => {
+            let mut accesses = facts.accesses.iter();
+            !facts.active_lanes
+                && !facts.calls.any()
+                && accesses.all(|access| access.kind == Operand::Pointer)
+        }
+        Class::Exit | Class::Query | Class::Sample => true,
+        _ => facts.touches_no_memory() && !facts.active_lanes,
     }
-}
-
-/// Instructions without effects, whose results depend on nothing but their operands.
-pub(super) fn is_pure_op(op: Op) -> bool {
-    is_arithmetic(op)
-        || matches!(op as u32,
-            68 // OpArrayLength
-            | 86..=97 | 100 | 103..=107 // sampled images are read-only, queries
-            | 305 | 401..=403 | 4450..=4455
-            | 4166 // OpTensorQuerySizeARM
-        )
-}
-
-/// Instructions that compute their results from values alone: no memory, no descriptor, no other
-/// invocation.
-pub(crate) fn is_arithmetic(op: Op) -> bool {
-    matches!(op as u32,
-        77..=84 // vectors and composites
-        | 109..=152 // conversions and arithmetic
-        | 154..=191 // comparisons
-        | 194..=205 // bits
-        | 400 // OpCopyLogical
-        | 4427 | 4463 // OpFmaKHR, OpCompositeConstructReplicateEXT
-        | 5585..=5598 // SPV_INTEL_shader_integer_functions2
-        | 6116 | 6117 | 6426 // conversions of bfloat16 and TF32
-        | 6145 | 6242 // OpArithmeticFenceEXT, OpBitwiseFunctionINTEL
-    )
 }

@@ -11,6 +11,7 @@ use super::memory::{self, Memory};
 use super::promote::Variables;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::PostDominators;
+use crate::module::facts::Class;
 use crate::module::{Block, BlockIndex, Declarations, Function, Id, Inst};
 use spirv::{Op, StorageClass};
 
@@ -203,7 +204,7 @@ impl<'m> Walk<'_, 'm> {
                 }
                 self.meets(inst);
             }
-            (Some(op), _) if reads_operands(op) => {
+            _ if reads_operands(inst) => {
                 let skip = 2; // result type and result
                 for (_, id) in self.declarations.module.ids(inst).skip(skip) {
                     self.value(id);
@@ -253,7 +254,11 @@ impl<'m> Walk<'_, 'm> {
     }
 }
 
-/// Whether the result is made from the operands.
-fn reads_operands(op: Op) -> bool {
-    matches!(op, Op::AccessChain | Op::InBoundsAccessChain | Op::ExtInst) || memory::is_pure_op(op)
+/// Returns true if the result is made from the operands.
+fn reads_operands(inst: Inst<'_>) -> bool {
+    let facts = inst.facts();
+    matches!(
+        facts.class,
+        Class::Address(_) | Class::Extended | Class::Marker
+    ) || facts.is_pure()
 }

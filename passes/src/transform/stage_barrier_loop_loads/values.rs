@@ -3,8 +3,8 @@
 
 use super::shape::Shape;
 use crate::analysis::phases::{Effects, Own};
-use crate::analysis::uniformity::memory::is_arithmetic;
 use crate::diagnostic::Diagnostic;
+use crate::module::facts::{Address, Class};
 use crate::module::{Declarations, Id, Inst, WordOffset};
 use crate::transform::edit::Edit;
 use crate::transform::whole_variables::Spot;
@@ -231,15 +231,14 @@ pub(super) fn is_copied<'m>(
     effects: &Effects<'_, 'm>,
     inst: Inst<'m>,
 ) -> bool {
-    let is_of_values = match inst.op() {
-        Some(Op::AccessChain | Op::InBoundsAccessChain) => true,
-        Some(Op::PtrAccessChain | Op::InBoundsPtrAccessChain) => true,
-        Some(Op::ExtInst) => {
+    let facts = inst.facts();
+    let is_of_values = match facts.class {
+        Class::Address(address) => address != Address::Texel, // it is for atomics
+        Class::Extended => {
             let is_quiet = effects.own(inst) == Some(Own::default());
             is_quiet && effects.instruction(inst).touches().is_empty()
         }
-        Some(op) => is_arithmetic(op),
-        None => false,
+        _ => facts.is_arithmetic(),
     };
     is_of_values && is_plain(declarations, inst)
 }

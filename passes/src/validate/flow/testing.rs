@@ -7,6 +7,8 @@ use crate::module::WordOffset;
 use crate::validate::{Environment, Settings};
 
 const ANNOTATIONS: &str = "
+    %glsl = OpExtInstImport 'GLSL.std.450'
+    %cl = OpExtInstImport 'OpenCL.std'
     OpDecorate %index 11 29
     OpDecorate %spec 1 5
     OpDecorate %local 11 27
@@ -16,7 +18,7 @@ const ANNOTATIONS: &str = "
     OpDecorate %buffer_struct 2
 ";
 
-/// What the entry points of the tests can use: %index (LocalInvocationIndex), %local, %global,
+/// What the entry points of the tests can use: %glsl and %cl (extended sets), %index (LocalInvocationIndex), %local, %global,
 /// %group_id (vectors), %constants (push constants, four numbers), %buffer (a storage buffer of
 /// numbers), %shared and %tile (workgroup memory), %i and %flag (in functions).
 const GLOBALS: &str = "

@@ -8,8 +8,8 @@
 use super::{Entry, name, site};
 use crate::analysis::pairing::{Pair, Site, SiteId, SiteKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::facts::Class;
 use crate::module::{Classes, Inst, Order, Scope, WordOffset};
-use spirv::Op;
 use std::collections::HashMap;
 
 fn bits(classes: Classes) -> u8 {
@@ -138,22 +138,13 @@ pub(super) fn fences(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
 
 /// The next instruction after (or before) the one of `site`, in its block, that is a barrier or
 /// accesses memory.
-fn neighbour(entry: &Entry<'_, '_>, site: &Site, after: bool) -> Option<WordOffset> {
-    let counts = |inst: &&Inst<'_>| {
-        SiteKind::of(**inst).is_some()
-            || inst.op().is_some_and(|op| {
-                matches!(
-                    op,
-                    Op::Load
-                        | Op::Store
-                        | Op::FunctionCall
-                        | Op::CopyMemory
-                        | Op::ImageRead
-                        | Op::ImageWrite
-                        | Op::TensorReadARM
-                        | Op::TensorWriteARM
-                ) || matches!(op as u32, 227..=242)
-            })
+fn neighbour<'m>(entry: &Entry<'_, 'm>, site: &Site, after: bool) -> Option<WordOffset> {
+    let counts = |inst: &&Inst<'m>| {
+        let facts = entry.declarations.facts(**inst);
+        match facts.class {
+            Class::Group(_) | Class::Exit | Class::Clock => false,
+            _ => !facts.touches_no_memory(),
+        }
     };
     let (before, from) = entry.around(site)?;
     let found = if after {

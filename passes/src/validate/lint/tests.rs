@@ -94,3 +94,48 @@ fn what_others_write_is_read_before_the_wait() {
     assert_eq!(codes(&text(other, "after")), []);
     assert_eq!(codes(&text(own, "inside")), []);
 }
+
+/// A fence after an access orders it, whatever makes the access.
+#[test]
+fn fences_order_accesses_of_every_form() {
+    let text = |inst: &str| {
+        format!(
+            "OpControlBarrierArriveINTEL %group %group %none
+            {inst}
+            OpMemoryBarrier %group %release
+            {WORK}OpControlBarrierWaitINTEL %group %group %none
+            OpReturn"
+        )
+    };
+    let said = |inst: &str| {
+        let module = module(&[LOADS, &text(inst)].concat());
+        let problems = problems(&module);
+        problems
+            .iter()
+            .any(|one| one.code == Code::FenceOutsideSplit)
+    };
+    for value in [
+        "",
+        "%r = OpIAdd %uint %pc %qc",
+        "%r = OpAccessChain %shared_ptr %tile %u0",
+    ] {
+        assert!(said(value), "{value}");
+    }
+    for access in [
+        "OpStore %shared %pc",
+        "%r = OpLoad %uint %shared",
+        "OpCopyMemory %shared %index",
+        "OpCopyMemorySized %shared %index %u4",
+        "%r = OpAtomicFAddEXT %uint %shared %group %none %pc",
+        "%r = OpAtomicFMinEXT %uint %shared %group %none %pc",
+        "%r = OpAtomicFlagTestAndSet %bool %shared %group %none",
+        "OpAtomicFlagClear %shared %group %none",
+        "%r = OpExtInst %uint %glsl 35 %pc %shared",
+        "%r = OpExtInst %uint %cl 30 %pc %shared",
+        "%r = OpExtInst %uint %cl 171 %u0 %shared 2",
+        "%r = OpExtInst %void %cl 172 %pc %u0 %shared",
+        "%r = OpGroupAsyncCopy %uint %group %shared %shared %u1 %u1 %u0",
+    ] {
+        assert!(!said(access), "{access}");
+    }
+}

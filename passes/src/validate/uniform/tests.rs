@@ -359,3 +359,102 @@ fn barriers_in_functions_are_reported_where_they_stand() {
     );
     assert_eq!(summary(&module), [ERROR, "error SB2000 1"]);
 }
+
+/// Each way to read LocalInvocationIndex in a function is seen.
+#[test]
+fn functions_that_read_an_invocations_own_memory_are_not_pure() {
+    let call = [
+        LOADS,
+        &branch("%x = OpFunctionCall %uint %f %pc\n%q = OpULessThan %bool %x %u7"),
+    ]
+    .concat();
+    for read in [
+        "%r = OpLoad %uint %index",
+        "%copy = OpVariable %ptr 7\nOpCopyMemory %copy %index\n%r = OpLoad %uint %copy",
+        "%copy = OpVariable %ptr 7\nOpCopyMemorySized %copy %index %u4\n%r = OpLoad %uint %copy",
+        "%r = OpExtInst %uint %cl 171 %u0 %index 2",
+    ] {
+        let function = format!(
+            "%f = OpFunction %uint 0 %fn_uint\n%p = OpFunctionParameter %uint\n%entry = OpLabel\n{read}\nOpReturnValue %r\nOpFunctionEnd\n"
+        );
+        assert_eq!(
+            summary(&module_with(&call, &function)),
+            [WARNING, "warning SB2000 1"],
+            "{read}"
+        );
+    }
+}
+
+/// Hints, lifetimes and expected values change no result.
+#[test]
+fn markers_leave_functions_pure() {
+    let call = [
+        LOADS,
+        &branch("%x = OpFunctionCall %uint %f %pc\n%q = OpULessThan %bool %x %u7"),
+    ]
+    .concat();
+    for marker in [
+        "OpNop",
+        "OpAssumeTrueKHR %true",
+        "%own = OpVariable %ptr 7\nOpLifetimeStart %own 4\nOpLifetimeStop %own 4",
+        "%e = OpExpectKHR %uint %p %u1",
+    ] {
+        let function = format!(
+            "%f = OpFunction %uint 0 %fn_uint\n%p = OpFunctionParameter %uint\n%entry = OpLabel\n{marker}\nOpReturnValue %p\nOpFunctionEnd\n"
+        );
+        assert_eq!(summary(&module_with(&call, &function)), [""; 0], "{marker}");
+    }
+    let expected = "%e = OpExpectKHR %uint %pc %u1\n%q = OpULessThan %bool %e %u7";
+    assert_eq!(of(&branch(expected)), [""; 0]);
+}
+
+/// Pointers of every form lead to the same constants.
+#[test]
+fn constants_are_uniform_through_every_form_of_address() {
+    for chain in [
+        "OpAccessChain %constant_ptr %constants %u1",
+        "OpInBoundsAccessChain %constant_ptr %constants %u1",
+        "OpPtrAccessChain %constant_ptr %pc_address %u1",
+        "OpInBoundsPtrAccessChain %constant_ptr %pc_address %u1",
+        "OpCopyObject %constant_ptr %pc_address",
+    ] {
+        let text = format!("%a = {chain}\n%x = OpLoad %uint %a\n%q = OpULessThan %bool %x %u7");
+        assert_eq!(of(&branch(&text)), [""; 0], "{chain}");
+    }
+}
+
+/// A buffer is constant when nothing writes it, and an atomic load does not; everything that writes
+/// it does, extended instructions too.
+#[test]
+fn writes_of_every_form_make_a_buffer_vary() {
+    let text = |inst: &str| {
+        [
+            LOADS,
+            "%element = OpAccessChain %element_ptr %buffer %u0 %u0\n",
+            inst,
+            "\n",
+            &branch("%x = OpLoad %uint %element\n%q = OpULessThan %bool %x %u7"),
+        ]
+        .concat()
+    };
+    let verdict = |inst: &str| summary(&module(&text(inst)));
+    for read in ["OpNop", "%r = OpAtomicLoad %uint %element %group %none"] {
+        assert_eq!(verdict(read), [""; 0], "{read}");
+    }
+    for write in [
+        "OpStore %element %pc",
+        "OpCopyMemory %element %index",
+        "OpCopyMemorySized %element %index %u4",
+        "OpAtomicStore %element %group %none %pc",
+        "OpAtomicFlagClear %element %group %none",
+        "%r = OpAtomicIAdd %uint %element %group %none %pc",
+        "%r = OpExtInst %uint %glsl 35 %pc %element",
+        "%r = OpExtInst %uint %glsl 51 %pc %element",
+        "%r = OpExtInst %uint %cl 30 %pc %element",
+        "%r = OpExtInst %uint %cl 52 %pc %qc %element",
+        "%r = OpExtInst %void %cl 172 %pc %u0 %element",
+        "OpSubgroupBlockWriteINTEL %element %pc",
+    ] {
+        assert_eq!(verdict(write), [WARNING, "warning SB2000 1"], "{write}");
+    }
+}

@@ -389,3 +389,107 @@ fn a_tile_is_filled_again_when_the_first_fill_is_complete() {
     assert_eq!(found(&module("", &again(&published))).copies.len(), 1);
     assert_eq!(reasons("", &again("")), [Reason::WaitedAtOnce]);
 }
+
+const SETS: &str = "%glsl = OpExtInstImport 'GLSL.std.450'\n%cl = OpExtInstImport 'OpenCL.std'\n";
+
+/// Whatever writes the source of a copy waits for the copy first, if the copy is made at all.
+#[test]
+fn a_copy_is_complete_before_its_source_is_written() {
+    for write in [
+        "OpStore %froma %lane",
+        "OpCopyMemory %froma %index",
+        "OpCopyMemorySized %froma %index %u4",
+        "OpAtomicStore %froma %group %none %lane",
+        "OpAtomicFlagClear %froma %group %none",
+        "%r = OpAtomicFAddEXT %uint %froma %group %none %lane",
+        "%r = OpExtInst %uint %glsl 35 %lane %froma",
+        "%r = OpExtInst %uint %glsl 51 %lane %froma",
+        "%r = OpExtInst %uint %cl 30 %lane %froma",
+        "%r = OpExtInst %uint %cl 52 %lane %lane %froma",
+        "%r = OpExtInst %void %cl 172 %lane %u0 %froma",
+        "OpSubgroupBlockWriteINTEL %froma %lane",
+    ] {
+        let body = copy("a", "%single") + write + "\nbarrier\n" + &read("a", "%single");
+        let assembled = module_with("", SETS, &body);
+        let module = &assembled.module;
+        let words: Vec<_> = module
+            .instructions()
+            .map(|inst| (inst.name(), inst.offset))
+            .collect();
+        let name = write
+            .split_whitespace()
+            .find(|word| word.starts_with("Op"))
+            .unwrap();
+        // The copy itself is an OpStore.
+        let offset = words
+            .iter()
+            .rev()
+            .find(|(known, _)| known == name)
+            .unwrap()
+            .1;
+        let copies = found(&assembled);
+        let waits = copies.waits.iter().any(|wait| wait.before == offset);
+        let is_right = copies.copies.is_empty() || waits;
+        assert!(is_right, "{write}: {:?}", copies.waits);
+    }
+}
+
+/// An index that a function reads from LocalInvocationIndex is not the same in all invocations.
+#[test]
+fn functions_that_read_the_invocation_are_no_part_of_a_uniform_index() {
+    for read in [
+        "%r = OpLoad %uint %index",
+        "%copy = OpVariable %ptr 7\nOpCopyMemory %copy %index\n%r = OpLoad %uint %copy",
+        "%copy = OpVariable %ptr 7\nOpCopyMemorySized %copy %index %u4\n%r = OpLoad %uint %copy",
+        "%r = OpExtInst %uint %cl 171 %u0 %index 2",
+    ] {
+        let globals = format!(
+            "{SETS}%fn_get = OpTypeFunction %uint\n%get = OpFunction %uint 0 %fn_get\n%in_get = OpLabel\n{read}\nOpReturnValue %r\nOpFunctionEnd\n"
+        );
+        let body = "%got = OpFunctionCall %uint %get
+            %place = OpIAdd %uint %got %lane
+            %from = OpAccessChain %global_uint %source %u0 %lane
+            %value = OpLoad %uint %from
+            %to = OpAccessChain %shared_uint %single %place
+            OpStore %to %value
+            barrier\n";
+        let copies = found(&module_with("", &globals, body));
+        assert!(copies.copies.iter().all(|copy| !copy.lane_linear), "{read}");
+    }
+}
+
+/// Whatever releases to other invocations waits for the copies before it: they may read what was
+/// copied.
+#[test]
+fn a_copy_is_complete_before_every_release() {
+    for release in [
+        "OpMemoryBarrier %group %release",
+        "OpAtomicStore %flag %group %release %u1",
+        "OpAtomicFlagClear %flag %group %release",
+        "%r = OpAtomicIAdd %uint %flag %group %both %u1",
+        "%r = OpAtomicFAddEXT %uint %flag %group %both %u1",
+        "%r = OpAtomicFlagTestAndSet %bool %flag %group %both",
+        "%r = OpAtomicCompareExchange %uint %flag %group %both %none %u1 %u1",
+    ] {
+        let globals = "%flag = OpVariable %shared_uint 4\n";
+        let body = copy("a", "%single") + "arrive\n" + release + "\nwait\n" + &read("a", "%single");
+        let assembled = module_with("", globals, &body);
+        let copies = found(&assembled);
+        let at_arrive = at(&assembled, Op::ControlBarrierArriveINTEL, 0);
+        let name = release
+            .split_whitespace()
+            .find(|word| word.starts_with("Op"))
+            .unwrap();
+        let inst = assembled
+            .module
+            .instructions()
+            .find(|inst| inst.name() == name)
+            .unwrap();
+        let at_release = copies.waits.iter().any(|wait| wait.before == inst.offset);
+        assert!(
+            at_arrive.is_some() || at_release,
+            "{release}: {:?}",
+            copies.waits
+        );
+    }
+}

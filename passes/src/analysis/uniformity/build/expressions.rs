@@ -3,6 +3,7 @@
 use super::{Builder, MOST_INDICES, MOST_PARTS, Undo};
 use crate::analysis::uniformity::graph::{NodeId, Op, Source};
 use crate::analysis::uniformity::{memory, scalar_width};
+use crate::module::facts::{Address, Class, Group};
 use crate::module::{Constants, Id, Inst, Scope};
 
 impl<'m> Builder<'_, 'm> {
@@ -17,11 +18,13 @@ impl<'m> Builder<'_, 'm> {
             (S::Variable | S::Phi | S::Branch | S::BranchConditional | S::Switch, _) => {}
             (S::Load, [pointer, ..]) => self.load(inst, Id(*pointer)),
             (S::Store, [pointer, value, ..]) => self.store(Id(*pointer), Id(*value), undo),
-            (S::AccessChain | S::InBoundsAccessChain, [base, indices @ ..]) => {
+            (_, [base, indices @ ..]) if let Some(form) = typed_chain(inst) => {
                 let base = self.value(Id(*base));
                 let mut args = vec![base];
                 let node = self.graph.node(base);
-                if node.op == Op::Pure(S::AccessChain as u16, Vec::new()) {
+                // An index of members goes on where the chain of its base ends.
+                let is_chain = node.op == Op::Pure(S::AccessChain as u16, Vec::new());
+                if is_chain && form == S::AccessChain {
                     args.clone_from(&node.args);
                 }
                 if args.len() + indices.len() > MOST_INDICES {
@@ -31,9 +34,7 @@ impl<'m> Builder<'_, 'm> {
                 for index in indices {
                     args.push(self.value(Id(*index)));
                 }
-                let node = self
-                    .graph
-                    .make(Op::Pure(S::AccessChain as u16, Vec::new()), args, 0);
+                let node = self.graph.make(Op::Pure(form as u16, Vec::new()), args, 0);
                 self.keep(inst, node);
             }
             (S::CompositeExtract, [whole, path @ ..]) => {
@@ -99,6 +100,11 @@ impl<'m> Builder<'_, 'm> {
                     self.keep(inst, node);
                 }
             }
+            // The expected value is a hint.
+            (S::ExpectKHR, [value, ..]) => {
+                let node = self.value(Id(*value));
+                self.keep(inst, node);
+            }
             (S::ArrayLength, [base, member]) => {
                 let args = vec![self.value(Id(*base))];
                 let width = inst
@@ -109,10 +115,10 @@ impl<'m> Builder<'_, 'm> {
                     .make(Op::Pure(inst.opcode(), vec![*member]), args, width);
                 self.keep(inst, node);
             }
-            _ if memory::is_atomic(op) => self.opaque(inst, Source::Atomic),
+            _ if inst.facts().is_atomic() => self.opaque(inst, Source::Atomic),
             _ if inst.result().is_none() => {}
-            _ if memory::is_pure_op(op) => self.pure(inst),
-            _ => match group(op, inst, self.input.constants) {
+            _ if inst.facts().is_pure() => self.pure(inst),
+            _ => match group(inst, self.input.constants) {
                 Some(scope) => self.opaque(inst, Source::Group(scope)),
                 None => self.opaque(inst, Source::Other(inst.opcode())),
             },
@@ -166,9 +172,7 @@ impl<'m> Builder<'_, 'm> {
         }
         // Without a type there is no result to keep.
         let ty = inst.result_type().unwrap_or(Id(0));
-        let op = u32::from(inst.opcode());
-        let by_component = matches!(op, 113 | 114 | 126 | 128 | 130 | 132 | 134 | 135 | 137..=139 | 164..=179 | 194..=200);
-        let split = by_component
+        let split = inst.facts().by_component
             && args
                 .iter()
                 .any(|arg| self.graph.node(*arg).op == Op::Composite);
@@ -215,24 +219,41 @@ impl<'m> Builder<'_, 'm> {
     }
 }
 
-/// For group instructions: the scope in which all invocations get one value; the inner `None` when
+/// The opcode that names the form of an address that `inst` makes from a typed pointer.
+fn typed_chain(inst: Inst<'_>) -> Option<spirv::Op> {
+    let facts = inst.facts();
+    let Class::Address(form) = facts.class else {
+        return None;
+    };
+    let is_typed = facts.accesses.iter().any(|access| access.operand == 0);
+    match form {
+        _ if !is_typed => None,
+        Address::Members => Some(spirv::Op::AccessChain),
+        Address::Element => Some(spirv::Op::PtrAccessChain),
+        Address::Bytes => Some(spirv::Op::RawAccessChainNV),
+        Address::Texel => None,
+    }
+}
+
+/// For group operations: the scope in which all invocations get one value; the inner `None` when
 /// each gets its own.
-fn group(op: spirv::Op, inst: Inst<'_>, constants: &Constants) -> Option<Option<Scope>> {
-    let number = op as u32;
-    let scope = || {
-        inst.id(0)
-            .ok()
-            .and_then(|id| constants.as_u32(id))
-            .and_then(Scope::from_u32)
+fn group(inst: Inst<'_>, constants: &Constants) -> Option<Option<Scope>> {
+    let Class::Group(result) = inst.facts().class else {
+        return None;
+    };
+    let operand = inst.sync_operands().execution;
+    let scope = match operand {
+        None => Some(Scope::Subgroup), // the extensions without a scope operand
+        Some(operand) => {
+            let id = inst.id(operand.into()).ok();
+            id.and_then(|id| constants.as_u32(id))
+                .and_then(Scope::from_u32)
+        }
     };
     let reduces = || inst.operand(1).ok() == Some(spirv::GroupOperation::Reduce as u32);
-    match number {
-        // Votes, broadcasts, ballots.
-        261..=263 | 334..=339 => Some(scope()),
-        342 | 349..=364 | 264..=271 | 6401..=6408 => Some(scope().filter(|_| reduces())),
-        333 | 340 | 341 | 343..=348 | 365 | 366 => Some(None),
-        // SPV_KHR_shader_ballot and SPV_KHR_subgroup_vote.
-        4421 | 4422 | 4428..=4430 => Some(Some(Scope::Subgroup)),
-        _ => None, // not a group instruction that is known
-    }
+    Some(match result {
+        Group::Same => scope,
+        Group::Reduction => scope.filter(|_| reduces()),
+        Group::Own => None,
+    })
 }
