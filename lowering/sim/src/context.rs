@@ -491,6 +491,10 @@ impl Context<'_> {
             write,
             sharing: access.sharing,
         });
+        let is_kept = self.trace.kept.is_some();
+        if is_kept && (space == Space::Shared || self.global.is_writable(address, bytes)) {
+            self.trace.keep(at.pc, space, write);
+        }
         self.trace.touch(Touch {
             space,
             address,

@@ -50,6 +50,8 @@ pub struct Limits {
     pub cluster_workgroups: u32,
     /// Entries of the journal ([`crate::Journal`]); 0 keeps none.
     pub journal: usize,
+    /// True to keep which instructions access which memory ([`crate::Report::accesses`]).
+    pub accesses: bool,
 }
 
 impl Default for Limits {
@@ -66,6 +68,7 @@ impl Default for Limits {
             workgroup_invocations: 4096,
             cluster_workgroups: 16,
             journal: 0,
+            accesses: false,
         }
     }
 }

@@ -89,5 +89,5 @@ pub use finding::{CodeLocation, Finding, FindingKind, Findings, Site};
 pub use journal::Journal;
 pub use lane::Lane;
 pub use launch::{Clocks, Launch, Limits};
-pub use machine::{Program, Progress, Report, Step, WaveStart, run, run_watched};
+pub use machine::{Accessed, Program, Progress, Report, Step, WaveStart, run, run_watched};
 pub use schedule::{Completion, Policy, Schedule};

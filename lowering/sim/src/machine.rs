@@ -8,7 +8,7 @@ use crate::coverage::Coverage;
 use crate::finding::{CodeLocation, Finding, FindingKind, Findings, Site};
 use crate::journal::Journal;
 use crate::launch::Launch;
-use crate::memory::Global;
+use crate::memory::{Global, Space};
 use crate::resident::{Resident, Turn};
 use crate::schedule::Schedule;
 use crate::trace::Trace;
@@ -105,6 +105,19 @@ pub struct Report {
     pub coverage: Coverage,
     /// What was done in which order, if that was asked for.
     pub journal: Journal,
+    /// The kinds of access of each instruction, if [`crate::Limits::accesses`] asks for them.
+    pub accesses: Vec<Accessed>,
+}
+
+/// A kind of access that an instruction made.
+#[derive(Clone, Debug)]
+pub struct Accessed {
+    /// The instruction.
+    pub place: CodeLocation,
+    /// Shared memory, or a region of global memory that the kernel may write.
+    pub space: Space,
+    /// True for a write. An atomic operation that reads and writes has both kinds.
+    pub write: bool,
 }
 
 /// Runs a launch under one schedule. Clusters begin in order (workgroups, where there are none).
@@ -199,7 +212,10 @@ impl<'r, P: Program> Run<'r, P> {
             journal: Journal::new(launch.limits.journal),
             published_to_device: HashMap::new(),
             written: Written::default(),
-            trace: Trace::default(),
+            trace: Trace {
+                kept: launch.limits.accesses.then(Default::default),
+                ..Trace::default()
+            },
             steps: 0,
             lane_steps: 0,
             ended: 0,
@@ -211,7 +227,14 @@ impl<'r, P: Program> Run<'r, P> {
     /// What the run gave.
     pub(crate) fn report(self) -> Report {
         let program = self.program;
+        let accesses = self.trace.kept.iter().flatten();
+        let accesses = accesses.map(|(pc, space, write)| Accessed {
+            place: program.place(*pc),
+            space: *space,
+            write: *write,
+        });
         Report {
+            accesses: accesses.collect(),
             not_kept: self.findings.not_kept(),
             findings: self.findings.into_list(|pc| program.place(pc)),
             steps: self.steps,

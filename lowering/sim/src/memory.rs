@@ -277,6 +277,13 @@ pub(crate) struct View<'m> {
 }
 
 impl Global {
+    /// Returns true if the bytes at `address` lie in one region that the kernel may write: a
+    /// buffer, not its arguments or constants.
+    pub(crate) fn is_writable(&mut self, address: u64, bytes: usize) -> bool {
+        let region = self.find(address, bytes);
+        region.is_some_and(|(region, _)| region.writable)
+    }
+
     /// The bytes at `address`, if they lie in one region.
     pub(crate) fn view(&mut self, address: u64, bytes: usize) -> Option<View<'_>> {
         let (region, offset) = self.find(address, bytes)?;

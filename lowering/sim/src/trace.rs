@@ -3,6 +3,7 @@
 
 use crate::barrier::Name;
 use crate::memory::Space;
+use std::collections::BTreeSet;
 
 /// The trace of the current step. Records nothing unless it is switched on.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,8 @@ pub(crate) struct Trace {
     pub touches: Vec<Touch>,
     /// Where the wave arrived.
     pub arrivals: Vec<Name>,
+    /// The kinds of access of all steps, by instruction, if they are kept.
+    pub kept: Option<BTreeSet<(u32, Space, bool)>>,
 }
 
 /// Bytes that one lane touched.
@@ -39,6 +42,13 @@ impl Trace {
     pub(crate) fn execute(&mut self, pc: u32) {
         if self.on {
             self.pc = Some(pc);
+        }
+    }
+
+    /// A lane touches memory that the kernel can write.
+    pub(crate) fn keep(&mut self, pc: u32, space: Space, write: bool) {
+        if let Some(kept) = &mut self.kept {
+            kept.insert((pc, space, write));
         }
     }
 

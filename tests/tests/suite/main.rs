@@ -22,6 +22,7 @@ mod docs;
 mod endianness;
 mod enumerants;
 mod examples;
+mod facts;
 mod features;
 mod fences;
 mod filetests;
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
     trials.extend(references::trials(&fixtures));
     trials.extend(filetests::trials(&fixtures));
     trials.extend(sim::trials(&fixtures));
+    trials.extend(facts::trials(&fixtures));
     trials.extend(images::trials());
     trials.extend(tensors::trials());
     trials.extend(samplers::trials());

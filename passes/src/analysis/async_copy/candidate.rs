@@ -4,8 +4,9 @@ use super::origin::Origin;
 use super::{Reason, Zeros};
 use crate::analysis::alignment::Alignments;
 use crate::analysis::uniformity::memory::{self, Memory};
+use crate::module::facts::{Address, Class};
 use crate::module::{BlockIndex, Constants, Declarations, Id, Inst, Type, WordOffset};
-use spirv::{Decoration, Op, StorageClass};
+use spirv::{Decoration, StorageClass};
 
 /// Copies of one function that are looked at; a bit each.
 pub(super) const MOST_COPIES: usize = 128;
@@ -151,16 +152,10 @@ impl<'m> Judge<'_, 'm> {
         let mut at = pointer;
         while chains.len() < MOST_STEPS
             && let Some(inst) = self.declarations.module.def(at)
-            && matches!(
-                inst.op(),
-                Some(
-                    Op::AccessChain
-                        | Op::InBoundsAccessChain
-                        | Op::PtrAccessChain
-                        | Op::InBoundsPtrAccessChain
-                )
-            )
-            && let Ok(base) = inst.id(0)
+            && let Class::Address(Address::Members | Address::Element) = inst.facts().class
+            && let Some(base) = inst.forwarded()
+            && inst.id(0).is_ok_and(|first| first == base)
+        // a typed pointer
         {
             chains.push(inst);
             at = base;
@@ -173,8 +168,8 @@ impl<'m> Judge<'_, 'm> {
     fn indexed(&self, pointer: Id) -> Vec<(Id, Option<u32>)> {
         let mut indexed = Vec::new();
         for chain in self.chains(pointer) {
-            let skip = match chain.op() {
-                Some(Op::PtrAccessChain | Op::InBoundsPtrAccessChain) => 2,
+            let skip = match chain.facts().class {
+                Class::Address(Address::Element) => 2,
                 _ => 1, // the base alone comes before the indices
             };
             let base = chain.id(0).ok().and_then(|base| self.pointee(base));

@@ -2,6 +2,7 @@
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::marks::{Group, Move};
+use crate::module::facts::{Address, Class};
 use crate::module::{BlockIndex, Constants, Declarations, Function, Id, Inst, Type};
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,20 +109,11 @@ impl<'e> Events<'e> {
             }
         };
         match inst.op() {
-            Some(
-                Op::AccessChain
-                | Op::InBoundsAccessChain
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::PtrCastToGeneric
-                | Op::GenericCastToPtr
-                | Op::Bitcast
-                | Op::Load
-                | Op::GroupWaitEvents
-                | Op::LifetimeStart
-                | Op::LifetimeStop
-                | Op::Name,
+            _ if matches!(
+                inst.facts().class,
+                Class::Address(_) | Class::WaitEvents | Class::Marker | Class::Declaration
             ) => {}
+            Some(Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::Bitcast | Op::Load) => {}
             Some(Op::CopyObject) if !inst.result().is_some_and(|id| self.is_event(id)) => {}
             Some(Op::Store) => {
                 escapes(self, 1);
@@ -181,10 +173,11 @@ impl<'e> Events<'e> {
             let def = self.declarations.module.def(pointer)?;
             match def.op()? {
                 Op::Variable => return self.holds_events(def).then_some((pointer, element)),
-                Op::AccessChain
-                | Op::InBoundsAccessChain
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain => {
+                _ if matches!(
+                    def.facts().class,
+                    Class::Address(Address::Members | Address::Element)
+                ) =>
+                {
                     for index in def.operands().get(1..).unwrap_or_default() {
                         let index = self.constants.get(Id(*index)).and_then(|c| c.as_u64());
                         element = element.zip(index).and_then(|(a, b)| a.checked_add(b));

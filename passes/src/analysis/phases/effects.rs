@@ -167,6 +167,7 @@ impl<'e, 'm> Effects<'e, 'm> {
                 known.copied().unwrap_or(Effect::UNKNOWN)
             }
             Class::Atomic(_) => self.atomic(inst),
+            Class::Memory if facts.is_guarded() => Effect::UNKNOWN,
             Class::Memory => match TensorAccess::of(inst) {
                 Some(access) => self.tensor(inst, access),
                 None => self.accessed(inst),
@@ -199,7 +200,7 @@ impl<'e, 'm> Effects<'e, 'm> {
         self.declarations.accesses(inst, |id, access| {
             let places = match access.kind {
                 Operand::Pointer => self.places(id),
-                Operand::Pointers => Places::ALL,
+                Operand::Pointers => Places::ALL, // their class is not looked up
                 Operand::Image => Places::IMAGES,
                 // Elements lie in memory like that of buffers, and no specification says which
                 // storage class of memory semantics speaks of them.
@@ -380,8 +381,7 @@ impl<'e, 'm> Effects<'e, 'm> {
                 return Some(at);
             }
             // A choice, or an address from elsewhere, has no single origin.
-            let mut origins = inst.forwarded();
-            at = origins.next().filter(|_| origins.next().is_none())?;
+            at = inst.forwarded()?;
         }
         None
     }

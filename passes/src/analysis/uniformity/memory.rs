@@ -45,8 +45,7 @@ pub(in crate::analysis) fn root(module: &Module<'_>, pointer: Id) -> Option<Id> 
             return Some(at);
         }
         // A parameter, a choice, or an address from elsewhere has no single origin.
-        let mut origins = inst.forwarded();
-        at = origins.next().filter(|_| origins.next().is_none())?;
+        at = inst.forwarded()?;
     }
     None
 }

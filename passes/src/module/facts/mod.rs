@@ -222,6 +222,8 @@ pub enum Operand {
 pub enum Extent {
     /// One object of the type that is loaded or stored, at the pointer.
     Object,
+    /// One object, if the predicate holds.
+    Predicated,
     /// As many bytes as this operand says, at the pointer.
     Bytes(u8),
     /// As many components as the vector that is loaded or stored has, at the pointer plus an
@@ -278,6 +280,8 @@ pub enum When {
     NotRepresentable,
     /// The index is not below the number of components.
     IndexBeyondComponents,
+    /// The bit is not one of the group's invocations.
+    BitBeyondBallot,
     /// A component literal is 0xFFFFFFFF.
     ComponentLeftOut,
     /// The pointer is not one of the storage class.

@@ -56,6 +56,7 @@ fn undefined(undefined: &Undefined) -> String {
         When::QuotientOverflow => "divisor 0, quotient not representable",
         When::NotRepresentable => "value not representable",
         When::IndexBeyondComponents => "index not below the number of components",
+        When::BitBeyondBallot => "bit beyond the group",
         When::ComponentLeftOut => "component 0xFFFFFFFF",
         When::OtherStorageClass => "pointer of another storage class",
         When::OtherArray => "pointers into two arrays",

@@ -74,6 +74,14 @@ impl Facts {
         )
     }
 
+    /// Returns true if a Boolean decides about the access: predicated accesses, gathers and
+    /// scatters. They are written as branches and by components before barriers move.
+    pub fn is_guarded(&self) -> bool {
+        let mut accesses = self.accesses.iter();
+        accesses
+            .any(|access| access.kind == Operand::Pointers || access.extent == Extent::Predicated)
+    }
+
     /// Returns true for atomic instructions.
     pub fn is_atomic(&self) -> bool {
         matches!(self.class, Class::Atomic(_))
@@ -94,13 +102,13 @@ impl<'m> Inst<'m> {
         grammar::shape(self.opcode()).sync
     }
 
-    /// The pointers that the instruction forwards to its result: the first one of an address, all
-    /// of a selection. Not those of OpPhi.
-    pub fn forwarded(self) -> impl Iterator<Item = Id> + use<'m> {
+    /// The one pointer or image that the instruction forwards to its result; `None` for a choice
+    /// between several and for addresses from elsewhere.
+    pub fn forwarded(self) -> Option<Id> {
         let accesses = self.facts().accesses.iter();
-        accesses
-            .filter(|access| access.role == Role::Forward)
-            .filter_map(move |access| self.id(access.operand.into()).ok())
+        let mut forwarded = accesses.filter(|access| access.role == Role::Forward);
+        let access = forwarded.next().filter(|_| forwarded.next().is_none())?;
+        self.id(access.operand.into()).ok()
     }
 }
 

@@ -78,22 +78,8 @@ fn is_literal(declarations: &Declarations<'_>, mut id: Id) -> bool {
         if let Some(variable) = declarations.variable(id) {
             return variable.initializer.is_some();
         }
-        let step = declarations.module.def(id).filter(|inst| {
-            matches!(
-                inst.op(),
-                Some(
-                    Op::PtrCastToGeneric
-                        | Op::GenericCastToPtr
-                        | Op::Bitcast
-                        | Op::InBoundsPtrAccessChain
-                        | Op::PtrAccessChain
-                        | Op::AccessChain
-                        | Op::InBoundsAccessChain
-                        | Op::CopyObject
-                )
-            )
-        });
-        match step.and_then(|inst| inst.id(0).ok()) {
+        let step = declarations.module.def(id);
+        match step.and_then(Inst::forwarded) {
             Some(from) => id = from,
             None => return false,
         }

@@ -18,9 +18,10 @@ const ANNOTATIONS: &str = "
     OpDecorate %buffer_struct 2
 ";
 
-/// What the entry points of the tests can use: %glsl and %cl (extended sets), %index (LocalInvocationIndex), %local, %global,
-/// %group_id (vectors), %constants (push constants, four numbers), %buffer (a storage buffer of
-/// numbers), %shared and %tile (workgroup memory), %i and %flag (in functions).
+/// Names for the entry points of the tests: %glsl and %cl (extended sets), %index
+/// (LocalInvocationIndex), %local, %global, %group_id (vectors), %constants (push constants, four
+/// numbers), %buffer (a storage buffer of numbers), %shared and %tile (workgroup memory), %i and
+/// %flag (in functions).
 const GLOBALS: &str = "
     %u4 = OpConstant %uint 4
     %uniform_release = OpConstant %uint 68
