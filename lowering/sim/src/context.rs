@@ -496,6 +496,7 @@ impl Context<'_> {
             self.trace.keep(at.pc, space, write);
         }
         self.trace.touch(Touch {
+            pc: at.pc,
             space,
             address,
             bytes: bytes as u32,

@@ -54,6 +54,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod accesses;
 pub mod amdgpu;
 pub mod barrier;
 mod bulk;
@@ -82,6 +83,7 @@ mod schedule;
 pub mod timing;
 mod trace;
 
+pub use accesses::Accesses;
 pub use clock::Scope;
 pub use context::{Access, At, Context, Group};
 pub use coverage::Coverage;

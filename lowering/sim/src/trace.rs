@@ -23,6 +23,8 @@ pub(crate) struct Trace {
 /// Bytes that one lane touched.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Touch {
+    /// The instruction that the access belongs to, which may be older than the step.
+    pub pc: u32,
     pub space: Space,
     pub address: u64,
     pub bytes: u32,

@@ -59,7 +59,10 @@ fn cost(inst: &Inst, text: &str) -> Cost {
         ..Cost::default()
     };
     match &inst.op {
-        Op::Memory(memory) => cost.counters = memory.counters,
+        Op::Memory(memory) => {
+            cost.accesses = memory.accesses();
+            cost.counters = memory.counters;
+        }
         Op::Cache {
             counts: Some((counters, _)),
             ..

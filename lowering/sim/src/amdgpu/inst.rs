@@ -6,6 +6,7 @@ use super::operand::{Half, Operand};
 use super::table::memory::{Extend, Update};
 use super::table::rounding::Rule;
 use super::table::scalar::OfExec;
+use crate::accesses::Accesses;
 use crate::cache::Levels;
 use crate::clock::{Order, Scope};
 use crate::context::Access;
@@ -474,6 +475,31 @@ pub enum Mark {
 }
 
 impl Memory {
+    /// The shared and global memory that the instruction may access.
+    pub(super) fn accesses(&self) -> Accesses {
+        let named = match self.memories {
+            Memories::Shared => Accesses::SHARED,
+            Memories::Global | Memories::Image | Memories::Scalar | Memories::ScalarBuffer => {
+                Accesses::GLOBAL
+            }
+            Memories::Flat | Memories::Buffer => Accesses::ANY,
+            Memories::Private => &[],
+        };
+        match self.action {
+            Action::Load => Accesses::of(named, &[]),
+            Action::Store => Accesses::of(&[], named),
+            Action::Atomic { .. } => Accesses::of(named, named),
+            Action::ToShared => Accesses::of(named, Accesses::SHARED),
+            Action::FromShared => Accesses::of(Accesses::SHARED, named),
+            Action::Pull
+            | Action::Push
+            | Action::Swizzle
+            | Action::Size
+            | Action::Time
+            | Action::Hint => Accesses::NONE,
+        }
+    }
+
     /// Takes a load or a store for what the mark says; read-modify-writes and copies are what they
     /// are.
     pub(super) fn mark(&mut self, mark: Mark) {

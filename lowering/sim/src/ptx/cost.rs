@@ -3,7 +3,8 @@
 //! `ptxas` makes several of.
 
 use super::exec::warp::FragmentState;
-use super::program::{Address, Coded, Kernel, List, MbarrierKind, Op, Source};
+use super::program::{Coded, Kernel, MbarrierKind, Op};
+use super::roles::Role;
 use crate::clock::Scope;
 use crate::queue::Counters;
 use crate::timing::{Cost, Timed, Unit};
@@ -49,10 +50,11 @@ impl Kernel {
             .find(|word| !word.starts_with('@'))
             .unwrap_or_default();
         let (unit, slots) = self.unit(coded, opcode.trim_end_matches(';'), words.next());
-        let (mut reads, writes) = self.touched(&coded.op);
-        if let Some(guard) = coded.guard {
-            reads.push(guard.register);
-        }
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        coded.operands(&self.lists, &mut |role, register| match role {
+            Role::Definition => writes.push(register),
+            Role::Use | Role::Address | Role::Guard => reads.push(register),
+        });
         let copies = match coded.op {
             Op::CopyAsync { .. } => COPIES,
             _ => 0,
@@ -62,6 +64,7 @@ impl Kernel {
             slots,
             reads: reads.into(),
             writes: writes.into(),
+            accesses: coded.op.accesses(),
             counters: copies,
             gathers: matches!(coded.op, Op::CopyCommit).then_some((COPIES, GROUPS)),
             waits: match coded.op {
@@ -128,180 +131,6 @@ impl Kernel {
             }
             Op::Unsupported => (Unit::None, 1),
         }
-    }
-
-    /// Registers that an operation reads, and those that it writes.
-    fn touched(&self, op: &Op) -> (Vec<u32>, Vec<u32>) {
-        let mut reads = Vec::new();
-        let mut writes = Vec::new();
-        let read = |reads: &mut Vec<u32>, sources: &[Source]| {
-            reads.extend(sources.iter().filter_map(register));
-        };
-        let place = |reads: &mut Vec<u32>, address: &Address| reads.extend(register(&address.base));
-        let list = |list: &List| {
-            let start = list.start as usize;
-            let all = self.lists.get(start..start + list.count as usize);
-            all.unwrap_or(&[])
-        };
-        match op {
-            Op::Compute { to, from, .. } => {
-                read(&mut reads, from);
-                writes.push(*to);
-            }
-            Op::Load { to, address, .. } | Op::LoadMatrix { to, address, .. } => {
-                place(&mut reads, address);
-                writes.extend(list(to).iter().filter_map(register));
-            }
-            Op::Store { from, address, .. } => {
-                read(&mut reads, list(from));
-                place(&mut reads, address);
-            }
-            Op::Atomic {
-                to, address, from, ..
-            } => {
-                read(&mut reads, from);
-                place(&mut reads, address);
-                writes.extend(*to);
-            }
-            Op::Texel {
-                handle,
-                at,
-                more,
-                data,
-                ..
-            } => {
-                read(&mut reads, &[*handle]);
-                read(&mut reads, list(more));
-                reads.extend(at.iter().flatten().filter_map(register));
-                writes.extend(list(data).iter().filter_map(register));
-            }
-            Op::BranchIndexed { index, .. } => read(&mut reads, &[*index]),
-            Op::Shuffle {
-                to,
-                valid,
-                from,
-                members,
-                ..
-            } => {
-                read(&mut reads, from);
-                reads.extend(members.iter().filter_map(register));
-                writes.push(*to);
-                writes.extend(*valid);
-            }
-            Op::Vote {
-                to,
-                predicate,
-                members,
-                ..
-            } => {
-                read(&mut reads, &[*predicate]);
-                reads.extend(members.iter().filter_map(register));
-                writes.push(*to);
-            }
-            Op::MultiplyAdd { to, from, .. } => {
-                from.iter().for_each(|from| read(&mut reads, list(from)));
-                writes.extend(list(to).iter().filter_map(register));
-            }
-            Op::Match {
-                to,
-                valid,
-                from,
-                members,
-                ..
-            } => {
-                read(&mut reads, &[*from, *members]);
-                writes.push(*to);
-                writes.extend(*valid);
-            }
-            Op::Reduce {
-                to, from, members, ..
-            } => {
-                read(&mut reads, &[*from, *members]);
-                writes.push(*to);
-            }
-            Op::Elect {
-                to,
-                elected,
-                members,
-            } => {
-                read(&mut reads, &[*members]);
-                writes.extend(*to);
-                writes.push(*elected);
-            }
-            Op::ActiveMask { to } | Op::Clock { to, .. } => writes.push(*to),
-            Op::WarpSync { members } => read(&mut reads, &[*members]),
-            Op::Barrier {
-                id,
-                count,
-                question,
-                ..
-            } => {
-                read(&mut reads, &[*id]);
-                reads.extend(count.iter().filter_map(register));
-                if let Some(question) = question {
-                    read(&mut reads, &[question.predicate]);
-                    writes.push(question.to);
-                }
-            }
-            Op::Mbarrier { kind, address, .. } => {
-                place(&mut reads, address);
-                match kind {
-                    MbarrierKind::Init(count) => read(&mut reads, &[*count]),
-                    MbarrierKind::Invalidate => {}
-                    MbarrierKind::Arrive {
-                        to, count, bytes, ..
-                    } => {
-                        reads.extend(count.iter().chain(bytes).filter_map(register));
-                        writes.extend(*to);
-                    }
-                    MbarrierKind::Test { to, phase, .. } => {
-                        read(&mut reads, &[*phase]);
-                        writes.push(*to);
-                    }
-                }
-            }
-            Op::CopyAsync {
-                to, from, filled, ..
-            } => {
-                place(&mut reads, to);
-                place(&mut reads, from);
-                reads.extend(filled.iter().filter_map(register));
-            }
-            Op::CopyBulk {
-                to,
-                from,
-                bytes,
-                barrier,
-            } => {
-                for address in [to, from, barrier] {
-                    place(&mut reads, address);
-                }
-                read(&mut reads, &[*bytes]);
-            }
-            Op::CopyArrive { address, .. } => place(&mut reads, address),
-            Op::CopyLocal { .. }
-            | Op::Branch { .. }
-            | Op::Call { .. }
-            | Op::Return
-            | Op::Exit
-            | Op::Trap
-            | Op::ClusterArrive { .. }
-            | Op::ClusterWait
-            | Op::Fence { .. }
-            | Op::ProxyFence { .. }
-            | Op::CopyCommit
-            | Op::CopyWait { .. }
-            | Op::Sleep
-            | Op::Unsupported => {}
-        }
-        (reads, writes)
-    }
-}
-
-fn register(source: &Source) -> Option<u32> {
-    match source {
-        Source::Register(register) => Some(*register),
-        Source::Constant(_) => None,
     }
 }
 

@@ -13,6 +13,7 @@ mod decode;
 mod exec;
 mod problem;
 mod program;
+mod roles;
 mod types;
 
 pub use decode::{kernel, kernels};

@@ -6,6 +6,8 @@
 
 use super::arith::{Function, Mode};
 use super::exec::special::Special;
+use super::roles::{Role, Roles, operations};
+use crate::accesses::Accesses;
 use crate::clock::{Order, Scope};
 use crate::context::Access;
 use crate::finding::CodeLocation;
@@ -57,6 +59,18 @@ pub(super) enum Where {
     Param,
 }
 
+impl Where {
+    /// The shared and global memory that an address may mean.
+    fn memory(self) -> &'static [Space] {
+        match self {
+            Where::Generic => Accesses::ANY,
+            Where::Global => Accesses::GLOBAL,
+            Where::Shared => Accesses::SHARED,
+            Where::Local | Where::Param => &[],
+        }
+    }
+}
+
 /// A piece of [`Kernel::lists`].
 #[derive(Copy, Clone, Debug)]
 pub(super) struct List {
@@ -79,15 +93,17 @@ pub(super) enum Reduction {
     Ballot,
 }
 
-/// What a barrier asks each thread, and where all get the answer (`barrier.red`).
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Question {
-    /// What is made of the answers.
-    pub answer: Answer,
-    /// Where it goes.
-    pub to: Register,
-    /// Each thread's own.
-    pub predicate: Source,
+operations! {
+    /// What a barrier asks each thread, and where all get the answer (`barrier.red`).
+    #[derive(Copy, Clone, Debug)]
+    pub(super) struct Question {
+        /// What is made of the answers.
+        pub answer: plain Answer,
+        /// Where it goes.
+        pub to: def Register,
+        /// Each thread's own.
+        pub predicate: uses Source,
+    }
 }
 
 /// What is made of the answers of all threads.
@@ -114,33 +130,35 @@ pub(super) enum ShuffleKind {
     Index,
 }
 
-/// What an mbarrier instruction asks for.
-#[derive(Copy, Clone, Debug)]
-pub(super) enum MbarrierKind {
-    /// `init`, with the number of arrivals.
-    Init(Source),
-    /// `inval`
-    Invalidate,
-    /// `arrive` and `arrive_drop`.
-    Arrive {
-        /// Where the state goes.
-        to: Option<Register>,
-        /// How many arrivals.
-        count: Option<Source>,
-        /// Bytes of bulk copies that the phase expects on top.
-        bytes: Option<Source>,
-        /// Whether the thread leaves for good.
-        drop: bool,
-    },
-    /// `test_wait` and `try_wait`.
-    Test {
-        /// Whether the phase is complete.
-        to: Register,
-        /// The state, or the parity of the phase.
-        phase: Source,
-        /// Whether `phase` is a parity.
-        parity: bool,
-    },
+operations! {
+    /// What an mbarrier instruction asks for.
+    #[derive(Copy, Clone, Debug)]
+    pub(super) enum MbarrierKind {
+        /// `init`, with the number of arrivals.
+        Init(count: uses Source),
+        /// `inval`
+        Invalidate,
+        /// `arrive` and `arrive_drop`.
+        Arrive {
+            /// Where the state goes.
+            to: def Option<Register>,
+            /// How many arrivals.
+            count: uses Option<Source>,
+            /// Bytes of bulk copies that the phase expects on top.
+            bytes: uses Option<Source>,
+            /// Whether the thread leaves for good.
+            drop: plain bool,
+        },
+        /// `test_wait` and `try_wait`.
+        Test {
+            /// Whether the phase is complete.
+            to: def Register,
+            /// The state, or the parity of the phase.
+            phase: uses Source,
+            /// Whether `phase` is a parity.
+            parity: plain bool,
+        },
+    }
 }
 
 /// A product of matrices with eight columns: shape and element types.
@@ -217,183 +235,187 @@ pub(super) struct Sample {
     pub compares: bool,
 }
 
-/// What is to be done.
-#[derive(Copy, Clone, Debug)]
-pub(super) enum Op {
-    /// Computes a register from others.
-    Compute {
-        function: Function,
-        mode: Mode,
-        to: Register,
-        from: [Source; 4],
-    },
-    /// Reads memory into one register or several.
-    Load {
-        space: Where,
-        bytes: u32,
-        extend: Option<u32>,
-        to: List,
-        address: Address,
-        access: Access,
-        /// The registers that something reads, a bit each. Compilers make vectors wider than what
-        /// is asked for, over what nobody has written or what lies behind the parameters; the
-        /// registers in excess are left alone.
-        used: u8,
-    },
-    /// Writes memory.
-    Store {
-        space: Where,
-        bytes: u32,
-        from: List,
-        address: Address,
-        access: Access,
-    },
-    /// Reads, computes and writes as one access.
-    Atomic {
-        space: Where,
-        bytes: u32,
-        function: Function,
-        mode: Mode,
-        exchange: bool,
-        to: Option<Register>,
-        address: Address,
-        from: [Source; 2],
-        access: Access,
-    },
-    /// Reads or writes a texel, or asks for an extent.
-    Texel {
-        action: TexelAction,
-        /// The texture or surface object.
-        handle: Source,
-        /// Coordinates in the order of the image: the layer and the sample last.
-        at: [Option<Source>; 4],
-        /// Other operands, as the action says.
-        more: List,
-        /// Registers that are written, or sources that are stored.
-        data: List,
-    },
-    /// Copies bytes of local memory: arguments and results of calls.
-    CopyLocal { from: u32, to: u32, bytes: u32 },
-    /// Goes on at `target`; lanes that do not meet the others again at `join`.
-    Branch { target: u32, join: u32 },
-    /// Goes on where the list says.
-    BranchIndexed {
-        index: Source,
-        targets: List,
-        join: u32,
-    },
-    /// Calls a function.
-    Call { target: u32 },
-    /// Goes back to the caller; ends the lane in the kernel itself.
-    Return,
-    /// Ends the lane.
-    Exit,
-    /// Ends the program with an error.
-    Trap,
-    /// Reads another lane's register.
-    Shuffle {
-        kind: ShuffleKind,
-        to: Register,
-        valid: Option<Register>,
-        from: [Source; 3],
-        members: Option<Source>,
-    },
-    /// Reduces a predicate over lanes.
-    Vote {
-        reduction: Reduction,
-        to: Register,
-        predicate: Source,
-        members: Option<Source>,
-    },
-    /// Multiplies matrices that the lanes of a warp hold together: A and B, and what is added to.
-    MultiplyAdd { mma: Mma, to: List, from: [List; 3] },
-    /// Loads matrices of 8x8 elements of 16 bits, one for each register.
-    LoadMatrix {
-        transposed: bool,
-        space: Where,
-        to: List,
-        address: Address,
-    },
-    /// Finds lanes that hold the same value.
-    Match {
-        all: bool,
-        to: Register,
-        valid: Option<Register>,
-        from: Source,
-        members: Source,
-    },
-    /// Reduces a value over lanes.
-    Reduce {
-        function: Function,
-        mode: Mode,
-        to: Register,
-        from: Source,
-        members: Source,
-    },
-    /// Elects one lane.
-    Elect {
-        to: Option<Register>,
-        elected: Register,
-        members: Source,
-    },
-    /// The lanes that are together.
-    ActiveMask { to: Register },
-    /// Lanes wait for each other.
-    WarpSync { members: Source },
-    /// A barrier of the workgroup.
-    Barrier {
-        waits: bool,
-        id: Source,
-        count: Option<Source>,
-        aligned: bool,
-        question: Option<Question>,
-    },
-    /// Arrives at the cluster's barrier.
-    ClusterArrive { releases: bool },
-    /// Waits for the cluster's barrier.
-    ClusterWait,
-    /// Orders memory accesses.
-    Fence { order: Order, scope: Scope },
-    /// A barrier object in shared memory.
-    Mbarrier {
-        kind: MbarrierKind,
-        space: Where,
-        address: Address,
-        relaxed: bool,
-    },
-    /// Begins a copy from global to shared memory.
-    CopyAsync {
-        to: Address,
-        from: Address,
-        bytes: u32,
-        filled: Option<Source>,
-    },
-    /// Begins a bulk copy from global to shared memory, which an mbarrier counts.
-    CopyBulk {
-        to: Address,
-        from: Address,
-        bytes: Source,
-        barrier: Address,
-    },
-    /// Orders what threads have written, to all memory or to one, before what the unit for bulk
-    /// copies does.
-    ProxyFence { only: Option<Space> },
-    /// Closes a group of copies.
-    CopyCommit,
-    /// Waits until at most so many groups are outstanding; `None`: no copy at all.
-    CopyWait { left: Option<u32> },
-    /// Arrives at an mbarrier once the copies so far are done.
-    CopyArrive {
-        address: Address,
-        space: Where,
-        counted: bool,
-    },
-    /// Lets others go on.
-    Sleep,
-    /// A counter that grows, its low bits cut off.
-    Clock { to: Register, shift: u32 },
-    /// An instruction that the simulator does not know.
-    Unsupported,
+operations! {
+    /// What is to be done.
+    #[derive(Copy, Clone, Debug)]
+    pub(super) enum Op {
+        /// Computes a register from others.
+        Compute {
+            function: plain Function,
+            mode: plain Mode,
+            to: def Register,
+            from: uses [Source; 4],
+        },
+        /// Reads memory into one register or several.
+        Load {
+            space: plain Where,
+            bytes: plain u32,
+            extend: plain Option<u32>,
+            to: def List,
+            address: address Address,
+            access: plain Access,
+            /// The registers that something reads, a bit each. Compilers make vectors wider than
+            /// what the program reads, over bytes that are not written or lie after the
+            /// parameters; the registers in excess are left alone.
+            used: plain u8,
+        },
+        /// Writes memory.
+        Store {
+            space: plain Where,
+            bytes: plain u32,
+            from: uses List,
+            address: address Address,
+            access: plain Access,
+        },
+        /// Reads, computes and writes as one access.
+        Atomic {
+            space: plain Where,
+            bytes: plain u32,
+            function: plain Function,
+            mode: plain Mode,
+            exchange: plain bool,
+            to: def Option<Register>,
+            address: address Address,
+            from: uses [Source; 2],
+            access: plain Access,
+        },
+        /// Reads or writes a texel, or asks for an extent.
+        Texel {
+            action: plain TexelAction,
+            /// The texture or surface object.
+            handle: uses Source,
+            /// Coordinates in the order of the image: the layer and the sample last.
+            at: uses [Option<Source>; 4],
+            /// Other operands, as the action says.
+            more: uses List,
+            /// Registers that are written; empty for a store.
+            to: def List,
+            /// Sources that are stored; empty without a store.
+            from: uses List,
+        },
+        /// Copies bytes of local memory: arguments and results of calls.
+        CopyLocal { from: plain u32, to: plain u32, bytes: plain u32 },
+        /// Goes on at `target`; lanes that do not meet the others again at `join`.
+        Branch { target: plain u32, join: plain u32 },
+        /// Goes on where the list says.
+        BranchIndexed {
+            index: uses Source,
+            targets: uses List,
+            join: plain u32,
+        },
+        /// Calls a function.
+        Call { target: plain u32 },
+        /// Goes back to the caller; ends the lane in the kernel itself.
+        Return,
+        /// Ends the lane.
+        Exit,
+        /// Ends the program with an error.
+        Trap,
+        /// Reads another lane's register.
+        Shuffle {
+            kind: plain ShuffleKind,
+            to: def Register,
+            valid: def Option<Register>,
+            from: uses [Source; 3],
+            members: uses Option<Source>,
+        },
+        /// Reduces a predicate over lanes.
+        Vote {
+            reduction: plain Reduction,
+            to: def Register,
+            predicate: uses Source,
+            members: uses Option<Source>,
+        },
+        /// Multiplies matrices that the lanes of a warp hold together: A and B, and adds a third.
+        MultiplyAdd { mma: plain Mma, to: def List, from: uses [List; 3] },
+        /// Loads matrices of 8x8 elements of 16 bits, one for each register.
+        LoadMatrix {
+            transposed: plain bool,
+            space: plain Where,
+            to: def List,
+            address: address Address,
+        },
+        /// Finds lanes that hold the same value.
+        Match {
+            all: plain bool,
+            to: def Register,
+            valid: def Option<Register>,
+            from: uses Source,
+            members: uses Source,
+        },
+        /// Reduces a value over lanes.
+        Reduce {
+            function: plain Function,
+            mode: plain Mode,
+            to: def Register,
+            from: uses Source,
+            members: uses Source,
+        },
+        /// Elects one lane.
+        Elect {
+            to: def Option<Register>,
+            elected: def Register,
+            members: uses Source,
+        },
+        /// The lanes that are together.
+        ActiveMask { to: def Register },
+        /// Lanes wait for each other.
+        WarpSync { members: uses Source },
+        /// A barrier of the workgroup.
+        Barrier {
+            waits: plain bool,
+            id: uses Source,
+            count: uses Option<Source>,
+            aligned: plain bool,
+            question: part Option<Question>,
+        },
+        /// Arrives at the cluster's barrier.
+        ClusterArrive { releases: plain bool },
+        /// Waits for the cluster's barrier.
+        ClusterWait,
+        /// Orders memory accesses.
+        Fence { order: plain Order, scope: plain Scope },
+        /// A barrier object in shared memory.
+        Mbarrier {
+            kind: part MbarrierKind,
+            space: plain Where,
+            address: address Address,
+            relaxed: plain bool,
+        },
+        /// Begins a copy from global to shared memory.
+        CopyAsync {
+            to: address Address,
+            from: address Address,
+            bytes: plain u32,
+            filled: uses Option<Source>,
+        },
+        /// Begins a bulk copy from global to shared memory, which an mbarrier counts.
+        CopyBulk {
+            to: address Address,
+            from: address Address,
+            bytes: uses Source,
+            barrier: address Address,
+        },
+        /// Orders what threads have written, to all memory or to one, before what the unit for bulk
+        /// copies does.
+        ProxyFence { only: plain Option<Space> },
+        /// Closes a group of copies.
+        CopyCommit,
+        /// Waits until at most so many groups are outstanding; `None`: no copy at all.
+        CopyWait { left: plain Option<u32> },
+        /// Arrives at an mbarrier once the copies so far are done.
+        CopyArrive {
+            address: address Address,
+            space: plain Where,
+            counted: plain bool,
+        },
+        /// Lets others go on.
+        Sleep,
+        /// A counter that grows, its low bits cut off.
+        Clock { to: def Register, shift: plain u32 },
+        /// An instruction that the simulator does not know.
+        Unsupported,
+    }
 }
 
 /// An operation with its guard.
@@ -407,6 +429,75 @@ pub(super) struct Coded {
     pub line: u32,
     /// Line that the debug information names.
     pub source: Option<u32>,
+}
+
+impl Op {
+    /// The shared and global memory that the operation may access.
+    pub(super) fn accesses(&self) -> Accesses {
+        const READS_GLOBAL: Accesses = Accesses::of(Accesses::GLOBAL, &[]);
+        match self {
+            Op::Load { space, .. } | Op::LoadMatrix { space, .. } => {
+                Accesses::of(space.memory(), &[])
+            }
+            Op::Store { space, .. } => Accesses::of(&[], space.memory()),
+            Op::Atomic { space, .. }
+            | Op::Mbarrier { space, .. }
+            | Op::CopyArrive { space, .. } => Accesses::of(space.memory(), space.memory()),
+            Op::Texel { action, .. } => match action {
+                TexelAction::Store { .. } => Accesses::of(&[], Accesses::GLOBAL),
+                TexelAction::Bytes(_)
+                | TexelAction::Fetch
+                | TexelAction::FetchSample { .. }
+                | TexelAction::FetchLevel
+                | TexelAction::Sample(_) => READS_GLOBAL,
+                TexelAction::Extent(_)
+                | TexelAction::Levels
+                | TexelAction::Samples
+                | TexelAction::ChannelType
+                | TexelAction::ChannelOrder => Accesses::NONE,
+            },
+            Op::CopyAsync { .. } => Accesses::of(Accesses::GLOBAL, Accesses::SHARED),
+            // It completes a phase of its mbarrier too.
+            Op::CopyBulk { .. } => Accesses::of(Accesses::ANY, Accesses::SHARED),
+            Op::CopyLocal { .. }
+            | Op::Compute { .. }
+            | Op::Branch { .. }
+            | Op::BranchIndexed { .. }
+            | Op::Call { .. }
+            | Op::Return
+            | Op::Exit
+            | Op::Trap
+            | Op::Shuffle { .. }
+            | Op::Vote { .. }
+            | Op::MultiplyAdd { .. }
+            | Op::Match { .. }
+            | Op::Reduce { .. }
+            | Op::Elect { .. }
+            | Op::ActiveMask { .. }
+            | Op::WarpSync { .. }
+            | Op::Barrier { .. }
+            | Op::ClusterArrive { .. }
+            | Op::ClusterWait
+            | Op::Fence { .. }
+            | Op::ProxyFence { .. }
+            | Op::CopyCommit
+            | Op::CopyWait { .. }
+            | Op::Sleep
+            | Op::Clock { .. }
+            | Op::Unsupported => Accesses::NONE,
+        }
+    }
+}
+
+impl Coded {
+    /// Calls `visit` with each register of the instruction and its role. Lists of operands lie in
+    /// [`Kernel::lists`].
+    pub(super) fn operands(&self, lists: &[Source], visit: &mut dyn FnMut(Role, Register)) {
+        if let Some(guard) = self.guard {
+            visit(Role::Guard, guard.register);
+        }
+        self.op.each_role(lists, visit);
+    }
 }
 
 /// A parameter of a kernel. Offset and size are bytes.

@@ -1,5 +1,6 @@
 //! What an instruction asks of the unit.
 
+use crate::accesses::Accesses;
 use crate::machine::Program;
 use crate::queue::Counters;
 
@@ -60,6 +61,8 @@ pub struct Cost {
     pub reads: Box<[u32]>,
     /// Registers that have their values a latency later.
     pub writes: Box<[u32]>,
+    /// Memory that it may access.
+    pub accesses: Accesses,
     /// Counters that it is outstanding in; where there are none, the registers tell.
     pub counters: Counters,
     /// It makes what is outstanding in the first counters one entry of the second ones.

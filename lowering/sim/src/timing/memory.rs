@@ -157,6 +157,7 @@ mod tests {
 
     fn touch(space: Space, address: u64) -> Touch {
         Touch {
+            pc: 0,
             space,
             address,
             bytes: 4,

@@ -10,6 +10,7 @@ use crate::memory::Global;
 use crate::queue::Counters;
 use crate::resident::Resident;
 use crate::schedule::{Completion, Policy, Schedule};
+use crate::trace::Touch;
 use splitbar_target::timing::{Order, Pipe, Timing};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -271,6 +272,7 @@ impl<W> Machine<W> {
         run.trace.clear();
         let resident = &mut self.slots.get_mut(slot)?.as_mut()?.resident;
         let step = resident.step(run, wave, now)?;
+        debug_assert_eq!(self.undeclared(&run.trace.touches), None);
         let issued = run.trace.pc.filter(|_| step != Step::Blocked);
         match issued {
             Some(pc) => self.issue(run, slot, wave, pc, now),
@@ -383,6 +385,15 @@ impl<W> Machine<W> {
             }
         };
         at.max(unit)
+    }
+
+    /// The first touch that the accesses of its instruction do not list.
+    fn undeclared(&self, touches: &[Touch]) -> Option<Touch> {
+        let declared = |touch: &&Touch| {
+            let cost = self.costs.get(touch.pc as usize);
+            cost.is_some_and(|cost| cost.accesses.covers(touch.space, touch.write))
+        };
+        touches.iter().find(|touch| !declared(touch)).copied()
     }
 
     /// Instruction `pc` of a wave was issued at `now`, and the trace says what it did.

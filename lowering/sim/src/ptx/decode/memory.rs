@@ -6,7 +6,8 @@ use crate::clock::{Order, Scope};
 use crate::context::Access;
 use crate::ptx::arith::{self, Function, Mode, float, integer};
 use crate::ptx::exec::window;
-use crate::ptx::program::{Op, Source, Where};
+use crate::ptx::program::{Op, Register, Source, Where};
+use crate::ptx::roles::Role;
 use crate::ptx::types::Type;
 use splitbar_assembly::ptx::syntax::Operand;
 
@@ -91,7 +92,19 @@ impl<'t> Decoder<'_, 't> {
     /// Narrows vector loads to the registers that some instruction reads; to be called when all are
     /// decoded.
     pub(super) fn narrow_loads(&mut self) {
-        let (read, lists) = (&self.read, &self.kernel.lists);
+        let lists = &self.kernel.lists;
+        let mut read = vec![false; self.kernel.registers as usize];
+        for coded in &self.kernel.code {
+            coded.operands(lists, &mut |role, register| match role {
+                Role::Use | Role::Address | Role::Guard => {
+                    if let Some(read) = read.get_mut(register as usize) {
+                        *read = true;
+                    }
+                }
+                Role::Definition => {}
+            });
+        }
+        let is_read = |register: &Register| read.get(*register as usize) == Some(&true);
         for coded in &mut self.kernel.code {
             let Op::Load {
                 to, access, used, ..
@@ -104,7 +117,7 @@ impl<'t> Decoder<'_, 't> {
             }
             let all = (0u32..to.count.min(8)).zip(lists.iter().skip(to.start as usize));
             let mask = all.fold(0u8, |mask, (at, source)| match source {
-                Source::Register(register) if read.contains(register) => mask | 1 << at,
+                Source::Register(register) if is_read(register) => mask | 1 << at,
                 Source::Register(_) | Source::Constant(_) => mask,
             });
             // What is loaded in vain is loaded all the same.

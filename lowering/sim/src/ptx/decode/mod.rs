@@ -25,7 +25,7 @@ use splitbar_assembly::ptx::{
     self,
     syntax::{Function as Text, Instruction, Module, StateSpace, Variable, What},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Registers that a kernel may have, with all that it calls. One takes 256 bytes in each warp.
 const MOST_REGISTERS: u32 = 1 << 16;
@@ -132,8 +132,6 @@ struct Decoder<'m, 't> {
     /// The carry of `add.cc` and its like.
     carry: Register,
     local: u64,
-    /// Registers of the text that some instruction reads.
-    read: BTreeSet<Register>,
     guard: Option<Guard>,
     line: u32,
     source: Option<u32>,
@@ -173,7 +171,6 @@ impl<'m, 't> Decoder<'m, 't> {
             calls: Vec::new(),
             carry: 0,
             local: 0,
-            read: BTreeSet::new(),
             guard: None,
             line: 0,
             source: None,
@@ -248,7 +245,6 @@ impl<'m, 't> Decoder<'m, 't> {
         let decoded = match instruction.guard {
             Some((name, negated)) => match self.symbol(name) {
                 Some(Symbol::Register { register, .. }) => {
-                    self.read.insert(register);
                     self.guard = Some(Guard { register, negated });
                     self.instruction(instruction)
                 }

@@ -13,7 +13,6 @@ impl<'t> Decoder<'_, 't> {
             Operand::Name("WARP_SZ", 0) => 32,
             Operand::Name(name, offset) => match self.symbol(name) {
                 Some(Symbol::Register { register, .. }) if *offset == 0 => {
-                    self.read.insert(register);
                     return Ok(Source::Register(register));
                 }
                 Some(Symbol::Address(value)) => value.wrapping_add_signed(*offset),
@@ -21,7 +20,6 @@ impl<'t> Decoder<'_, 't> {
             },
             Operand::Not(name) => {
                 let (register, _) = self.register(name)?;
-                self.read.insert(register);
                 let not = self.new_register();
                 let zero = self.zero();
                 self.compute(
@@ -77,13 +75,10 @@ impl<'t> Decoder<'_, 't> {
                 offset: 0,
             },
             Base::Name(name) => match self.symbol(name).ok_or(Unknown)? {
-                Symbol::Register { register, .. } => {
-                    self.read.insert(register);
-                    Address {
-                        base: Source::Register(register),
-                        offset: *offset,
-                    }
-                }
+                Symbol::Register { register, .. } => Address {
+                    base: Source::Register(register),
+                    offset: *offset,
+                },
                 Symbol::Address(value) => Address {
                     base: self.constant(value),
                     offset: *offset,

@@ -196,13 +196,17 @@ impl<'t> Decoder<'_, 't> {
         };
         let handle = self.handle(*base)?;
         let at = self.place(geometry, action, coordinates)?;
-        let (data, more) = (self.list(&registers), self.list(&others));
+        let (to, from) = match action {
+            TexelAction::Store { .. } => (&[][..], registers.as_slice()),
+            _ => (registers.as_slice(), &[][..]),
+        };
         let texel = Op::Texel {
             action,
             handle,
             at,
-            more,
-            data,
+            more: self.list(&others),
+            to: self.list(to),
+            from: self.list(from),
         };
         op.is_empty().then(|| self.emit(texel)).ok_or(Unknown)
     }
@@ -244,14 +248,13 @@ impl<'t> Decoder<'_, 't> {
         if let Some(level) = level {
             others.push(self.source(level, SIGNED)?);
         }
-        let (handle, data) = (self.handle(*base)?, self.list(&[to]));
-        let more = self.list(&others);
         let texel = Op::Texel {
             action,
-            handle,
+            handle: self.handle(*base)?,
             at: [None; 4],
-            more,
-            data,
+            more: self.list(&others),
+            to: self.list(&[to]),
+            from: self.list(&[]),
         };
         (is_word && op.is_empty())
             .then(|| self.emit(texel))

@@ -11,6 +11,7 @@ pub(super) mod warp;
 pub(super) mod window;
 
 use super::program::{Kernel, Op, Source};
+use super::roles::Touched;
 use crate::barrier::Name;
 use crate::clock::Order;
 use crate::context::{Context, Group};
@@ -77,10 +78,12 @@ impl Program for Kernel {
             turns: 0,
             copies: copies::Copies::default(),
             cluster: None,
+            touched: Touched::default(),
         };
         for (register, special) in &self.specials {
             warp.set_lanes(*register, u32::MAX, &special.lanes(start));
         }
+        warp.touched.settle(None, &self.lists);
         warp
     }
 
@@ -90,7 +93,16 @@ impl Program for Kernel {
             let rng = std::cell::RefCell::new(&mut *context.rng);
             let chosen = warp.choose(|below| rng.borrow_mut().u32(..below.max(1)));
             match chosen {
-                Some(index) => return self.run(warp, context, index),
+                Some(index) => {
+                    let pc = warp
+                        .fragments
+                        .get(index)
+                        .map(|fragment| fragment.pc as usize);
+                    let step = self.run(warp, context, index);
+                    let coded = pc.and_then(|pc| self.code.get(pc));
+                    warp.touched.settle(coded, &self.lists);
+                    return step;
+                }
                 None if warp.fragments.is_empty() => return Step::Done,
                 // Copies land in the end, also when nobody waits for them.
                 None if warp.arrive_now(context) => {}
@@ -144,7 +156,8 @@ impl Kernel {
             }
             fragment.state = FragmentState::Ready;
             woken = true;
-            let op = self.code.get(fragment.pc as usize).map(|c| c.op);
+            let coded = self.code.get(fragment.pc as usize);
+            let op = coded.map(|coded| coded.op);
             let relaxed = matches!(op, Some(Op::Mbarrier { relaxed: true, .. }));
             let order = if relaxed {
                 Order::Relaxed
@@ -163,6 +176,7 @@ impl Kernel {
                 let tally = barrier.map_or_else(Default::default, |b| b.tally(phase));
                 let answer = sync::answer(question.answer, tally);
                 warp.set_lanes(question.to, lanes, &[answer; 32]);
+                warp.touched.settle(coded, &self.lists);
             }
         }
         if woken && warp.fragments.len() > 1 {

@@ -27,7 +27,8 @@ impl Kernel {
             handle,
             at,
             more,
-            data,
+            to,
+            from,
         } = *op
         else {
             debug_assert!(false, "{op:?} is not of an image");
@@ -50,23 +51,23 @@ impl Kernel {
                     let level = self.others(warp, more, lane).next().unwrap_or(0);
                     let extent = image.extent_of(level).unwrap_or([0; 3]);
                     let extent = extent.get(usize::from(direction)).copied();
-                    self.give(warp, lane, data, [extent.unwrap_or(1).into()]);
+                    self.give(warp, lane, to, [extent.unwrap_or(1).into()]);
                 }
                 TexelAction::Levels => {
-                    self.give(warp, lane, data, [image.levels.count.into()]);
+                    self.give(warp, lane, to, [image.levels.count.into()]);
                 }
                 TexelAction::Samples => {
-                    self.give(warp, lane, data, [image.levels.samples.into()]);
+                    self.give(warp, lane, to, [image.levels.samples.into()]);
                 }
                 TexelAction::ChannelType => {
-                    self.give(warp, lane, data, [image.format.channel_type().into()]);
+                    self.give(warp, lane, to, [image.format.channel_type().into()]);
                 }
                 TexelAction::ChannelOrder => {
-                    self.give(warp, lane, data, [image.format.channel_order().into()]);
+                    self.give(warp, lane, to, [image.format.channel_order().into()]);
                 }
                 TexelAction::Store { traps } => {
                     let mut texel: Texel = [0; 4];
-                    for (component, source) in texel.iter_mut().zip(self.list(data)) {
+                    for (component, source) in texel.iter_mut().zip(self.list(from)) {
                         *component = warp.value(self, *source, lane) as u32;
                     }
                     let bytes = image.format.encode(texel);
@@ -104,7 +105,7 @@ impl Kernel {
                         // What an object's addressing mode says; here a border of zeros.
                         _ => [0; 4],
                     };
-                    self.give(warp, lane, data, texel.map(u64::from));
+                    self.give(warp, lane, to, texel.map(u64::from));
                 }
                 TexelAction::Sample(sample) => {
                     let Some(sampler) = sampler(context, handle) else {
@@ -147,11 +148,11 @@ impl Kernel {
                         }
                         None => mixed(image.format.is_integer(), &taken).to_vec(),
                     };
-                    self.give(warp, lane, data, texel.into_iter().map(u64::from));
+                    self.give(warp, lane, to, texel.into_iter().map(u64::from));
                 }
                 TexelAction::Bytes(width) => {
                     let (texel, width) = (image.format.bytes() as u32, width as usize);
-                    let all = width * data.count as usize;
+                    let all = width * to.count as usize;
                     let (x, first) = (at[0] / texel.max(1), at[0] % texel.max(1));
                     let mut bytes = [0; MOST_TEXEL];
                     let inside = first as usize + all <= texel as usize;
@@ -162,7 +163,7 @@ impl Kernel {
                         context.read(Space::Global, address, part, place, Access::PLAIN);
                     }
                     let components = bytes.chunks(width.max(1)).map(from_bytes);
-                    self.give(warp, lane, data, components);
+                    self.give(warp, lane, to, components);
                 }
             }
         }

@@ -12,6 +12,7 @@ use crate::barrier::{Name, Phase};
 use crate::lane::Lane;
 use crate::ptx::decode::NOWHERE;
 use crate::ptx::program::{Kernel, Source};
+use crate::ptx::roles::Touched;
 
 /// Steps of the warp for which a fragment waits at a post-dominator: more than its siblings take
 /// for work without optimisation, fewer than a launch may have.
@@ -103,6 +104,8 @@ pub struct Warp {
     pub copies: super::copies::Copies,
     /// The phase of the cluster's barrier at which the warp arrived.
     pub cluster: Option<Phase>,
+    /// The registers that the instruction has touched so far.
+    pub touched: Touched,
 }
 
 const ZERO: [u64; 32] = [0; 32];
@@ -111,7 +114,10 @@ impl Warp {
     /// The values of an operand.
     pub fn read<'w>(&'w self, kernel: &'w Kernel, source: Source) -> &'w [u64; 32] {
         match source {
-            Source::Register(register) => self.registers.get(register as usize),
+            Source::Register(register) => {
+                self.touched.note(register, false);
+                self.registers.get(register as usize)
+            }
             Source::Constant(index) => kernel.constants.get(index as usize),
         }
         .unwrap_or(&ZERO)
@@ -124,6 +130,7 @@ impl Warp {
 
     /// Sets a register in one lane.
     pub fn set(&mut self, register: u32, lane: Lane, value: u64) {
+        self.touched.note(register, true);
         if let Some(slot) = self
             .registers
             .get_mut(register as usize)
@@ -135,6 +142,7 @@ impl Warp {
 
     /// Sets a register in some lanes.
     pub fn set_lanes(&mut self, register: u32, lanes: Lanes, values: &[u64; 32]) {
+        self.touched.note(register, true);
         let Some(slots) = self.registers.get_mut(register as usize) else {
             debug_assert!(false, "the kernel has no register {register}");
             return;
@@ -152,6 +160,7 @@ impl Warp {
 
     /// The lanes of a set where a predicate is as a guard wants it.
     pub fn where_true(&self, register: u32, negated: bool, lanes: Lanes) -> Lanes {
+        self.touched.note(register, false);
         let Some(values) = self.registers.get(register as usize) else {
             debug_assert!(false, "the kernel has no register {register}");
             return 0;
