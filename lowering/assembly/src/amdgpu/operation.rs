@@ -177,11 +177,13 @@ fn returns_old_value(operands: &str) -> bool {
 }
 
 fn lds_access(mnemonic: &str) -> (bool, bool) {
-    let says = |words: [&str; 2]| words.iter().any(|word| mnemonic.contains(word));
-    match (says(["read", "load"]), says(["write", "store"])) {
-        (true, false) => (true, false),
-        (false, true) => (false, true),
-        (true, true) | (false, false) => (true, true), // an atomic
+    let name = mnemonic.trim_start_matches("ds_");
+    let begins = |words: [&str; 2]| words.iter().any(|word| name.starts_with(word));
+    let exchanges = name.starts_with("storexchg");
+    match (begins(["read", "load"]), begins(["write", "store"])) {
+        (true, _) => (true, false),
+        (_, true) if !exchanges => (false, true),
+        _ => (true, true), // an atomic: `cmpstore` is one too
     }
 }
 

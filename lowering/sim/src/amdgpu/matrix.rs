@@ -99,13 +99,22 @@ fn float8(name: &str) -> (&str, Option<[Element; 2]>) {
 impl Matrix {
     /// The registers that the instruction touches: reports operand, how many, whether written.
     pub(super) fn uses(&self, size: u32, touch: &mut impl FnMut(&Operand, u16, bool)) {
-        let sums = registers(self.shape.sum, self.shape.sums(size));
-        touch(&Operand::new(Kind::Vgpr(self.dst), sums), sums, true);
-        let factors = registers(self.shape.factor, self.shape.factors(self.family, size));
-        for first in self.sources {
-            touch(&Operand::new(Kind::Vgpr(first), factors), factors, false);
+        let Matrix {
+            shape,
+            family,
+            dst,
+            sources,
+            addend,
+            factors: _,
+            clamp: _,
+        } = self;
+        let sums = registers(shape.sum, shape.sums(size));
+        touch(&Operand::new(Kind::Vgpr(*dst), sums), sums, true);
+        let factors = registers(shape.factor, shape.factors(*family, size));
+        for first in sources {
+            touch(&Operand::new(Kind::Vgpr(*first), factors), factors, false);
         }
-        touch(&self.addend, sums, false);
+        touch(addend, sums, false);
     }
 
     /// Computes all products of the wave.

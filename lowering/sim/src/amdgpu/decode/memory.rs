@@ -445,38 +445,61 @@ pub(super) fn counted(memory: &Memory, name: &str, isa: Isa) -> (Counters, u8) {
     }
 }
 
-/// The registers that the instruction touches.
+/// The registers that the instruction touches. Every field is named: a new one is an operand or is
+/// listed as none.
 pub(super) fn uses(memory: &Memory, touch: &mut impl FnMut(&Operand, u16, bool)) {
-    let registers = u16::from(memory.bytes.div_ceil(4));
-    if let Some(dst) = memory.dst {
-        let half = memory.extend.half();
+    let Memory {
+        dst,
+        data,
+        vaddr,
+        saddr,
+        soffset,
+        lds,
+        coordinates,
+        components,
+        action,
+        bytes,
+        extend,
+        places,
+        memories: _,
+        offsets: _,
+        used: _,
+        index_enabled: _,
+        offset_enabled: _,
+        scaled: _,
+        halves: _,
+        passes_by: _,
+        access: _,
+        counters: _,
+        class: _,
+    } = memory;
+    let registers = u16::from(bytes.div_ceil(4));
+    if let Some(dst) = *dst {
+        let half = extend.half();
         touch(
             &Operand { half, ..dst },
-            registers * u16::from(memory.places),
+            registers * u16::from(*places),
             true,
         );
     }
-    for data in memory.data.iter().flatten() {
+    for data in data.iter().flatten() {
         // What stores fewer than three bytes reads one half.
-        let half = match memory.extend.half() {
-            Half::Whole if memory.bytes < 3 => Half::Low,
+        let half = match extend.half() {
+            Half::Whole if *bytes < 3 => Half::Low,
             half => half,
         };
         touch(&Operand { half, ..*data }, registers, false);
     }
-    for address in &memory.coordinates {
+    for address in coordinates {
         touch(address, address.count, false);
     }
-    if let Some(sampled) = memory.components.and_then(|one| one.sampled) {
+    if let Some(sampled) = components.and_then(|one| one.sampled) {
         touch(&Operand::new(Kind::Sgpr(sampled.sampler), 4), 4, false);
     }
-    for address in [&memory.vaddr, &memory.saddr, &memory.soffset, &memory.lds]
-        .into_iter()
-        .flatten()
-    {
+    for address in [vaddr, saddr, soffset, lds].into_iter().flatten() {
         touch(address, address.count, false);
     }
-    if matches!(memory.action, Action::ToShared) && memory.lds.is_none() {
+    if matches!(action, Action::ToShared) && lds.is_none() {
         touch(&Operand::new(Kind::Sgpr(sgpr::M0), 1), 1, false);
     }
 }

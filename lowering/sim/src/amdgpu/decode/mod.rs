@@ -8,6 +8,9 @@ mod scalar;
 mod uses;
 mod vector;
 
+#[cfg(test)]
+mod agreement;
+
 use super::bits::Row;
 use super::inst::{Barrier, Condition, Form, Indirect, Inst, Op, Special, Target};
 use super::isa::Isa;
