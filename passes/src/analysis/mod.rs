@@ -22,6 +22,7 @@ pub mod pairing;
 pub mod phases;
 pub mod program;
 pub mod qualifiers;
+pub mod undefined;
 pub mod uniformity;
 pub mod uses;
 pub mod workgroup_memory;

@@ -1,0 +1,154 @@
+//! Which values of a function may be undefined where they arise (SPIR-V 1.6, section 2.2.1: an
+//! undefined value is still one value of its type). What is defined there stays so: every other
+//! instruction computes from values. So only the sources are found, and code generators give each
+//! of them some value.
+
+mod range;
+mod source;
+#[cfg(test)]
+mod tests;
+mod unwritten;
+
+pub use source::{Cause, cause};
+
+use crate::analysis::uses::Uses;
+use crate::module::{Constant, Constants, Declarations, Function, Id, Inst, Type};
+use range::{Range, Ranges, ones};
+use spirv::{Op, StorageClass};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What may be undefined in one function.
+#[derive(Clone, Debug, Default)]
+pub struct Undefined {
+    results: BTreeMap<Id, Cause>,
+    unwritten: BTreeSet<Id>,
+}
+
+impl Undefined {
+    /// What may be undefined in `function`. `uses` says which module-scope variables functions
+    /// touch. In the function of an entry point (`is_entry`) Private variables begin without a
+    /// value.
+    pub fn of(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        function: &Function<'_>,
+        uses: &BTreeMap<Id, Uses>,
+        is_entry: bool,
+    ) -> Undefined {
+        let ranges = Ranges {
+            declarations,
+            constants,
+        };
+        let sources = function.insts().filter_map(|inst| {
+            let cause = cause(inst.op()?)?;
+            may_be_undefined(&ranges, inst, cause).then_some((inst.result()?, cause))
+        });
+        Undefined {
+            results: sources.collect(),
+            unwritten: unwritten::unwritten(declarations, constants, function, uses, is_entry),
+        }
+    }
+
+    /// Why the result `id` may be undefined where it is computed; `None` if it cannot be.
+    pub fn cause(&self, id: Id) -> Option<Cause> {
+        self.results.get(&id).copied()
+    }
+
+    /// Whether the variable `id` of class Function or Private may be read before all of it is
+    /// written.
+    pub fn is_read_unwritten(&self, id: Id) -> bool {
+        self.unwritten.contains(&id)
+    }
+}
+
+fn may_be_undefined(ranges: &Ranges<'_, '_>, inst: Inst<'_>, cause: Cause) -> bool {
+    let range = |index| {
+        inst.id(index).map_or(
+            Range {
+                low: 0,
+                high: u64::MAX,
+            },
+            |id| ranges.of(id),
+        )
+    };
+    let width = || {
+        inst.result_type()
+            .and_then(|ty| ranges.width_of_type(ty))
+            .unwrap_or(0)
+    };
+    match cause {
+        Cause::Unspecified | Cause::NumberDoesNotFit => true,
+        Cause::ShiftBeyondWidth => range(1).high >= width().into(),
+        Cause::FieldBeyondWidth { offset } => range(offset)
+            .high
+            .checked_add(range(offset + 1).high)
+            .is_none_or(|end| end > width().into()),
+        Cause::ComponentBeyondVector { index } => {
+            let vector = inst
+                .id(0)
+                .ok()
+                .and_then(|id| ranges.declarations.type_of(id));
+            let count = match vector.and_then(|ty| ranges.declarations.ty(ty)) {
+                Some(Type::Vector { count, .. }) => *count,
+                _ => 0,
+            };
+            range(index).high >= count.into()
+        }
+        Cause::PlaceBeyondArray => inst.id(0).is_ok_and(|id| may_leave_array(ranges, id)),
+        Cause::ZeroDivisor => range(1).low == 0,
+        Cause::SignedQuotient => {
+            let width = width();
+            let least = ones(width) - ones(width.saturating_sub(1));
+            let overflows = range(1).high == ones(width) && range(0).high >= least;
+            range(1).low == 0 || overflows
+        }
+        Cause::BitBeyondBallot { index } => range(index).high >= 64,
+    }
+}
+
+/// Whether the place `pointer` may be beyond an array in a variable of one invocation.
+fn may_leave_array(ranges: &Ranges<'_, '_>, pointer: Id) -> bool {
+    let declarations = ranges.declarations;
+    let Some(chain) = declarations.module.def(pointer) else {
+        return false;
+    };
+    let is_chain = matches!(chain.op(), Some(Op::AccessChain | Op::InBoundsAccessChain));
+    let base = chain.id(0).ok().and_then(|id| declarations.type_of(id));
+    let (
+        true,
+        Some(Type::Pointer {
+            class: StorageClass::Function | StorageClass::Private,
+            pointee: Some(pointee),
+        }),
+    ) = (is_chain, base.and_then(|ty| declarations.ty(ty)))
+    else {
+        return false;
+    };
+    if chain.id(0).is_ok_and(|base| may_leave_array(ranges, base)) {
+        return true;
+    }
+    let mut ty = *pointee;
+    for index in chain.operands_from(1).iter().map(|word| Id(*word)) {
+        let (part, count) = match declarations.ty(ty) {
+            Some(Type::Array { element, length }) => (
+                *element,
+                ranges.constants.get(*length).and_then(Constant::as_u64),
+            ),
+            Some(Type::Vector { component, count }) => (*component, Some((*count).into())),
+            Some(Type::Matrix { column, count }) => (*column, Some((*count).into())),
+            Some(Type::Struct { members }) => {
+                let member = ranges.constants.as_u32(index);
+                match member.and_then(|member| members.get(member as usize)) {
+                    Some(member) => (*member, None),
+                    None => return true,
+                }
+            }
+            _ => return false,
+        };
+        if count.is_some_and(|count| ranges.of(index).high >= count) {
+            return true;
+        }
+        ty = part;
+    }
+    false
+}
