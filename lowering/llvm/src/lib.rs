@@ -21,6 +21,7 @@ mod codegen;
 mod constant_loops;
 mod debug;
 mod disassemble;
+mod effects;
 mod emit;
 mod expand;
 mod ffi;
@@ -35,6 +36,7 @@ mod own_memory;
 mod private_arrays;
 mod schedule;
 mod shared_blocks;
+mod shared_contents;
 mod shared_offsets;
 mod signed_zero;
 mod work;
@@ -57,7 +59,7 @@ use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
 use splitbar_typed::Kernel;
 use splitbar_typed::abi::{AbiForm, KernelAbi};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which code of a compilation carries debug lines.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -121,6 +123,8 @@ pub struct Lowered {
     features: Option<String>,
     /// The kernels whose windows are widened in final code, by symbol.
     widened: BTreeMap<String, Ordered>,
+    /// The kernels whose code leaves nothing that others can see, by symbol.
+    idle: BTreeSet<String>,
 }
 
 /// Lowers the kernels of all plans into one LLVM module.
@@ -164,6 +168,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         if hides && hidden_lanes::show(&module) {
             codegen::run(&module, &machine, hidden_lanes::PASSES)?;
         }
+        shared_contents::close(&module);
         expand::expand(&context, &module, lowering.target, &machine)?;
         masked_division::expand(&module)?;
         if lowering.optimization != Optimization::O0 && has_short_buffers(lowering) {
@@ -212,6 +217,10 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             Some((kernel.symbol.clone(), ordered))
         });
         let widened = widened.collect();
+        let idle = kernels
+            .iter()
+            .filter(|kernel| !effects::are_left(&module, &kernel.symbol));
+        let idle = idle.map(|kernel| kernel.symbol.clone()).collect();
         Ok(Lowered {
             #[cfg(test)]
             unoptimized,
@@ -223,6 +232,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             optimization: lowering.optimization,
             features,
             widened,
+            idle,
         })
     })
 }
@@ -238,6 +248,7 @@ pub fn translate(lowering: &Lowering<'_>) -> Result<Vec<u8>, Diagnostics> {
         let module = begin(&context, lowering)?;
         codegen::describe(&module, lowering.target)?;
         write(&context, &module, lowering)?;
+        shared_contents::close(&module);
         if lowering.calls && matches!(lowering.target.arch, Arch::Amdgpu(_)) {
             // Who compiles it knows no more of its memory than it says.
             own_memory::say(&context, &module)?;
@@ -333,6 +344,7 @@ impl Lowered {
             optimization,
             features: None,
             widened: BTreeMap::new(),
+            idle: BTreeSet::new(),
         }
     }
 
@@ -386,6 +398,11 @@ impl Lowered {
             true => text,
             false => widen(&text, self.target, &self.widened).into_owned(),
         }
+    }
+
+    /// Whether the code of the kernel with this symbol writes anything that others can see.
+    pub fn has_effects(&self, symbol: &str) -> bool {
+        !self.idle.contains(symbol)
     }
 
     /// Whether windows are widened in final code.

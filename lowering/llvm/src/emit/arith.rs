@@ -1,7 +1,7 @@
 //! Integer and floating-point arithmetic (SPIR-V 1.6, section 3.52.13).
 //!
-//! Integers wrap. A division by zero, and the one signed quotient that does not fit, are undefined
-//! in SPIR-V and in LLVM alike. Remainders: `SRem` and `FRem` take the sign of the dividend, `SMod`
+//! Integers wrap. A division by zero, and the one signed quotient that does not fit, give some
+//! value (`undefined.rs`). Remainders: `SRem` and `FRem` take the sign of the dividend, `SMod`
 //! and `FMod` that of the divisor; all four are exact. Floating-point operations round to nearest
 //! even; which of them may be contracted is the emitter's choice per instruction
 //! (`Build::fast_math`).
@@ -10,7 +10,7 @@ use super::build::Build;
 use super::compare::magnitude;
 use super::function::FunctionEmitter;
 use super::math::{self, Binary, Precision};
-use super::{Handled, Result};
+use super::{Handled, Result, undefined};
 use crate::ffi::{IntPredicate, Opcode, RealPredicate, Value};
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -22,10 +22,10 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::IAdd => binary(e, inst, Opcode::LLVMAdd)?,
         Op::ISub => binary(e, inst, Opcode::LLVMSub)?,
         Op::IMul => binary(e, inst, Opcode::LLVMMul)?,
-        Op::UDiv => binary(e, inst, Opcode::LLVMUDiv)?,
-        Op::SDiv => binary(e, inst, Opcode::LLVMSDiv)?,
-        Op::UMod => binary(e, inst, Opcode::LLVMURem)?,
-        Op::SRem => binary(e, inst, Opcode::LLVMSRem)?,
+        Op::UDiv => divide(e, inst, Opcode::LLVMUDiv)?,
+        Op::SDiv => divide(e, inst, Opcode::LLVMSDiv)?,
+        Op::UMod => divide(e, inst, Opcode::LLVMURem)?,
+        Op::SRem => divide(e, inst, Opcode::LLVMSRem)?,
         Op::FAdd => binary(e, inst, Opcode::LLVMFAdd)?,
         Op::FSub => binary(e, inst, Opcode::LLVMFSub)?,
         Op::FMul => binary(e, inst, Opcode::LLVMFMul)?,
@@ -35,7 +35,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             float_remainder(e, x, y)?
         }
         Op::SMod => {
-            let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
+            let (x, y) = (e.operand(inst, 0)?, undefined::divisor(e, inst)?);
             signed_modulus(e.b, x, y)?
         }
         Op::FMod => {
@@ -132,6 +132,15 @@ fn binary<'c>(
     opcode: Opcode,
 ) -> Result<Value<'c>> {
     e.b.binary(opcode, e.operand(inst, 0)?, e.operand(inst, 1)?)
+}
+
+/// A quotient or a remainder of integers.
+fn divide<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    opcode: Opcode,
+) -> Result<Value<'c>> {
+    e.b.binary(opcode, e.operand(inst, 0)?, undefined::divisor(e, inst)?)
 }
 
 /// Remainder with the sign of the dividend, exact. LLVM has no lowering of a bfloat remainder, and

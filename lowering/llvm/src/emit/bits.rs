@@ -1,12 +1,12 @@
 //! Bit instructions (SPIR-V 1.6, section 3.52.13): shifts, bitwise logic, bit fields, counting.
 //!
-//! A shift by the width or more is undefined in SPIR-V and poison here. Offsets and counts of bit
-//! fields are run-time values; a count of 0 is defined (insert: the base, extract: 0), and so is a
-//! field as wide as the type.
+//! A shift by the width or more gives some value (`undefined.rs`). Offsets and counts of bit fields
+//! are run-time values; a count of 0 is defined (insert: the base, extract: 0), and so is a field
+//! as wide as the type.
 
 use super::build::Build;
 use super::function::FunctionEmitter;
-use super::{Handled, Result};
+use super::{Handled, Result, undefined};
 use crate::ffi::{IntPredicate, Opcode, Ty, Value};
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -92,18 +92,15 @@ fn zeros<'c>(
 }
 
 /// Base and shift amount may differ in width: the amount is brought to the base's. One that is too
-/// large for it is out of range either way, so a truncation must not make it small: it is clamped
-/// first.
+/// large for it is out of range either way, and gives some value.
 fn shift<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, opcode: Opcode) -> Result<Value<'c>> {
     let (base, amount) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
     let b = e.b;
-    let (to, from) = (base.ty(), amount.ty());
-    let amount = if from.scalar_bits() > to.scalar_bits() {
-        let limit = b.int(from, u64::from(to.scalar_bits()))?;
-        b.intrinsic("llvm.umin", &[from], &[amount, limit])?
-    } else {
-        amount
-    };
+    let to = base.ty();
+    if e.may_be_undefined(inst) {
+        let amount = b.int_resize(amount, to, false)?;
+        return undefined::shift(e, opcode, base, amount);
+    }
     b.binary(opcode, base, b.int_resize(amount, to, false)?)
 }
 

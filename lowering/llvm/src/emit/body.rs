@@ -129,7 +129,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 .and_then(|()| dispatch::emit(self, inst)),
         };
         let problem = match result {
-            Ok(Handled::Yes) => return,
+            Ok(Handled::Yes) => return self.settle(inst),
             Ok(Handled::No) => {
                 let name = inst.name();
                 Box::new(

@@ -2,8 +2,7 @@
 //!
 //! A cooperative matrix is constructed of one scalar, which every element gets. A vector is an LLVM
 //! vector, a matrix an array of its columns, arrays and structures are LLVM aggregates; so one walk
-//! along the literal indices serves them all. A dynamic index beyond the vector gives poison, as
-//! SPIR-V leaves it undefined.
+//! along the literal indices serves them all.
 
 use super::function::FunctionEmitter;
 use super::types::Kind;
@@ -17,7 +16,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     let value = match op {
         Op::CompositeConstruct => construct(e, inst)?,
         Op::CompositeConstructReplicateEXT => replicate(e, inst)?,
-        Op::CompositeExtract if beyond_matrix(e, inst, 0)? => e.result_ty(inst)?.poison(),
+        Op::CompositeExtract if beyond_matrix(e, inst, 0)? => e.result_ty(inst)?.zero(),
         Op::CompositeExtract => {
             let mut part = e.operand(inst, 0)?;
             for &index in inst.operands_from(1) {
@@ -116,23 +115,24 @@ fn insert<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'
 }
 
 /// The literals count through the components of both vectors; 0xFFFFFFFF leaves a component
-/// undefined.
+/// undefined, which becomes one that is at hand.
 fn shuffle<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let (first, second) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
-    let literals = inst.operands_from(2);
+    let any = |at: usize| (at as u32) % first.ty().lanes();
+    let literals: Vec<u32> = (inst.operands_from(2).iter().enumerate())
+        .map(|(at, &literal)| match literal {
+            u32::MAX => any(at),
+            literal => literal,
+        })
+        .collect();
     if first.ty() == second.ty() && first.ty().is_vector() {
-        let mask: Vec<Option<u32>> = literals
-            .iter()
-            .map(|&lane| (lane != u32::MAX).then_some(lane))
-            .collect();
+        let mask: Vec<Option<u32>> = literals.into_iter().map(Some).collect();
         return e.b.shuffle(first, second, &mask);
     }
     let count = first.ty().lanes();
-    let element = first.ty().element_if_vector();
     let mut lanes = Vec::with_capacity(literals.len());
-    for &literal in literals {
+    for literal in literals {
         lanes.push(match literal {
-            u32::MAX => element.poison(),
             lane if lane < count => e.b.lane(first, lane)?,
             lane => e.b.lane(second, lane - count)?,
         });

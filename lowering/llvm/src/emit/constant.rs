@@ -87,9 +87,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let parts = match (constant, &info.kind) {
             (Constant::Undef, Kind::Tensor(_)) => return Ok(llvm.undef()),
             (_, Kind::Tensor(_)) => return Err(self.tensor_value(ty)),
-            (Constant::Null, Kind::Pointer { .. }) => return self.null(llvm),
-            (Constant::Null, _) => return Ok(llvm.zero()),
-            (Constant::Undef, _) => return Ok(llvm.undef()),
+            (Constant::Null | Constant::Undef, Kind::Pointer { .. }) => return self.null(llvm),
+            // What is undefined is some value.
+            (Constant::Null | Constant::Undef, _) => return Ok(llvm.zero()),
             (Constant::Bool(value), _) => return self.b.int(llvm, u64::from(*value)),
             (Constant::Int { bits, .. }, _) => return self.b.int(llvm, *bits),
             (Constant::Float { bits, .. }, _) if llvm.is_float() && !llvm.is_vector() => {

@@ -9,7 +9,7 @@ use super::{Handled, Result};
 use crate::ffi::{self, Block, Meta, Value};
 use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
-use splitbar_passes::module::{Id, Inst};
+use splitbar_passes::module::{Constant, Id, Inst};
 
 impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// Words of a case literal of an OpSwitch.
@@ -207,22 +207,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// says no (NoContraction, ContractionOff); anything more only where FPFastMathMode grants it
     /// (SPIR-V 1.6 sections 3.15, 3.20).
     pub(super) fn fast_math_of(&self, inst: Inst<'_>) -> u32 {
-        use super::build::fast::{
-            APPROXIMATE, CONTRACT, NO_INF, NO_NAN, NO_SIGNED_ZEROS, REASSOC, RECIPROCAL,
-        };
-        const GRANTS: [(u32, u32); 8] = [
-            (0x1, NO_NAN),
-            (0x2, NO_INF),
-            (0x4, NO_SIGNED_ZEROS),
-            (0x8, RECIPROCAL),
-            (
-                0x10,
-                NO_NAN | NO_INF | NO_SIGNED_ZEROS | RECIPROCAL | CONTRACT | REASSOC | APPROXIMATE,
-            ),
-            (0x10000, CONTRACT),
-            (0x20000, REASSOC),
-            (0x40000, REASSOC | CONTRACT),
-        ];
+        use super::build::fast::CONTRACT;
+        use super::grants::FAST_MATH;
         let (Some(result), Some(ty)) = (inst.result(), inst.result_type()) else {
             return 0;
         };
@@ -239,7 +225,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 flags &= !CONTRACT;
             } else if decoration.kind == spirv::Decoration::FPFastMathMode as u32 {
                 let bits = decoration.operands.first().copied().unwrap_or(0);
-                flags |= GRANTS
+                flags |= FAST_MATH
                     .iter()
                     .filter(|(bit, _)| bits & bit != 0)
                     .fold(0, |sum, (_, flag)| sum | flag);
@@ -321,7 +307,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
             // A type without values has no unknown one either; whatever uses it is refused.
             let ty = e.result_type(inst)?;
             if !matches!(e.kind(ty)?, Kind::RuntimeArray { .. }) {
-                let value = e.ty(ty)?.undef();
+                let value = e.constant_of_type(&Constant::Undef, ty)?;
                 e.bind(inst, value)?;
             }
         }

@@ -1,7 +1,7 @@
 //! Conversions (SPIR-V 1.6, section 3.52.11).
 //!
 //! Floating-point to integer truncates toward zero unless FPRoundingMode says otherwise; a value
-//! that does not fit is undefined in SPIR-V and poison here, or clamped (NaN to 0) under
+//! that does not fit gives some value (`undefined.rs`), or is clamped (NaN to 0) under
 //! SaturatedConversion. Integer to floating-point and floating-point to narrower floating-point
 //! round to nearest even unless FPRoundingMode says otherwise.
 

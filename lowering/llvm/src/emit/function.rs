@@ -13,6 +13,7 @@ use super::types::{self, Kind, TypeInfo, Types};
 use crate::debug::line_of;
 use crate::ffi::{Block, Func, Meta, Ty, Value};
 use splitbar_passes::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
+use splitbar_passes::analysis::undefined::Undefined;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{BlockIndex, Constants, Declarations, Id, Inst, WordOffset};
 use splitbar_passes::printf::Table;
@@ -108,6 +109,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(crate) scope: Option<Meta<'c>>,
     /// Where the module came from: debug lines count the words of that one.
     pub(super) origin: Option<&'m Origin>,
+    /// What may be undefined where it arises.
+    pub(super) undefined: Undefined,
     /// Blocks by label.
     pub(super) control: super::state::Control<'c, 'm>,
     /// Functions that can be called, with the variables that each wants as hidden arguments.

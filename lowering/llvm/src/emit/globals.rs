@@ -9,6 +9,7 @@ use super::module::Emission;
 use super::types::{self, TypeInfo};
 use super::uses::{self, Uses};
 use crate::ffi::{self, Linkage, Value};
+use crate::shared_contents;
 use spirv::{Op, StorageClass};
 use splitbar_passes::analysis::workgroup_memory::{VARIABLE_ALIGN, WorkgroupMemory};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -209,6 +210,7 @@ impl<'c> Emission<'_, 'c, '_> {
         let global = ffi::add_global(self.b.module(), ty, 3, name);
         global.set_initializer(ty.poison());
         global.set_linkage(Linkage::LLVMInternalLinkage);
+        shared_contents::open(global);
         global.set_alignment(align);
         global
     }

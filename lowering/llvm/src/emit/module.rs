@@ -18,6 +18,7 @@ use crate::ffi::{self, Block, Func, Ty, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
+use splitbar_passes::analysis::undefined::Undefined;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{
     Declarations, Function, Id, WordOffset, called, called_for_elements,
@@ -150,8 +151,15 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             if function.blocks.is_empty() {
                 continue;
             }
-            if let Some(callee) = self.function(plan, function, used, &callees, inline, diagnostics)
-            {
+            let undefined = self.undefined(function, uses, false);
+            let made = self.function(
+                (plan, function),
+                (used, undefined),
+                &callees,
+                inline,
+                diagnostics,
+            );
+            if let Some(callee) = made {
                 callees.0.insert(*id, callee);
             }
         }
@@ -165,7 +173,14 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             &kernel.reached,
             diagnostics,
         );
-        self.entry(plan, function, own, &callees, &abi, diagnostics);
+        let undefined = self.undefined(function, uses, true);
+        self.entry(
+            (plan, function),
+            (own, undefined),
+            &callees,
+            &abi,
+            diagnostics,
+        );
         Some(KernelAbi {
             entry: plan.entry.clone(),
             symbol,
@@ -262,6 +277,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             prologue,
             scope,
             origin: self.lowering.origin,
+            undefined: Undefined::default(),
             control: Control::default(),
             callees,
             lengths: Vec::new(),
@@ -297,9 +313,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
 
     fn function(
         &mut self,
-        plan: &'e EntryPlan,
-        function: &'m Function<'m>,
-        uses: &Uses,
+        (plan, function): (&'e EntryPlan, &'m Function<'m>),
+        (uses, undefined): (&Uses, Undefined),
         callees: &Callees<'c>,
         inline: bool,
         diagnostics: &mut Diagnostics,
@@ -327,6 +342,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         }
         target_attributes(self.b, self.lowering.target, plan, llvm);
         let mut emitter = self.emitter(plan, llvm, callees, &name, function.offset);
+        emitter.undefined = undefined;
         for (index, hidden) in hidden.iter().enumerate() {
             let Some(value) = llvm.param(index as u32) else {
                 diagnostics.push(*self.b.internal(format!("{name} lacks a hidden parameter")));
@@ -400,11 +416,27 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         Ok(result.function(&params))
     }
 
+    /// What may be undefined in `function`.
+    fn undefined(
+        &self,
+        function: &Function<'_>,
+        uses: &BTreeMap<Id, Uses>,
+        is_entry: bool,
+    ) -> Undefined {
+        let module = &self.lowering.module;
+        Undefined::of(
+            module.declarations(),
+            module.constants(),
+            function,
+            uses,
+            is_entry,
+        )
+    }
+
     fn entry(
         &mut self,
-        plan: &'e EntryPlan,
-        function: &'m Function<'m>,
-        uses: &Uses,
+        (plan, function): (&'e EntryPlan, &'m Function<'m>),
+        (uses, undefined): (&Uses, Undefined),
         callees: &Callees<'c>,
         abi: &Abi,
         diagnostics: &mut Diagnostics,
@@ -453,6 +485,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             llvm.string_attribute(context, name, &format!("{x},{y},{z}"));
         }
         let mut emitter = self.emitter(plan, llvm, callees, &plan.entry, function.offset);
+        emitter.undefined = undefined;
         if let Err(problem) = emitter.kernel_prologue(function, uses, abi, diagnostics) {
             diagnostics.push(*problem);
         }

@@ -392,6 +392,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         };
         if let Some(initializer) = inst.operands().get(1) {
             self.store_constant(&pointer, pointee, Id(*initializer))?;
+        } else if let Some(id) = inst.result() {
+            self.give_contents(id, slot, (info.size, align));
         }
         self.bind_pointer(inst, pointer)
     }
@@ -501,7 +503,8 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
         Op::Variable => e.variable(inst)?,
         Op::AccessChain | Op::InBoundsAccessChain => {
             let base = e.pointer(id(0)?)?;
-            let place = e.walk(base, inst.operands_from(1), true)?;
+            let in_bounds = op == Op::InBoundsAccessChain || !e.is_physical(base.class);
+            let place = e.walk(base, inst.operands_from(1), in_bounds)?;
             e.bind_pointer(inst, place)?;
         }
         Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
@@ -532,7 +535,8 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
                 pointee: Some(id(0)?),
                 ..e.pointer(id(1)?)?
             };
-            let place = e.walk(base, inst.operands_from(2), true)?;
+            let in_bounds = op == Op::UntypedInBoundsAccessChainKHR || !e.is_physical(base.class);
+            let place = e.walk(base, inst.operands_from(2), in_bounds)?;
             e.bind_pointer(inst, place)?;
         }
         Op::RawAccessChainNV => e.raw_chain(inst)?,

@@ -221,6 +221,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             self.store(&pointer, pointee, value)?;
         } else if let Some(initializer) = variable.initializer {
             self.store_constant(&pointer, pointee, initializer)?;
+        } else {
+            self.give_contents(id, address, (info.size, align));
         }
         self.set(id, Slot::Pointer(pointer));
         Ok(())

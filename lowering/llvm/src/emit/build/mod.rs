@@ -19,14 +19,11 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, WordOffset};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-/// Fast-math flags, as LLVM-C numbers them.
+/// Fast-math flags, as LLVM-C numbers them. `nnan` and `ninf` are left out: nothing grants them
+/// (`grants.rs`).
 pub(crate) mod fast {
     /// `reassoc`.
     pub(crate) const REASSOC: u32 = 1 << 0;
-    /// `nnan`.
-    pub(crate) const NO_NAN: u32 = 1 << 1;
-    /// `ninf`.
-    pub(crate) const NO_INF: u32 = 1 << 2;
     /// `nsz`.
     pub(crate) const NO_SIGNED_ZEROS: u32 = 1 << 3;
     /// `arcp`.

@@ -246,7 +246,8 @@ fn blocks_in_workgroup_memory_begin_at_one_place() {
     let lowered = lowered(words, "gfx1201", Optimization::O0).unwrap();
     let ir = lowered.unoptimized();
     assert_eq!(
-        ir.matches("internal addrspace(3) global").count(),
+        ir.matches("internal addrspace(3) externally_initialized global")
+            .count(),
         1,
         "{ir}"
     );
