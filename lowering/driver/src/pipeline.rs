@@ -10,6 +10,7 @@ use crate::output::{Entry, Output};
 use crate::prepare::{Prepared, REPORT, Work, guarded, run, show};
 use crate::shape;
 use crate::stage::{Artefact, Observer, Stage};
+use splitbar_passes::analysis::visible::first_effect;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::{EntryPlan, Optimization};
 use splitbar_typed::Kernel;
@@ -173,6 +174,8 @@ fn lower(
     show(observer, Artefact::Ir, || lowered.ir().into_bytes());
     span.exit();
 
+    problems.take(work.lost_effects(&plans, &lowered))?;
+
     // Measure: debug lines tell where each machine instruction came from.
     let mut measured: Vec<Measured> = plans.iter().map(|_| Measured::default()).collect();
     if measures {
@@ -271,6 +274,33 @@ impl Work<'_> {
             full_barriers: options.split_barriers != SplitBarriers::Never,
             all_memory: options.barriers_order_all_memory,
         })
+    }
+
+    /// Warnings of entry points that others can see the effects of, as the module has it, and whose
+    /// code has none.
+    fn lost_effects(&self, plans: &[EntryPlan], lowered: &Lowered) -> Diagnostics {
+        let checked = &self.checked;
+        let mut found = Diagnostics::new();
+        for (plan, abi) in plans.iter().zip(lowered.kernels()) {
+            // A skeleton has only the barriers of the kernel in LLVM IR.
+            if lowered.has_effects(&abi.symbol) || self.options.ir.is_some() {
+                continue;
+            }
+            let (declarations, constants) = (checked.declarations(), checked.constants());
+            if let Some(first) = first_effect(declarations, constants, plan.function) {
+                let message = format!(
+                    "nothing is left of what entry point `{}` writes",
+                    plan.entry
+                );
+                found.push(
+                    Diagnostic::warning(Code::NoEffectLeft, message)
+                        .at_word(first)
+                        .because("its final code writes no memory that outlives the workgroup")
+                        .help("check that a write can be reached, and report a bug if one can"),
+                );
+            }
+        }
+        found
     }
 
     /// What the final assembly of every entry point says of windows and waits. `lowered` is the

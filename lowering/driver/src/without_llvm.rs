@@ -162,6 +162,10 @@ impl Lowered {
         match self.never {}
     }
 
+    pub(crate) fn has_effects(&self, _symbol: &str) -> bool {
+        match self.never {}
+    }
+
     pub(crate) fn has_late_windows(&self) -> bool {
         match self.never {}
     }

@@ -25,6 +25,7 @@ pub mod qualifiers;
 pub mod undefined;
 pub mod uniformity;
 pub mod uses;
+pub mod visible;
 pub mod workgroup_memory;
 
 #[cfg(test)]

@@ -134,6 +134,7 @@ codes! {
     MissingInvalidation = 907, Internal, "the machine code may load what a cache held before the synchronisation that a fence acquires by";
     MissingWriteBack = 908, Internal, "the machine code may leave in a cache what a fence releases";
     MissingFence = 909, Internal, "a fence of the plan is missing in PTX, or too weak there";
+    NoEffectLeft = 910, Internal, "the code of a kernel does nothing that others can see, and its module does";
 
     TooManyProblems = 1000, Limit, "more problems than are shown";
     // 100x: declarations of split barriers.

@@ -416,6 +416,11 @@ const CODES: &[Text<Code>] = &[
         "Please report it with the module. `--strategy fused` or `-O 0` may avoid it until then.",
     ),
     (
+        Code::NoEffectLeft,
+        "An entry point writes a buffer or an image, and its final code writes none: the optimiser found that no write can be reached, or that nothing of the kernel is defined. A kernel that always divides by zero, or whose writes stand where a condition never leads, is compiled to nothing.",
+        "Look at the instruction that is named: is its condition ever true? If the module is right, please report this with the module and the command line.",
+    ),
+    (
         Code::AssemblerMissing,
         "Cubins and windows in machine code need NVIDIA's ptxas and nvdisasm, which come with the CUDA toolkit.",
         "Install them or name them (`--ptxas`, SPLITBAR_PTXAS, SPLITBAR_NVDISASM). `--emit asm` needs neither.",
