@@ -18,5 +18,6 @@ pub mod sampling;
 pub mod schema;
 pub mod tensor_layouts;
 pub mod tools;
+pub mod undefined;
 
 pub use splitbar_harness as harness;

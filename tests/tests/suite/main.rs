@@ -66,6 +66,7 @@ mod support;
 mod tensor_layouts;
 mod tensors;
 mod timing;
+mod undefined;
 mod validation;
 mod windows;
 
@@ -139,6 +140,7 @@ fn main() -> ExitCode {
     trials.extend(damaged::trials());
     trials.extend(sim_mutants::trials(&fixtures));
     trials.extend(random::trials());
+    trials.extend(undefined::trials());
     trials.extend(corpus::trials());
     trials.extend(features::trials());
     trials.extend(opencl::trials());

@@ -96,7 +96,8 @@ fn ways() -> Result<Vec<Way>> {
     Ok(ways)
 }
 
-fn variable<T: FromStr>(name: &str) -> Result<Option<T>>
+/// The value of the environment variable `name`, if it is set.
+pub(crate) fn variable<T: FromStr>(name: &str) -> Result<Option<T>>
 where
     T::Err: std::fmt::Display,
 {

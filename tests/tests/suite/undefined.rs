@@ -1,0 +1,116 @@
+//! Random programs that come across undefined values, on both vendors' GPUs, without and with
+//! optimisation: what does not depend on them has one value.
+//!
+//! `SPLITBAR_UNDEFINED_SEEDS=5000 cargo test -p splitbar-tests --test suite -- undefined/` runs
+//! more of them, `SPLITBAR_FIRST_SEED=N` begins with this one.
+
+use crate::random::variable;
+use crate::support::{assembled, linkable, target, trial};
+use anyhow::{Context, Result, bail, ensure};
+use libtest_mimic::Trial;
+use splitbar::diagnostic::Code;
+use splitbar::simulate::machine::Schedule;
+use splitbar::simulate::{BufferName, Inputs, Job};
+use splitbar::{Optimization, Options};
+use splitbar_tests::undefined::{self, INVOCATIONS, Program};
+
+const TARGETS: [&str; 4] = ["gfx942", "gfx1201", "sm_70", "sm_90"];
+const LEVELS: [Optimization; 2] = [Optimization::O0, Optimization::O2];
+/// Programs of a normal run.
+const SEEDS: u64 = 40;
+/// Programs of one trial.
+const CHUNK: u64 = 10;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let asked = || {
+        Ok((
+            variable("SPLITBAR_FIRST_SEED")?,
+            variable("SPLITBAR_UNDEFINED_SEEDS")?,
+        ))
+    };
+    let (first, count): (Option<u64>, Option<u64>) = match asked() {
+        Ok(asked) => asked,
+        Err(error) => return vec![trial("undefined/variables".to_owned(), move || Err(error))],
+    };
+    let first = first.unwrap_or(0);
+    let end = first + count.unwrap_or(SEEDS);
+    let chunks = (first..end).step_by(CHUNK as usize);
+    let random = chunks.map(|begin| {
+        let seeds = begin..end.min(begin + CHUNK);
+        let name = format!("undefined/{}-{}", seeds.start, seeds.end - 1);
+        trial(name, move || all(seeds))
+    });
+    let lost = trial("undefined/lost_effects".to_owned(), lost_effects);
+    std::iter::once(lost).chain(random).collect()
+}
+
+/// That a kernel whose only write nothing leads to is compiled with a warning.
+fn lost_effects() -> Result<()> {
+    let warned = |condition: &str| -> Result<bool> {
+        let module = assembled(&undefined::guarded(condition))?;
+        let output = crate::random::compiled(&module, Options::new(target("gfx1201")?))?;
+        let mut warnings = output.warnings().iter();
+        Ok(warnings.any(|warning| warning.code == Code::NoEffectLeft))
+    };
+    ensure!(warned("OpULessThan %bool %id %c0")?);
+    ensure!(!warned("OpUGreaterThan %bool %id %c0")?);
+    Ok(())
+}
+
+fn all(seeds: std::ops::Range<u64>) -> Result<()> {
+    linkable("gfx1201")?;
+    let mut failed = Vec::new();
+    for seed in seeds {
+        let program = undefined::program(seed);
+        let module = assembled(&undefined::text(&program)).with_context(|| format!("{seed}"))?;
+        for name in TARGETS {
+            for level in LEVELS {
+                if let Err(error) = agrees(seed, &program, &module, (name, level)) {
+                    failed.push(format!(
+                        "SPLITBAR_FIRST_SEED={seed} SPLITBAR_UNDEFINED_SEEDS=1 ({name}, {level:?}): {error:#}"
+                    ));
+                }
+            }
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    bail!("{}", failed.join("\n"))
+}
+
+/// That everything the program leaves has the value that it has on the host, if it has one.
+fn agrees(
+    seed: u64,
+    program: &Program,
+    module: &[u8],
+    (name, level): (&str, Optimization),
+) -> Result<()> {
+    let mut options = Options::new(target(name)?);
+    options.optimization = level;
+    let output = crate::random::compiled(module, options)?;
+    let job = Job::compiled(&output, 0)?;
+    let words = undefined::inputs(seed);
+    let wanted = undefined::run(program, &words);
+    let inputs = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let contents = [inputs, vec![0; program.outputs * INVOCATIONS * 4]];
+    let places = (0..).map(|binding| BufferName::Binding(0, binding));
+    let inputs = Inputs::new([1, 1, 1], places.zip(contents).collect());
+    let outcome = job.run(&inputs, Schedule::nth(0, seed))?;
+    if let Some(finding) = outcome.report.findings.first() {
+        bail!("{finding}");
+    }
+    let found = outcome.buffers.get(1).context("no results")?;
+    let found = found
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|word| u32::from_le_bytes(*word));
+    for (at, (found, wanted)) in found.zip(wanted).enumerate() {
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != found) {
+            let (place, id) = (at / INVOCATIONS, at % INVOCATIONS);
+            bail!("place {place} of invocation {id} is {found:#x} instead of {wanted:#x}");
+        }
+    }
+    Ok(())
+}
