@@ -5,7 +5,7 @@
 
 use super::Result;
 use super::function::{FunctionEmitter, Slot};
-use crate::ffi::{IntPredicate, Opcode, Value};
+use crate::ffi::{Opcode, Value};
 use splitbar_passes::analysis::undefined::Cause;
 use splitbar_passes::module::{Id, Inst};
 use splitbar_plan::target::Arch;
@@ -26,6 +26,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Cause::ComponentBeyondVector { .. }
                 | Cause::NumberDoesNotFit
                 | Cause::PlaceBeyondArray
+                | Cause::SignedQuotient
                 | Cause::BitBeyondBallot { .. },
             ) => {
                 if let Slot::Value(value) = self.slot(result) {
@@ -34,13 +35,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 }
             }
             // The family's work: `constant`, `shift`, `divisor`.
-            Some(
-                Cause::Unspecified
-                | Cause::ShiftBeyondWidth
-                | Cause::ZeroDivisor
-                | Cause::SignedQuotient,
-            )
-            | None => {}
+            Some(Cause::Unspecified | Cause::ShiftBeyondWidth | Cause::ZeroDivisor) | None => {}
         }
     }
 
@@ -76,21 +71,14 @@ pub(super) fn shift<'c>(
     }
 }
 
-/// The divisor of `inst`, or 1 where there is no quotient.
+/// The divisor of `inst`, or 1 in the place of 0. A signed quotient that does not fit stays poison to
+/// LLVM, which is frozen: LLVM deletes no code for its sake, and a guard costs several instructions.
 pub(super) fn divisor<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
-    let b = e.b;
-    let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
-    let ty = y.ty();
-    let cause = inst.result().and_then(|result| e.undefined.cause(result));
-    match cause {
-        Some(Cause::ZeroDivisor) => b.intrinsic("llvm.umax", &[ty], &[y, b.int(ty, 1)?]),
-        Some(Cause::SignedQuotient) => {
-            let least = b.int(ty, 1 << (ty.scalar_bits() - 1))?;
-            let equal = |a, to| b.icmp(IntPredicate::LLVMIntEQ, a, to);
-            let overflows = b.and(equal(x, least)?, equal(y, b.int(ty, u64::MAX)?)?)?;
-            let none = b.or(equal(y, ty.zero())?, overflows)?;
-            b.select(none, b.int(ty, 1)?, y)
-        }
-        _ => Ok(y),
+    let divisor = e.operand(inst, 1)?;
+    let ty = divisor.ty();
+    if e.may_be_undefined(inst) {
+        e.b.intrinsic("llvm.umax", &[ty], &[divisor, e.b.int(ty, 1)?])
+    } else {
+        Ok(divisor)
     }
 }
