@@ -16,6 +16,7 @@ pub mod random;
 pub mod reference;
 pub mod sampling;
 pub mod schema;
+pub mod shapes;
 pub mod tensor_layouts;
 pub mod tools;
 pub mod undefined;

@@ -145,7 +145,7 @@ fn of_module(tool: &Path, module: &Path, flags: &[&str]) -> Result<Vec<u32>> {
 const FINAL_CODE: &str = "
 ## Final code: glcompute on gfx1201
 
-Instructions that control can come to between a signal and the next wait, in the machine code. Modules that leave their workgroup open have 256 invocations. `docs/llvm.md` says how
+Instructions that control can come to between a signal and the next wait, in the machine code. Modules that leave their workgroup open have 256 invocations. `docs/code_generation.md` says how
 windows are widened in final code. Under each row stands a bound, for what the halves of its code could have between them wherever they stood: a wait may go down and a signal up to the next barrier,
 atomic operation or access of workgroup memory, and over branches whose ways meet again. Most of what is missing from it lies behind waits for such accesses (`s_wait_dscnt`): a signal that
 goes up with its wait before the access has had time to finish comes no earlier.

@@ -92,7 +92,9 @@ pub use model::{Bounds, Explored, model, model_changed};
 pub use options::{Choice, Options, SplitBarriers};
 pub use output::{Entry, Output};
 pub use pairs::{SplitPair, pairs};
-pub use pipeline::{compile, compile_changed, compile_observed, translate, translate_with_calls};
+pub use pipeline::{
+    compile, compile_changed, compile_observed, compile_unguarded, translate, translate_with_calls,
+};
 pub use prepare::{Planned, plan};
 pub use ptxas::{NVDISASM_VARIABLE, PTXAS_VARIABLE};
 pub use split::Moved;

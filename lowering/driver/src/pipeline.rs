@@ -12,6 +12,7 @@ use crate::shape;
 use crate::stage::{Artefact, Observer, Stage};
 use splitbar_passes::analysis::visible::first_effect;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_plan::faults::{Guard, Guards};
 use splitbar_plan::{EntryPlan, Optimization};
 use splitbar_typed::Kernel;
 use tracing::info_span;
@@ -83,6 +84,24 @@ pub fn compile_changed(
             let mut changed = prepared.plans.clone();
             change(&mut changed);
             lower(prepared, &changed, observer)
+        })
+    })
+}
+
+/// As [`compile`], without the guards `left_out`: for tests that ask whether LLVM still has a fault.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_unguarded(
+    bytes: &[u8],
+    options: &Options,
+    left_out: &[Guard],
+) -> Result<Output, Failure> {
+    guarded(options, || {
+        run(bytes, options, &mut (), |mut prepared, observer| {
+            prepared.work.guards = Guards::without(left_out);
+            let plans = prepared.plans.clone();
+            lower(prepared, &plans, observer)
         })
     })
 }
@@ -263,6 +282,7 @@ impl Work<'_> {
             ir: self.options.ir.as_deref(),
             correctly_rounded: self.options.correctly_rounded_divide_sqrt,
             calls: false,
+            guards: self.guards,
         }
     }
 

@@ -18,6 +18,7 @@ use splitbar_passes::transform::registry::{Pass, PassOptions};
 use splitbar_passes::transform::{Edited, Origin};
 use splitbar_passes::validate::{Checked, Inlined};
 use splitbar_plan::EntryPlan;
+use splitbar_plan::faults::Guards;
 use splitbar_typed::{Kernel, Wanted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -366,6 +367,7 @@ pub(crate) fn prepare<R>(
         checked,
         options,
         origin,
+        guards: Guards::default(),
     };
     span.exit();
 
@@ -522,6 +524,8 @@ pub(crate) struct Work<'w> {
     pub(crate) options: &'w Options,
     /// Where the module came from, if it is not the one that was given.
     pub(crate) origin: Option<&'w Origin>,
+    /// What keeps code from faults of LLVM.
+    pub(crate) guards: Guards,
 }
 
 impl<'w> Work<'w> {

@@ -5,6 +5,7 @@ use crate::llvm_missing::llvm_missing;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::transform::Origin;
 use splitbar_passes::validate::Checked;
+use splitbar_plan::faults::Guards;
 use splitbar_plan::{EntryPlan, Optimization, Target};
 use splitbar_typed::Kernel;
 use splitbar_typed::abi::{AbiForm, KernelAbi};
@@ -55,6 +56,7 @@ pub(crate) struct Lowering<'m> {
     pub(crate) ir: Option<&'m ir::IrModule>,
     pub(crate) correctly_rounded: bool,
     pub(crate) calls: bool,
+    pub(crate) guards: Guards,
 }
 
 /// Which windows would be widened.

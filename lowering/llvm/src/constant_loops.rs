@@ -4,7 +4,7 @@
 //! multiply-adds with their loads stay a loop, and ptxas does not unroll it either. Here such loops
 //! get the limit of level 3, which is 300. Loops that synchronise the workgroup are left to the
 //! optimiser: copies of a barrier gain little. Measured on the fixtures and on 31 kernels full of
-//! barriers (docs/llvm.md).
+//! barriers (docs/code_generation.md).
 
 use crate::{codegen, ffi};
 use inkwell::module::Module;

@@ -24,6 +24,7 @@ mod disassemble;
 mod effects;
 mod emit;
 mod expand;
+mod faults;
 mod ffi;
 mod hidden_lanes;
 pub mod ir;
@@ -55,6 +56,7 @@ use splitbar_assembly::amdgpu::late_windows::{Ordered, widen};
 use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
 use splitbar_passes::transform::Origin;
 use splitbar_passes::validate::Checked;
+use splitbar_plan::faults::{Guard, Guards};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
 use splitbar_typed::Kernel;
@@ -104,6 +106,8 @@ pub struct Lowering<'m> {
     /// Leaves barriers as calls of functions that nothing defines, which [`ir`] takes,
     /// and writes no steps.
     pub calls: bool,
+    /// What keeps code from faults of LLVM.
+    pub guards: Guards,
 }
 
 /// A lowered module.
@@ -157,6 +161,8 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         let owns_memory = lowering.ir.is_none() || own_memory::is_said(&context, &module);
         let hides = matches!(lowering.target.arch, Arch::Amdgpu(_))
             && lowering.optimization != Optimization::O0;
+        let guards = lowering.guards;
+        let hides = hides && guards.has(Guard::HiddenLanes);
         if hides {
             hidden_lanes::hide(&module);
         }
@@ -166,23 +172,41 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         }
         codegen::run(&module, &machine, level)?;
         if hides && hidden_lanes::show(&module) {
+            if guards.has(Guard::MaskedId) {
+                faults::hide_masked_ids(&context, &module);
+            }
             codegen::run(&module, &machine, hidden_lanes::PASSES)?;
         }
         shared_contents::close(&module);
         expand::expand(&context, &module, lowering.target, &machine)?;
-        masked_division::expand(&module)?;
+        if guards.has(Guard::MaskedDivision) {
+            masked_division::expand(&module)?;
+        }
         if lowering.optimization != Optimization::O0 && has_short_buffers(lowering) {
             shared_offsets::share(&context, &module);
         }
         if let Arch::Amdgpu(_) = lowering.target.arch {
-            signed_zero::keep(&context, &module)?;
-            lane_moves::keep(&context, &module)?;
+            if guards.has(Guard::RoundedProduct) {
+                signed_zero::keep(&context, &module)?;
+            }
+            if guards.has(Guard::LaneMoves) {
+                lane_moves::keep(&context, &module)?;
+            }
             if owns_memory {
                 own_memory::say(&context, &module)?;
             }
-            private_arrays::keep(&module, &machine)?;
-            shared_blocks::keep(&context, &module)?;
+            if guards.has(Guard::PrivateArrays) {
+                private_arrays::keep(&module, &machine)?;
+            }
+            faults::rewrite(&context, &module, lowering.target, guards);
+            if guards.has(Guard::SharedBlocks) {
+                shared_blocks::keep(&context, &module)?;
+            }
+            faults::set_features(&context, &module, lowering.target, guards);
         }
+        let guarding = faults::features(lowering.target, guards).map(str::to_owned);
+        let features = [features, guarding].into_iter().flatten();
+        let features = features.reduce(|own, more| format!("{own},{more}"));
         // Who generates code takes the same one.
         drop(machine);
         codegen::check(&errors)?;

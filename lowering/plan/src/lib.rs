@@ -32,6 +32,7 @@ mod access_mark;
 pub mod async_copies;
 mod bulk_copies;
 mod deferred;
+pub mod faults;
 mod fences;
 mod groups;
 pub mod held;

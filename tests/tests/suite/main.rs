@@ -22,7 +22,7 @@ mod docs;
 mod endianness;
 mod enumerants;
 mod examples;
-mod facts;
+mod faults;
 mod features;
 mod fences;
 mod filetests;
@@ -117,6 +117,7 @@ fn main() -> ExitCode {
     trials.extend(generations::trials());
     trials.extend(atomics::trials());
     trials.extend(launches::trials());
+    trials.extend(faults::trials());
     trials.extend(llvm_traps::trials(&fixtures));
     trials.extend(model::trials(&fixtures));
     trials.extend(audit::trials(&fixtures));

@@ -13,6 +13,7 @@ use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module as Skeleton, SpecValues};
 use splitbar_passes::validate::{Checked, Inlined, Validation};
+use splitbar_plan::faults::Guards;
 use splitbar_plan::{EntryPlan, PlanOptions, Target, plan};
 use splitbar_typed::abi::AbiForm;
 use splitbar_typed::{Kernel, Wanted};
@@ -196,6 +197,7 @@ fn planned<'c>(
         ir: Some(ir),
         correctly_rounded: false,
         calls: false,
+        guards: Guards::default(),
     };
     ir::insert::insert(context, module, &lowering, ir, &mut found);
     if found.has_errors() {

@@ -13,6 +13,7 @@ use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{Checked, Inlined, Validation};
+use splitbar_plan::faults::Guards;
 use splitbar_plan::{PlanOptions, Target, plan};
 use splitbar_typed::abi::{AbiForm, ArgumentKind};
 use splitbar_typed::{Kernel, Wanted};
@@ -72,6 +73,7 @@ pub(crate) fn lowered_with(
         ir: None,
         correctly_rounded,
         calls: false,
+        guards: Guards::default(),
     })
 }
 

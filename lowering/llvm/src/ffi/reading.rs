@@ -153,6 +153,42 @@ impl<'c> Value<'c> {
         unsafe { (!LLVMIsAICmpInst(self.0).is_null()).then(|| LLVMGetICmpPredicate(self.0)) }
     }
 
+    /// The predicate of a comparison of floating-point numbers.
+    pub(crate) fn real_predicate(self) -> Option<RealPredicate> {
+        // SAFETY: the predicate is asked of such comparisons only.
+        unsafe { (!LLVMIsAFCmpInst(self.0).is_null()).then(|| LLVMGetFCmpPredicate(self.0)) }
+    }
+
+    /// Returns true unless an instruction that may overflow says that it does not, unsigned.
+    pub(crate) fn wraps_unsigned(self) -> bool {
+        // SAFETY: asked of the instructions that have the flag only.
+        unsafe { !self.may_overflow() || LLVMGetNUW(self.0) == 0 }
+    }
+
+    /// Returns true unless an instruction that may overflow says that it does not, signed.
+    pub(crate) fn wraps_signed(self) -> bool {
+        // SAFETY: asked of the instructions that have the flag only.
+        unsafe { !self.may_overflow() || LLVMGetNSW(self.0) == 0 }
+    }
+
+    /// Returns true for the instructions that have flags for overflow.
+    fn may_overflow(self) -> bool {
+        matches!(
+            self.opcode(),
+            Some(Opcode::LLVMAdd | Opcode::LLVMSub | Opcode::LLVMMul | Opcode::LLVMShl)
+        )
+    }
+
+    /// Returns true if the signs of zeros do not matter to the instruction.
+    pub(crate) fn has_unsigned_zeros(self) -> bool {
+        // SAFETY: asked of the instructions that have such flags only.
+        unsafe {
+            !LLVMIsAInstruction(self.0).is_null()
+                && LLVMCanValueUseFastMathFlags(self.0) != 0
+                && LLVMGetFastMathFlags(self.0) & inkwell::llvm_sys::LLVMFastMathNoSignedZeros != 0
+        }
+    }
+
     /// Whether a load or a store is volatile.
     pub(crate) fn is_volatile(self) -> bool {
         // SAFETY: asked of loads and stores only.

@@ -5,6 +5,7 @@ use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{Checked, Inlined, Validation};
+use splitbar_plan::faults::Guards;
 use splitbar_plan::{PlanOptions, Target, plan};
 use splitbar_typed::abi::AbiForm;
 use splitbar_typed::{Kernel, Wanted};
@@ -36,6 +37,7 @@ pub(crate) fn lowered(bytes: &[u8], target: &'static Target) -> String {
         ir: None,
         correctly_rounded: false,
         calls: false,
+        guards: Guards::default(),
     };
     lower(&lowering).unwrap().assembly().unwrap()
 }

@@ -1,0 +1,74 @@
+//! The table as text, and its freshness.
+
+use super::{FAULTS, Fault, Guard, Kind};
+use expect_test::expect_file;
+use std::collections::BTreeSet;
+
+const HEAD: &str = "# Faults of LLVM 23.1, and the guards against them
+
+Behaviours of LLVM 23.1.1 that would make splitbar crash or its code wrong, all met in practice, and what is done against each. The table is
+`lowering/plan/src/faults/table.rs`; `cargo xtask bless faults` writes this page. What else differs from LLVM's defaults is in [code generation](code_generation.md).
+
+Tests leave guards out by `splitbar::compile_unguarded`. The test in the last column of a row fails when LLVM no longer has the fault: the guard and the row can go then. Rows without such a
+test have no guard that can be left out. Tests named `llvm_traps/NAME` are rows of one table (`cargo test -p splitbar-tests --test suite -- llvm_traps/`): kernels that come near the fault, and the
+text that none of their outputs may contain. Costs are instructions of code over a sample of the corpus at -O2: `SPLITBAR_GUARD_COSTS=1 cargo test -p splitbar-tests --test suite -- faults/costs`.
+";
+
+const END: &str = "
+The command line compiles in a child process all the same: a crash that is not in these tables becomes a diagnostic (exit code 4) that asks for a report.
+
+`dropped_wait` was found by the audit of waits on a kernel from a published package, where the path happens to be impossible; `rotating_buffers` is the smallest
+race-free kernel that it breaks.
+";
+
+fn section(title: &str, kind: Kind) -> String {
+    let mut text = format!(
+        "\n## {title}\n\n| fault | what LLVM does | where | what splitbar does | cost | what would notice | fails when it is gone |\n|---|---|---|---|---|---|---|\n"
+    );
+    for fault in FAULTS.iter().filter(|fault| fault.kind == kind) {
+        text += &row(fault);
+    }
+    text
+}
+
+fn row(fault: &Fault) -> String {
+    let source = fault.source.map(|source| format!(" ({source})"));
+    format!(
+        "| `{}` | {}{} | {} | {} | {} | {} | {} |\n",
+        fault.id,
+        fault.what,
+        source.unwrap_or_default(),
+        fault.on,
+        fault.cure,
+        fault.cost.unwrap_or_default(),
+        fault.notices,
+        fault.gone.unwrap_or_default()
+    )
+}
+
+#[test]
+fn the_page_is_fresh() {
+    let text = HEAD.to_owned()
+        + &section("Wrong code", Kind::WrongCode)
+        + &section("Crashes", Kind::Crash)
+        + END;
+    expect_file!["../../../../docs/llvm.md"].assert_eq(&text);
+}
+
+#[test]
+fn rows_are_told_apart_and_guards_have_rows() {
+    let ids: BTreeSet<_> = FAULTS.iter().map(|fault| fault.id).collect();
+    assert_eq!(ids.len(), FAULTS.len());
+    for guard in Guard::ALL {
+        assert!(
+            FAULTS.iter().any(|fault| fault.guard == Some(guard)),
+            "{guard:?} has no row"
+        );
+    }
+    for fault in FAULTS {
+        // A bar ends a cell.
+        for text in [fault.what, fault.on, fault.cure, fault.notices] {
+            assert!(!text.replace("\\|", "").contains('|'), "{}", fault.id);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Shapes of floating-point numbers of 32 bits.
+
+use super::expression::Text;
+use fastrand::Rng;
+
+/// The constant that numbers are compared with: no instruction has it as an inline operand.
+pub(crate) const CONSTANT: f32 = 2.718_28;
+
+/// A number from two others, x and y.
+#[derive(Copy, Clone, Debug)]
+pub enum Float {
+    /// y where x is ordered and not equal to the constant, else the constant.
+    SelectUnequal,
+    /// The constant where x is unordered or equal to it, else y.
+    SelectUnorderedEqual,
+    /// A comparison of x and the constant, by number, selects y or the constant, or the other way.
+    Select(usize, bool),
+    /// (0 - x) * y.
+    ZeroMinus,
+    /// min(0 - x, y).
+    ZeroMinusMin,
+    /// (0 - x) and the sign of y's product with 0.
+    ZeroProduct,
+}
+
+/// A comparison of numbers.
+type Comparison = (&'static str, fn(f32, f32) -> bool);
+
+/// Comparisons, ordered and unordered.
+const COMPARISONS: [Comparison; 12] = [
+    ("OpFOrdEqual", |a, b| a == b),
+    ("OpFOrdNotEqual", |a, b| a < b || a > b),
+    ("OpFOrdLessThan", |a, b| a < b),
+    ("OpFOrdGreaterThan", |a, b| a > b),
+    ("OpFOrdLessThanEqual", |a, b| a <= b),
+    ("OpFOrdGreaterThanEqual", |a, b| a >= b),
+    ("OpFUnordEqual", |a, b| !(a < b || a > b)),
+    ("OpFUnordNotEqual", |a, b| a != b),
+    ("OpFUnordLessThan", |a, b| !(a >= b)),
+    ("OpFUnordGreaterThan", |a, b| !(a <= b)),
+    ("OpFUnordLessThanEqual", |a, b| !(a > b)),
+    ("OpFUnordGreaterThanEqual", |a, b| !(a < b)),
+];
+
+impl Float {
+    pub(crate) fn random(rng: &mut Rng) -> Float {
+        match rng.u32(..6) {
+            0 => Float::ZeroMinus,
+            1 => Float::ZeroMinusMin,
+            2 => Float::ZeroProduct,
+            _ => Float::Select(rng.usize(..COMPARISONS.len()), rng.bool()),
+        }
+    }
+
+    /// The comparison of a select, and whether the constant is what it gives where it holds.
+    fn select(self) -> Option<(Comparison, bool)> {
+        match self {
+            Float::SelectUnequal => Some((COMPARISONS[1], false)),
+            Float::SelectUnorderedEqual => Some((COMPARISONS[6], true)),
+            Float::Select(number, constant) => Some((COMPARISONS[number], constant)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn value(self, [x, y, ..]: [f32; 4]) -> f32 {
+        if let Some(((_, holds), constant)) = self.select() {
+            return match holds(x, CONSTANT) == constant {
+                true => CONSTANT,
+                false => y,
+            };
+        }
+        // Small whole numbers: nothing is rounded or denormal.
+        let [x, y] = [x, y].map(small);
+        match self {
+            Float::ZeroMinusMin => {
+                let (a, b) = (0.0 - x, y + 0.5);
+                if a < b { a } else { b }
+            }
+            Float::ZeroProduct => (0.0 - x) * (y * 0.0),
+            _ => (0.0 - x) * y,
+        }
+    }
+
+    pub(crate) fn text(self, inputs: &[String; 4], out: &mut Text) -> String {
+        let [x, y] = [0, 1].map(|at: usize| out.push(&format!("OpBitcast %f32 {}", inputs[at])));
+        let number = if let Some(((name, _), constant)) = self.select() {
+            let holds = out.push(&format!("{name} %bool {x} %constant"));
+            match constant {
+                true => out.push(&format!("OpSelect %f32 {holds} %constant {y}")),
+                false => out.push(&format!("OpSelect %f32 {holds} {y} %constant")),
+            }
+        } else {
+            let [x, y] = [0, 1].map(|at: usize| {
+                let (mask, bias) = (out.constant(7), out.constant(3));
+                let low = out.push(&format!("OpBitwiseAnd %u32 {} {mask}", inputs[at]));
+                let signed = out.push(&format!("OpISub %u32 {low} {bias}"));
+                out.push(&format!("OpConvertSToF %f32 {signed}"))
+            });
+            let zero = "%fzero";
+            let minus = out.push(&format!("OpFSub %f32 {zero} {x}"));
+            match self {
+                Float::ZeroMinusMin => {
+                    let y = out.push(&format!("OpFAdd %f32 {y} %fhalf"));
+                    out.push(&format!("OpExtInst %f32 %glsl NMin {minus} {y}"))
+                }
+                Float::ZeroProduct => {
+                    let product = out.push(&format!("OpFMul %f32 {y} {zero}"));
+                    out.push(&format!("OpFMul %f32 {minus} {product}"))
+                }
+                _ => out.push(&format!("OpFMul %f32 {minus} {y}")),
+            }
+        };
+        out.push(&format!("OpBitcast %u32 {number}"))
+    }
+}
+
+/// A number from -3 to 4 from the low bits.
+fn small(number: f32) -> f32 {
+    ((number.to_bits() & 7) as i32 - 3) as f32
+}

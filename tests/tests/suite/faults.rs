@@ -1,0 +1,272 @@
+//! Faults of LLVM and the guards against them (docs/llvm.md): kernels of small shapes
+//! (`splitbar_tests::shapes`) leave on the simulator what they leave on the host, and without a
+//! guard the shape in which its fault was found does not. A test that fails because the results
+//! are right without a guard says that the guard and its row can go.
+//!
+//! `SPLITBAR_SHAPES=1000 cargo test --release -p splitbar-tests --test suite -- faults/` runs so
+//! many kernels of each family.
+
+use crate::support::{assembled, linkable, target, trial};
+use anyhow::{Context, Result, bail, ensure};
+use libtest_mimic::Trial;
+use splitbar::simulate::machine::Schedule;
+use splitbar::simulate::{BufferName, Inputs, Job};
+use splitbar::{Optimization, Options};
+use splitbar_plan::faults::Guard;
+use splitbar_tests::corpus;
+use splitbar_tests::shapes::{self, Family, GROUPS, SHAPES, SIZE, Shape, Wanted};
+
+use Optimization::{O0, O1, O2, O3};
+
+/// Kernels of each family in a normal run.
+const KERNELS: u64 = 2;
+
+/// GPUs that random kernels are run on, each at one level in turn.
+const TARGETS: [&str; 8] = [
+    "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_80",
+];
+
+/// A guard, the family and number of the shape in which its fault was found, and where the fault
+/// shows.
+struct Row {
+    guard: Guard,
+    name: &'static str,
+    family: Family,
+    shape: usize,
+    on: &'static [&'static str],
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        guard: Guard::ByteProducts,
+        name: "byte_products",
+        family: Family::Arithmetic,
+        shape: 0,
+        on: &["gfx906", "gfx942", "gfx1030", "gfx1201"],
+    },
+    Row {
+        guard: Guard::ByteProducts,
+        name: "byte_products_twice",
+        family: Family::Arithmetic,
+        shape: 1,
+        on: &["gfx906", "gfx942", "gfx1030", "gfx1201"],
+    },
+    Row {
+        guard: Guard::PackedHigh,
+        name: "packed_high",
+        family: Family::Arithmetic,
+        shape: 2,
+        on: &["gfx1100", "gfx1201", "gfx1250"],
+    },
+    Row {
+        guard: Guard::NanSelect,
+        name: "nan_select",
+        family: Family::Arithmetic,
+        shape: 3,
+        on: &["gfx906", "gfx942", "gfx1030", "gfx1201"],
+    },
+    Row {
+        guard: Guard::ZeroMinus,
+        name: "zero_minus",
+        family: Family::Arithmetic,
+        shape: 4,
+        on: &["gfx906", "gfx942", "gfx1030", "gfx1201"],
+    },
+    Row {
+        guard: Guard::ScaledOffset,
+        name: "scaled_offset",
+        family: Family::Indices,
+        shape: 0,
+        on: &["gfx1250"],
+    },
+    Row {
+        guard: Guard::LoopExits,
+        name: "loop_exits",
+        family: Family::Lanes,
+        shape: 0,
+        on: &["gfx90a", "gfx942", "gfx950"],
+    },
+    Row {
+        guard: Guard::MaskedId,
+        name: "masked_id",
+        family: Family::Lanes,
+        shape: 2,
+        on: &["gfx906", "gfx942", "gfx1030", "gfx1201", "gfx1250"],
+    },
+];
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let away = ROWS.iter().map(|row| {
+        trial(format!("faults/{}/kept_away", row.name), move || {
+            kept_away(row)
+        })
+    });
+    let there = ROWS.iter().map(|row| {
+        trial(format!("faults/{}/still_there", row.name), move || {
+            still_there(row)
+        })
+    });
+    let count = std::env::var("SPLITBAR_SHAPES")
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(KERNELS);
+    let random = Family::ALL.into_iter().flat_map(move |family| {
+        (0..count).map(move |seed| {
+            let name = format!("faults/shapes/{family:?}/{seed}");
+            trial(name.to_lowercase(), move || random(family, seed))
+        })
+    });
+    let costs = trial("faults/costs".to_owned(), costs);
+    away.chain(there).chain(random).chain([costs]).collect()
+}
+
+/// Instructions of code over a sample of the corpus, with all guards and without each. A plain run
+/// takes one module, and looks only at whether it compiles.
+fn costs() -> Result<()> {
+    let measures = std::env::var_os("SPLITBAR_GUARD_COSTS").is_some();
+    let modules = corpus::modules()?;
+    let every = if measures { 40 } else { modules.len() };
+    for name in ["gfx1201", "gfx942", "gfx1250"] {
+        let mut sums = [0; Guard::ALL.len() + 1];
+        let mut changed = [0; Guard::ALL.len() + 1];
+        let mut taken = 0;
+        for (_, module) in modules.iter().step_by(every) {
+            let options = Options::new(target(name)?);
+            let count = |left_out: &[Guard]| {
+                let output = splitbar::compile_unguarded(module, &options, left_out).ok()?;
+                let functions = splitbar::asm::amdgpu::parse(&output.assembly().ok()?);
+                Some(
+                    functions
+                        .iter()
+                        .map(|code| code.instructions.len())
+                        .sum::<usize>(),
+                )
+            };
+            let Some(guarded) = count(&[]).filter(|count| *count < 1500) else {
+                continue;
+            };
+            let guards = Guard::ALL[..7].iter();
+            let counts: Vec<usize> = guards.filter_map(|guard| count(&[*guard])).collect();
+            taken += 1;
+            sums[0] += guarded;
+            for (at, count) in counts.into_iter().enumerate() {
+                sums[at + 1] += count;
+                changed[at + 1] += usize::from(count != guarded);
+            }
+        }
+        if measures {
+            for (at, guard) in Guard::ALL[..7].iter().enumerate() {
+                println!(
+                    "{name} {guard:?}: {} with, {} without, {} of {taken} modules",
+                    sums[0],
+                    sums[at + 1],
+                    changed[at + 1]
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// With all guards every shape of the kernel is right on every GPU and at every level.
+fn kept_away(row: &Row) -> Result<()> {
+    let shapes = [shapes::found(row.family)[row.shape].clone()];
+    for name in row.on {
+        for level in [O0, O1, O2, O3] {
+            let wrong = wrong(&shapes, 0, (name, level), &[])?;
+            ensure!(wrong.is_empty(), "{name} {level:?}: {}", wrong.join("; "));
+        }
+    }
+    Ok(())
+}
+
+/// Without the guard the shape is wrong on every GPU that the row names, at one level at least.
+fn still_there(row: &Row) -> Result<()> {
+    let shapes = [shapes::found(row.family)[row.shape].clone()];
+    for name in row.on {
+        let mut is_wrong = false;
+        for level in [O2, O0, O3, O1] {
+            is_wrong = is_wrong || !wrong(&shapes, 0, (name, level), &[row.guard])?.is_empty();
+        }
+        ensure!(
+            is_wrong,
+            "{name}: the results are right without {:?}: LLVM no longer has the fault there",
+            row.guard
+        );
+    }
+    Ok(())
+}
+
+fn random(family: Family, seed: u64) -> Result<()> {
+    let shapes = shapes::shapes(family, seed);
+    ensure!(shapes.len() == SHAPES, "a kernel lacks shapes");
+    let levels = [O0, O2, O3, O1];
+    for (at, name) in TARGETS.iter().enumerate() {
+        let level = levels[(at + seed as usize) % levels.len()];
+        let wrong = wrong(&shapes, seed, (name, level), &[])?;
+        ensure!(wrong.is_empty(), "{name} {level:?}: {}", wrong.join("\n"));
+    }
+    Ok(())
+}
+
+/// The shapes whose results are wrong, each with the first of them, and what the simulator finds.
+fn wrong(
+    shapes: &[Shape],
+    seed: u64,
+    (name, level): (&str, Optimization),
+    left_out: &[Guard],
+) -> Result<Vec<String>> {
+    linkable(name)?;
+    let module = assembled(&shapes::text(shapes)).context("the kernel is no module")?;
+    let mut options = Options::new(target(name)?);
+    options.optimization = level;
+    let output = splitbar::compile_unguarded(&module, &options, left_out)
+        .map_err(|failure| anyhow::anyhow!("{name}: {failure}"))?;
+    let entry = output.entries().first().context("no entry point")?;
+    let wave = entry.plan.wave_size as usize;
+    let (words, indexed) = (shapes::inputs(seed), shapes::indexed());
+    let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let contents: [Vec<u8>; 3] = [
+        bytes(&words),
+        vec![0; 4 * SHAPES * SIZE * GROUPS],
+        bytes(&indexed),
+    ];
+    let places = (0..).map(|binding| BufferName::Binding(0, binding));
+    // A kernel that uses no element of a buffer has no argument for it.
+    let used = places.zip(contents).filter(|(place, _)| {
+        let indexes = shapes
+            .iter()
+            .any(|shape| matches!(shape, Shape::Index { .. }));
+        *place != BufferName::Binding(0, 2) || indexes
+    });
+    let inputs = Inputs::new([GROUPS as u32, 1, 1], used.collect());
+    let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, seed))?;
+    let findings = outcome.report.findings.iter();
+    let mut wrong: Vec<String> = findings.map(ToString::to_string).take(1).collect();
+    let results = outcome.buffers.get(1).context("no results")?;
+    let results = results.as_chunks::<4>().0;
+    for (number, shape) in shapes.iter().enumerate() {
+        let of = |at: usize| {
+            let found = results
+                .get(SHAPES * at + number)
+                .copied()
+                .map(u32::from_le_bytes);
+            (shapes::value(shape, at, &words, &indexed, wave), found)
+        };
+        let is_wrong =
+            |(wanted, found): &(Wanted, Option<u32>)| found.is_none_or(|found| !wanted.is(found));
+        if let Some((at, (wanted, found))) = (0..SIZE * GROUPS)
+            .map(|at| (at, of(at)))
+            .find(|(_, both)| is_wrong(both))
+        {
+            wrong.push(format!(
+                "invocation {at} leaves {:x?} instead of {wanted:x?} for {shape:?} of seed {seed}",
+                found.unwrap_or_default()
+            ));
+        }
+    }
+    if results.is_empty() {
+        bail!("the kernel leaves nothing");
+    }
+    Ok(wrong)
+}
