@@ -17,6 +17,7 @@ pub mod reference;
 pub mod sampling;
 pub mod schema;
 pub mod shapes;
+pub mod tangles;
 pub mod tensor_layouts;
 pub mod tools;
 pub mod undefined;

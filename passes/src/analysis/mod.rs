@@ -22,6 +22,7 @@ pub mod pairing;
 pub mod phases;
 pub mod program;
 pub mod qualifiers;
+pub mod tangles;
 pub mod undefined;
 pub mod uniformity;
 pub mod uses;

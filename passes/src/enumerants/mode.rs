@@ -26,7 +26,7 @@ pub fn execution_mode(one: spirv::ExecutionMode) -> Outcome {
         }
         E::SubgroupUniformControlFlowKHR => NoEffect("a promise that is not used"),
         E::MaximallyReconvergesKHR => Honoured(
-            "no pass takes a group operation out of its control flow; that lanes meet again is LLVM's business",
+            "with the mode and without it, invocations meet where structured control flow says: tangle.rs",
         ),
         E::QuadDerivativesKHR | E::DerivativeGroupQuadsKHR | E::DerivativeGroupLinearKHR => {
             Honoured("derivatives: derivative.rs")

@@ -63,6 +63,7 @@ mod split;
 mod strategies;
 mod subgroups;
 mod support;
+mod tangles;
 mod tensor_layouts;
 mod tensors;
 mod timing;
@@ -104,6 +105,7 @@ fn main() -> ExitCode {
     trials.extend(joint_matrices::trials());
     trials.extend(matrix_operations::trials());
     trials.extend(tensor_layouts::trials());
+    trials.extend(tangles::trials());
     trials.extend(messages::trials());
     trials.extend(strategies::trials(&fixtures));
     trials.extend(clusters::trials(&fixtures));

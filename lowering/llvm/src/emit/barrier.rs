@@ -191,7 +191,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                         let own = b.i32(lanes::ones(*size) as u32);
                         b.and(b.shl(own, first)?, b.i32(*existing))?
                     }
-                    WarpMask::Active => b.intrinsic("llvm.nvvm.activemask", &[], &[])?,
+                    WarpMask::Active => match self.tangle_mask() {
+                        Some(mask) => mask,
+                        None => b.intrinsic("llvm.nvvm.activemask", &[], &[])?,
+                    },
                 };
                 b.intrinsic("llvm.nvvm.bar.warp.sync", &[], &[mask])?;
             }

@@ -52,6 +52,9 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             self.set(block.label, Slot::Block(index));
         }
         self.mark_reachable(function);
+        if let Err(problem) = self.begin_tangle(function) {
+            diagnostics.push(*problem);
+        }
         for index in 0..count {
             if self.control.heads.get(index).is_some_and(Option::is_some) {
                 let head = self.new_block();
@@ -71,6 +74,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             };
             self.b.position(head);
             self.control.current = Some(block.label);
+            self.enter_block(index);
             for inst in &block.insts {
                 self.instruction(*inst, index, diagnostics);
             }
@@ -84,6 +88,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             }
         }
         self.finish_phis(diagnostics);
+        self.joins(diagnostics);
     }
 
     /// Gives every reachable block a placeholder head. Iterative: a hostile module may chain as
@@ -150,6 +155,11 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     fn phi(&mut self, inst: Inst<'m>, block: BlockIndex) -> Result<Handled> {
         let ty = self.result_ty(inst)?;
+        if let Some(slot) = self.phi_slot(inst, block) {
+            let value = self.b.raw().load(ty, slot);
+            self.bind(inst, value)?;
+            return Ok(Handled::Yes);
+        }
         let phi = self.b.raw().phi(ty);
         self.control.phis.push((block, inst, phi));
         self.bind(inst, phi)?;

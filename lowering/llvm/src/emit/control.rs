@@ -59,7 +59,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         if let Some(incoming) = self.control.incoming.get_mut(index.index()) {
             incoming.push((from, exit));
         }
-        Ok(head)
+        self.tangled_target(index, head)
     }
 
     /// The metadata of a jump back to `label`.
@@ -166,6 +166,12 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             };
         };
         let mut args = Vec::new();
+        if callee.masked {
+            args.push(match self.tangle_mask() {
+                Some(mask) => mask,
+                None => self.active_lanes()?,
+            });
+        }
         for hidden in &callee.hidden {
             args.push(self.hidden(*hidden)?);
         }
@@ -180,6 +186,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             return Err(self.b.mismatch(format!("a switch on {}", ty.print())));
         }
         let words = self.selector_words(inst);
+        self.part_switch(inst, selector, words)?;
         let default = self.jump_target(inst.id(1).map_err(Box::new)?)?;
         let cases = inst.operands_from(2);
         let switch = self
@@ -201,6 +208,33 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             switch.add_case(literal, target);
         }
         Ok(())
+    }
+
+    /// Parts the mask of the tangle at the switch `inst`.
+    fn part_switch(&mut self, inst: Inst<'m>, selector: Value<'c>, words: usize) -> Result<()> {
+        if self.mask.is_none() {
+            return Ok(());
+        }
+        let (b, ty) = (self.b, selector.ty());
+        let default = inst.id(1).map_err(Box::new)?;
+        let mut targets: Vec<(Id, Option<Value<'c>>)> = Vec::new();
+        for case in inst.operands_from(2).chunks_exact(words + 1) {
+            let (low, high, label) = match *case {
+                [low, label] => (low, 0, label),
+                [low, high, label] => (low, high, label),
+                _ => continue, // reported where the switch is written
+            };
+            if Id(label) == default {
+                continue;
+            }
+            let literal = ty.int(u64::from(low) | u64::from(high) << 32);
+            let is_case = b.icmp(ffi::IntPredicate::LLVMIntEQ, selector, literal)?;
+            match targets.iter_mut().find(|(target, _)| *target == Id(label)) {
+                Some((_, Some(known))) => *known = b.or(*known, is_case)?,
+                _ => targets.push((Id(label), Some(is_case))),
+            }
+        }
+        self.part_mask(&targets)
     }
 
     /// Fast-math flags of one instruction. Vulkan and OpenCL allow contraction unless the module
@@ -264,6 +298,9 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
                     .mismatch(format!("a branch on {}", condition.ty().print())));
             }
             let labels = [id(1)?, id(2)?];
+            if labels[0] != labels[1] {
+                e.part_mask(&[(labels[0], Some(condition)), (labels[1], None)])?;
+            }
             let (yes, no) = (e.jump_target(id(1)?)?, e.jump_target(id(2)?)?);
             let branch = e.b.raw().cond_br(condition, yes, no);
             e.hint(branch, &labels);
@@ -271,7 +308,9 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         Some(Op::Switch) => e.switch(inst)?,
         Some(Op::Return) => {
             e.before_return(inst)?;
+            let returned = e.tangled_return(None);
             match e.end {
+                _ if returned => {}
                 Some(end) => e.b.br(end),
                 None => {
                     let returned = ffi::return_type(e.function.ty());
@@ -293,7 +332,9 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
                     e.mismatch(inst, format!("the function returns {}", value.ty().print()))
                 );
             }
-            e.b.raw().ret(value);
+            if !e.tangled_return(Some(value)) {
+                e.b.raw().ret(value);
+            }
         }
         Some(Op::Unreachable) => {
             e.b.raw().unreachable();

@@ -9,6 +9,7 @@
 use super::Result;
 use super::build::Build;
 use super::layout::MatrixLayout;
+use super::state::Tangled;
 use super::types::{self, Kind, TypeInfo, Types};
 use crate::debug::line_of;
 use crate::ffi::{Block, Func, Meta, Ty, Value};
@@ -113,6 +114,12 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) undefined: Undefined,
     /// Blocks by label.
     pub(super) control: super::state::Control<'c, 'm>,
+    /// How lanes meet in the function, until its body is begun.
+    pub(super) tangled: Option<Tangled>,
+    /// NVPTX: the mask that the caller passes, `i32`.
+    pub(super) callers_mask: Option<Value<'c>>,
+    /// NVPTX: the slot of the mask of the tangle, where it is followed.
+    pub(super) mask: Option<Value<'c>>,
     /// Functions that can be called, with the variables that each wants as hidden arguments.
     pub(super) callees: &'e super::state::Callees<'c>,
     /// Byte lengths of buffers by variable, where OpArrayLength asks for them; of an array of
@@ -296,10 +303,8 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     }
 
     pub(super) fn slot(&self, id: Id) -> Slot<'c> {
-        self.slots
-            .get(id.0 as usize)
-            .copied()
-            .unwrap_or(Slot::Empty)
+        let slot = self.slots.get(id.0 as usize).copied();
+        self.kept(id, slot.unwrap_or(Slot::Empty))
     }
 
     pub(super) fn set(&mut self, id: Id, slot: Slot<'c>) {
@@ -310,6 +315,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         if let Some(place) = self.slots.get_mut(id.0 as usize) {
             *place = slot;
             self.trail.push(id);
+            self.keep(id, slot);
         }
     }
 

@@ -8,8 +8,8 @@
 //!
 //! Only active lanes are ever read.
 //!
-//! NVPTX: the mask of every `.sync` operation is the set of lanes that are active at the start of
-//! the instruction.
+//! NVPTX: the mask of every `.sync` operation is the tangle that [`super::tangle`] follows, or,
+//! where nothing parts it, the set of lanes that are active at the start of the instruction.
 
 use super::Result;
 use super::build::Build;
@@ -61,17 +61,15 @@ impl<'e, 'c> Lanes<'e, 'c> {
         let (mask, active) = match &e.target.arch {
             Arch::Amdgpu(_) => (None, wave_ballot(b, e.wave_size, b.bool(true))?),
             Arch::Nvptx(_) => {
-                let mask = match facts::active_mask(e.target) {
-                    ActiveMask::Ballot => {
-                        b.intrinsic("llvm.nvvm.vote.ballot", &[], &[b.bool(true)])?
-                    }
-                    ActiveMask::Instruction => b.intrinsic("llvm.nvvm.activemask", &[], &[])?,
-                    ActiveMask::Missing => {
-                        return Err(e.unsupported_on_target(
-                            inst,
-                            "the set of active lanes (activemask, PTX 6.2)",
-                        ));
-                    }
+                if facts::active_mask(e.target) == ActiveMask::Missing {
+                    return Err(e.unsupported_on_target(
+                        inst,
+                        "the set of active lanes (activemask, PTX 6.2)",
+                    ));
+                }
+                let mask = match e.tangle_mask() {
+                    Some(mask) => mask,
+                    None => e.active_lanes()?,
                 };
                 (Some(mask), b.int_resize(mask, b.int_type(64), false)?)
             }
@@ -304,6 +302,31 @@ impl<'e, 'c> Lanes<'e, 'c> {
         let bit = b.shl(b.i64(2), b.int_resize(self.id, b.int_type(64), false)?)?;
         b.and(set, b.sub(bit, b.i64(1))?)
     }
+}
+
+impl<'c> FunctionEmitter<'_, 'c, '_> {
+    /// NVPTX: the lanes that are active, `i32`.
+    pub(super) fn active_lanes(&self) -> Result<Value<'c>> {
+        match facts::active_mask(self.target) {
+            ActiveMask::Ballot => {
+                self.b
+                    .intrinsic("llvm.nvvm.vote.ballot", &[], &[self.b.bool(true)])
+            }
+            ActiveMask::Instruction | ActiveMask::Missing => {
+                self.b.intrinsic("llvm.nvvm.activemask", &[], &[])
+            }
+        }
+    }
+}
+
+/// NVPTX: the lanes of `mask` (`i32`), which are those that execute this, for which `predicate` is
+/// true.
+pub(super) fn vote<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    mask: Value<'c>,
+    predicate: Value<'c>,
+) -> Result<Value<'c>> {
+    e.b.intrinsic("llvm.nvvm.vote.ballot.sync", &[], &[mask, predicate])
 }
 
 /// AMDGPU: the lanes for which `predicate` is true, `i64`. Asked for as wide as the wave: a ballot

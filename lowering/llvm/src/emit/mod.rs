@@ -91,6 +91,8 @@ mod small_float;
 pub(crate) mod state;
 pub(crate) mod subgroup;
 mod subgroup_product;
+mod tangle;
+mod tangle_facts;
 pub(crate) mod tensor;
 pub(crate) mod types;
 mod undefined;

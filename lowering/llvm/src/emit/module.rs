@@ -7,7 +7,8 @@ use super::build::Build;
 use super::build::quotient::Quotients;
 use super::facts::Float8Conversions;
 use super::function::{FunctionEmitter, Slot};
-use super::state::{Callee, Callees, Control, Shared, StateSlots};
+use super::state::{Callee, Callees, Control, Shared, StateSlots, Tangled};
+use super::tangle_facts;
 use super::types::{self, Kind, Types};
 use super::uses::{Hidden, Reached, Uses};
 use super::{Result, check};
@@ -61,6 +62,8 @@ pub(crate) struct Emission<'e, 'c, 'm> {
     exchange_bytes: u64,
     pub(crate) form: &'e AbiForm,
     symbols: Vec<String>,
+    /// How lanes meet in the functions of the kernel at hand.
+    tangled: BTreeMap<Id, Tangled>,
 }
 
 /// Writes the kernels of all plans into `module`.
@@ -119,6 +122,7 @@ pub(crate) fn with<'c, 'm, R>(
         exchange_bytes: 0,
         form,
         symbols: Vec::new(),
+        tangled: BTreeMap::new(),
     };
     let done = work(&mut emission);
     if let Some(lines) = &lines {
@@ -137,6 +141,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         let declarations = self.lowering.module.declarations();
         let Reached { order, uses, own } = &kernel.reached;
         self.exchange_bytes = kernel.exchange_bytes;
+        self.tangled = tangle_facts::of_kernel(self.lowering, (kernel, plan), self.qualifiers);
         self.b.stack_bytes.set(0);
         let symbol = symbol(&plan.entry, &self.symbols);
         self.symbols.push(symbol.clone());
@@ -279,6 +284,9 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             origin: self.lowering.origin,
             undefined: Undefined::default(),
             control: Control::default(),
+            tangled: None,
+            callers_mask: None,
+            mask: None,
             callees,
             lengths: Vec::new(),
             work_dimensions: None,
@@ -322,7 +330,9 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         let declarations = self.lowering.module.declarations();
         let context = self.b.context();
         let hidden = uses.hidden(declarations);
-        let signature = self.signature(function, &hidden);
+        let tangled = self.tangled.get(&function.id).cloned();
+        let masked = tangled.as_ref().is_some_and(|tangled| tangled.masked);
+        let signature = self.signature(function, masked, &hidden);
         let ty = match signature {
             Ok(ty) => ty,
             Err(problem) => {
@@ -343,8 +353,11 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         target_attributes(self.b, self.lowering.target, plan, llvm);
         let mut emitter = self.emitter(plan, llvm, callees, &name, function.offset);
         emitter.undefined = undefined;
+        emitter.tangled = tangled;
+        emitter.callers_mask = llvm.param(0).filter(|_| masked);
+        let first = usize::from(masked);
         for (index, hidden) in hidden.iter().enumerate() {
-            let Some(value) = llvm.param(index as u32) else {
+            let Some(value) = llvm.param((first + index) as u32) else {
                 diagnostics.push(*self.b.internal(format!("{name} lacks a hidden parameter")));
                 return None;
             };
@@ -358,7 +371,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             }
         }
         for (index, (id, ty)) in function.params.iter().enumerate() {
-            let Some(value) = llvm.param((hidden.len() + index) as u32) else {
+            let Some(value) = llvm.param((first + hidden.len() + index) as u32) else {
                 diagnostics.push(*self.b.internal(format!("{name} lacks the parameter {id}")));
                 return None;
             };
@@ -370,10 +383,16 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         Some(Callee {
             function: llvm,
             hidden,
+            masked,
         })
     }
 
-    fn signature(&self, function: &Function<'_>, hidden: &[Hidden]) -> Result<Ty<'c>> {
+    fn signature(
+        &self,
+        function: &Function<'_>,
+        masked: bool,
+        hidden: &[Hidden],
+    ) -> Result<Ty<'c>> {
         let declarations = self.lowering.module.declarations();
         let value_type = |id: Id| -> Result<Ty<'c>> {
             types::require(self.types, declarations, id)?;
@@ -389,6 +408,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             })
         };
         let mut params = Vec::new();
+        params.extend(masked.then(|| self.b.int_type(32)));
         for hidden in hidden {
             let passing = match hidden {
                 Hidden::Variable(id) => {
@@ -486,6 +506,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         }
         let mut emitter = self.emitter(plan, llvm, callees, &plan.entry, function.offset);
         emitter.undefined = undefined;
+        emitter.tangled = self.tangled.get(&function.id).cloned();
         if let Err(problem) = emitter.kernel_prologue(function, uses, abi, diagnostics) {
             diagnostics.push(*problem);
         }

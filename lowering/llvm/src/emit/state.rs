@@ -3,6 +3,7 @@
 
 use super::uses::Hidden;
 use crate::ffi::{Block, Func, Meta, Value};
+use splitbar_passes::analysis::tangles::{Join, Tangles};
 use splitbar_passes::module::{BlockIndex, Id, Inst};
 use splitbar_plan::HeldShape;
 use std::cell::RefCell;
@@ -20,12 +21,48 @@ pub(crate) struct Control<'c, 'm> {
     /// The metadata of loops by the labels of their headers.
     pub(super) unroll: BTreeMap<Id, Meta<'c>>,
     pub(super) done: Vec<bool>,
+    /// The block that is being written.
+    pub(super) at: BlockIndex,
+    /// Where lanes meet, if that is not left to LLVM.
+    pub(super) tangle: Option<Tangle<'c, 'm>>,
+}
+
+/// How one function is written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tangled {
+    /// Its control flow with joins; `None`: as the module has it.
+    pub(crate) tangles: Option<Tangles>,
+    /// NVPTX: the tangle is followed by a mask, which callers pass.
+    pub(crate) masked: bool,
+    /// The blocks whose branch may part a tangle.
+    pub(crate) branches: Vec<bool>,
+}
+
+/// The state of a function with joins.
+pub(crate) struct Tangle<'c, 'm> {
+    pub(super) plan: Tangles,
+    pub(super) branches: Vec<bool>,
+    /// The goal of this lane, `i32`.
+    pub(super) goal: Value<'c>,
+    pub(super) heads: BTreeMap<Join, Block<'c>>,
+    /// The masks with which constructs were entered, and those of the iterations of loops.
+    pub(super) entered: BTreeMap<usize, Value<'c>>,
+    pub(super) iteration: BTreeMap<usize, Value<'c>>,
+    /// The phis of each block, each with its slot.
+    pub(super) phis: BTreeMap<BlockIndex, Vec<(Inst<'m>, Value<'c>)>>,
+    /// Values that not all of their uses are dominated by: where they are computed, and the slot
+    /// once they are.
+    pub(super) kept: BTreeMap<Id, (BlockIndex, Option<Value<'c>>)>,
+    /// What the function returns.
+    pub(super) result: Option<Value<'c>>,
 }
 
 /// A function that can be called.
 pub(crate) struct Callee<'c> {
     pub(crate) function: Func<'c>,
     pub(crate) hidden: Vec<Hidden>,
+    /// The first parameter is the mask of the caller's tangle.
+    pub(crate) masked: bool,
 }
 
 /// The functions of one kernel that are written already.

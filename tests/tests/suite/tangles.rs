@@ -1,0 +1,165 @@
+//! Random programs with group operations in every kind of control flow: the simulator's results are
+//! those of tangles that part and meet as SPIR-V says.
+//!
+//! A plain run takes some programs, each on one target at one level.
+//!
+//! - `SPLITBAR_TANGLES=3000 cargo test -p splitbar-tests --test suite -- tangles/` runs so many, each
+//!   on every target: at -O0 or -O2, a tenth at -O1 or -O3;
+//! - `SPLITBAR_FIRST_SEED=N` begins with this one;
+//! - `SPLITBAR_WAY=gfx1201,O2` runs all of them one way only.
+//!
+//! A program that fails is made smaller, and its module is left in the folder for temporary files.
+
+use crate::random::{errors, wave_size};
+use crate::support::{assembled, linkable, target, trial};
+use anyhow::{Context, Result, bail, ensure};
+use libtest_mimic::Trial;
+use splitbar::simulate::machine::Schedule;
+use splitbar::simulate::{BufferName, Inputs, Job};
+use splitbar::{Optimization, Options};
+use splitbar_tests::tangles::{self, Program};
+use std::time::{Duration, Instant};
+
+const TARGETS: [&str; 10] = [
+    "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_60", "sm_70", "sm_80",
+    "sm_90",
+];
+const LEVELS: [(&str, Optimization); 4] = [
+    ("O0", Optimization::O0),
+    ("O1", Optimization::O1),
+    ("O2", Optimization::O2),
+    ("O3", Optimization::O3),
+];
+/// Programs of a normal run.
+const PROGRAMS: u64 = 40;
+/// Programs of one trial.
+const CHUNK: u64 = 20;
+/// How long a program may be made smaller.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A target and a level.
+type Way = (&'static str, (&'static str, Optimization));
+
+fn number(name: &str) -> Result<Option<u64>> {
+    let value = std::env::var(name).ok();
+    let parse = |value: String| value.parse().with_context(|| format!("{name}={value}"));
+    value.map(parse).transpose()
+}
+
+/// The first program, how many follow, and on which ways only.
+fn plan() -> Result<(u64, Option<u64>, Option<Way>)> {
+    let way = match std::env::var("SPLITBAR_WAY") {
+        Err(_) => None,
+        Ok(text) => {
+            let mut parts = text.split(',');
+            let (target, level) = (parts.next(), parts.next());
+            let target = TARGETS.into_iter().find(|name| Some(*name) == target);
+            let level = LEVELS.into_iter().find(|(name, _)| Some(*name) == level);
+            target.zip(level)
+        }
+    };
+    let first = number("SPLITBAR_FIRST_SEED")?.unwrap_or(0);
+    Ok((first, number("SPLITBAR_TANGLES")?, way))
+}
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let (first, count, only) = match plan() {
+        Ok(plan) => plan,
+        Err(error) => return vec![trial("tangles/variables".to_owned(), move || Err(error))],
+    };
+    let end = first + count.unwrap_or(PROGRAMS);
+    let mut trials = Vec::new();
+    let mut begin = first;
+    while begin < end {
+        let seeds = begin..(begin + CHUNK).min(end);
+        begin = seeds.end;
+        let name = format!("tangles/{}-{}", seeds.start, seeds.end - 1);
+        trials.push(trial(name, move || all(seeds, count.is_some(), only)));
+    }
+    trials
+}
+
+/// The ways of a program.
+fn ways(seed: u64, every: bool, only: Option<Way>) -> Vec<Way> {
+    if let Some(way) = only {
+        return vec![way];
+    }
+    let level = LEVELS[match seed % 20 {
+        0 => 1,
+        10 => 3,
+        seed => 2 * (seed % 2) as usize,
+    }];
+    let all = TARGETS.map(|name| (name, level));
+    match every {
+        true => all.to_vec(),
+        // Each target at -O0 and at -O2 comes among the first programs.
+        false => vec![all[(seed / 2) as usize % all.len()]],
+    }
+}
+
+fn all(seeds: std::ops::Range<u64>, every: bool, only: Option<Way>) -> Result<()> {
+    linkable("gfx1201")?;
+    let mut failed = Vec::new();
+    for seed in seeds {
+        let program = tangles::program(seed);
+        for way in ways(seed, every, only) {
+            if let Err(error) = agrees(seed, &program, way) {
+                println!("{}", report(seed, &program, way, &error));
+                failed.push(format!("{seed} ({},{})", way.0, way.1.0));
+            }
+        }
+    }
+    ensure!(
+        failed.is_empty(),
+        "programs whose reports are above: {}",
+        failed.join(", ")
+    );
+    Ok(())
+}
+
+/// How to run a program alone, what is wrong with it, and what a smaller one is.
+fn report(seed: u64, program: &Program, way: Way, error: &anyhow::Error) -> String {
+    let begin = Instant::now();
+    let small = tangles::shrink(program, |candidate| {
+        begin.elapsed() < PATIENCE && agrees(seed, candidate, way).is_err()
+    });
+    let (name, (level, _)) = way;
+    let file = std::env::temp_dir().join(format!("splitbar-tangles-{seed}-{name}-{level}.spvasm"));
+    let left = match std::fs::write(&file, tangles::text(&small)) {
+        Ok(()) => file.display().to_string(),
+        Err(error) => error.to_string(),
+    };
+    format!(
+        "SPLITBAR_FIRST_SEED={seed} SPLITBAR_TANGLES=1 SPLITBAR_WAY={name},{level}\n  {error:#}\n  \
+         made smaller ({left}):\n{}",
+        small.outline()
+    )
+}
+
+/// That the program leaves on the simulated machine what it leaves by SPIR-V's rules.
+fn agrees(seed: u64, program: &Program, (name, (_, level)): Way) -> Result<()> {
+    let bytes = assembled(&tangles::text(program))?;
+    let mut options = Options::new(target(name)?);
+    options.optimization = level;
+    let output = splitbar::compile(&bytes, &options).map_err(|refused| errors(&refused))?;
+    let job = Job::compiled(&output, 0)?;
+    let wanted = tangles::run(program, u32::try_from(wave_size(&output)?)?);
+    let buffer = (BufferName::Binding(0, 0), vec![0; wanted.len() * 4]);
+    let inputs = Inputs::new([1, 1, 1], [buffer].into_iter().collect());
+    let schedule = Schedule::nth((seed % 8) as u32, seed);
+    let outcome = job.run(&inputs, schedule)?;
+    if let Some(finding) = outcome.report.findings.first() {
+        bail!("{schedule}: {finding}");
+    }
+    let words = outcome.buffers[0].as_chunks::<4>().0.iter();
+    let found: Vec<u32> = words.map(|word| u32::from_le_bytes(*word)).collect();
+    let differs = (0..wanted.len()).find(|at| found.get(*at) != wanted.get(*at));
+    if let Some(at) = differs {
+        bail!(
+            "{schedule}: invocation {at} has {:?} instead of {:?}",
+            found.get(at),
+            wanted.get(at)
+        );
+    }
+    Ok(())
+}
