@@ -13,6 +13,7 @@ use crate::waits::counter::{Counter, waits};
 use crate::waits::operation::{Memory, Operation};
 use crate::waits::outstanding::Outstanding;
 use crate::waits::place;
+use crate::word_of;
 use splitbar_plan::target::Amdgpu;
 use splitbar_plan::{FenceMemory, FenceScope, Placement};
 use std::collections::BTreeSet;
@@ -163,6 +164,10 @@ impl Caches<'_, '_> {
         let (gpu, placement) = (self.gpu, self.placement);
         let (outstanding, function) = (self.outstanding, self.walker.function);
         let atomic = outstanding.operation(sync).copied();
+        // A fence apart from the atomic operation counts for it where it names its memory.
+        let own = clause.word.is_none()
+            || function.instructions.get(sync).and_then(word_of) == clause.word;
+        let pairs = own || atomic.is_none_or(|atomic| Self::touches(&atomic, clause.fence.memory));
         let in_flight = |position: usize| {
             atomic.is_some()
                 && outstanding
@@ -171,7 +176,9 @@ impl Caches<'_, '_> {
         };
         // The last bit: what was invalidated has yet to be waited for.
         const UNFINISHED: u32 = 1 << 31;
-        let counted = gpu.invalidation_waits && !needed.is_empty();
+        let counted = gpu.invalidation_waits
+            && clause.fence.scope >= FenceScope::Device
+            && !needed.is_empty();
         let begin = bits(&needed) | if counted { UNFINISHED } else { 0 };
         if begin == 0 && atomic.is_none() {
             return None;
@@ -194,8 +201,9 @@ impl Caches<'_, '_> {
                 let of_memory = !matches!(operation.memory, Memory::Local)
                     && !inst.mnemonic.contains("atomic")
                     && reaches(gpu, &inst.operands) < wide;
-                let overtakes =
-                    early && !keeps_order(gpu, placement, clause, atomic.as_ref(), operation);
+                let overtakes = early
+                    && pairs
+                    && !keeps_order(gpu, placement, clause, atomic.as_ref(), operation);
                 let lack = match (state != 0 && of_memory, overtakes) {
                     (true, _) => Some(Lack::Invalidation),
                     (false, true) => Some(Lack::Wait),

@@ -280,8 +280,9 @@ fn covers(
 mod tests {
     use super::*;
     use crate::asm;
-    use crate::fences::Clause;
+    use crate::fences::{Clause, Lack};
     use pretty_assertions::assert_eq;
+    use splitbar_passes::module::WordOffset;
     use splitbar_plan::{FenceOrder, Target};
 
     #[test]
@@ -303,5 +304,69 @@ mod tests {
         let demands = [(1, demand)].into();
         let audit = audit(function, &target.arch, Placement::Default, &demands).unwrap();
         assert_eq!(audit.barriers[0].violated, [local]);
+    }
+
+    /// What a clause at the instruction at 0 lacks.
+    fn lacks(gpu: &str, text: &str, clause: Clause) -> Vec<Lack> {
+        let target = Target::by_name(gpu).unwrap();
+        let text = format!("\t.type\tk,@function\nk:\n\t.loc\t1 21 0\n{text}\ts_endpgm\n");
+        let function = &asm::parse(&text, &target.arch).unwrap()[0];
+        let demand = Demand {
+            release: Vec::new(),
+            acquire: vec![clause],
+        };
+        let demands = [(0, demand)].into();
+        let audit = audit(function, &target.arch, Placement::Default, &demands).unwrap();
+        audit.findings.iter().map(|finding| finding.lack).collect()
+    }
+
+    fn acquire(scope: FenceScope, memory: FenceMemory, word: u32) -> Clause {
+        let order = FenceOrder::Acquire;
+        Clause {
+            word: Some(WordOffset::new(word)),
+            ..Clause::everything(Fence {
+                order,
+                scope,
+                memory,
+            })
+        }
+    }
+
+    /// LLVM waits for an atomic operation at a fence that names its memory (AMDGPUUsage, "Memory
+    /// Model": a fence of one address space leaves out the waits for the others).
+    #[test]
+    fn a_fence_counts_for_an_atomic_operation_in_its_memory() {
+        let of = |scope, memory, word| {
+            let text = "\tglobal_atomic_add v0, v1, s[0:1]\n\t.loc\t1 41 0\n\tds_read_b32 v2, v3\n";
+            lacks("gfx1030", text, acquire(scope, memory, word))
+        };
+        let workgroup = FenceScope::Workgroup;
+        assert_eq!(of(workgroup, FenceMemory::Local, 30), []);
+        assert_eq!(of(workgroup, FenceMemory::All, 30), [Lack::Wait]);
+        let own = "the order of the atomic operation itself";
+        assert_eq!(of(workgroup, FenceMemory::Local, 20), [Lack::Wait], "{own}");
+    }
+
+    /// The invalidation for a workgroup is not waited for (gfx13), that for the device is.
+    #[test]
+    fn an_invalidation_is_waited_for_from_the_device_on() {
+        let of = |gpu, scope, inv: &str| {
+            let text = format!(
+                "\ts_barrier_wait -1\n\t.loc\t1 31 0\n{inv}\t.loc\t1 41 0\n\tglobal_load_b32 v2, v3, s[0:1]\n"
+            );
+            lacks(gpu, &text, acquire(scope, FenceMemory::Global, 30))
+        };
+        let (workgroup, device) = (FenceScope::Workgroup, FenceScope::Device);
+        assert_eq!(
+            of("gfx1310", workgroup, "\tglobal_inv scope:SCOPE_SE\n"),
+            []
+        );
+        assert_eq!(of("gfx1310", workgroup, ""), [Lack::Invalidation]);
+        for gpu in ["gfx1250", "gfx1310"] {
+            let inv = "\tglobal_inv scope:SCOPE_DEV\n";
+            assert_eq!(of(gpu, device, inv), [Lack::Invalidation], "{gpu}");
+            let waited = format!("{inv}\ts_wait_loadcnt 0x0\n");
+            assert_eq!(of(gpu, device, &waited), [], "{gpu}");
+        }
     }
 }
