@@ -12,8 +12,10 @@ use crate::memory::{Global, Shared, Space, View};
 use crate::race::{Sharing, Stamp};
 use crate::schedule::Completion;
 use crate::trace::{Touch, Trace};
+use crate::uses::{Label, NONE, Uses};
 use fastrand::Rng;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// What the waves of a workgroup share.
 #[derive(Debug)]
@@ -134,6 +136,8 @@ pub struct Context<'m> {
     pub(crate) written: &'m mut Written,
     /// What this step does.
     pub(crate) trace: &'m mut Trace,
+    /// Which loaded bytes something depends on.
+    pub(crate) uses: &'m mut Uses,
 }
 
 /// What atomics for the whole device published at a location.
@@ -180,7 +184,8 @@ impl Context<'_> {
         self.findings.report(kind, site, None, message);
     }
 
-    /// Reads bytes. What cannot be read is reported and gives zeros; then the answer is `false`.
+    /// Reads bytes that are used. What cannot be read is reported and gives zeros; then the answer
+    /// is `false`.
     pub fn read(
         &mut self,
         space: Space,
@@ -189,16 +194,67 @@ impl Context<'_> {
         at: At,
         access: Access,
     ) -> bool {
+        if self.uses.follows() {
+            self.spend_memory(space, address, into.len());
+        }
+        self.read_counted(space, address, into, at, access, Counted::All)
+    }
+
+    /// Reads bytes that may be used later, and gives their labels. Otherwise as [`Context::read`].
+    pub(crate) fn load(
+        &mut self,
+        space: Space,
+        address: u64,
+        into: &mut [u8],
+        at: At,
+        access: Access,
+        labels: &mut [Label],
+    ) -> bool {
+        if access.sharing == Sharing::Atomic {
+            return self.read(space, address, into, at, access);
+        }
+        let first = self.uses.load(at.pc, into.len());
+        if self.uses.follows() {
+            for (byte, label) in (0u32..).zip(labels.iter_mut().take(into.len())) {
+                let own = if first == NONE { NONE } else { first + byte };
+                let address = address.wrapping_add(byte.into());
+                let of_memory = self.uses.get(space, self.group.index, address);
+                *label = self.uses.join(own, of_memory);
+            }
+        }
+        let counted = Counted::Loaded(self.uses.counts(first, into.len()));
+        self.read_counted(space, address, into, at, access, counted)
+    }
+
+    fn read_counted(
+        &mut self,
+        space: Space,
+        address: u64,
+        into: &mut [u8],
+        at: At,
+        access: Access,
+        counted: Counted,
+    ) -> bool {
         if access.sharing != Sharing::Plain {
             self.learn_from(space, address, access);
         }
-        self.touch(space, address, into.len(), at, false, access, |view| {
+        self.touch(space, address, into.len(), at, counted, access, |view| {
             into.copy_from_slice(view.bytes)
         })
         .unwrap_or_else(|| {
             into.fill(0);
             false
         })
+    }
+
+    /// What bytes of memory depend on is used.
+    fn spend_memory(&mut self, space: Space, address: u64, bytes: usize) {
+        for byte in 0..bytes as u64 {
+            let label = self
+                .uses
+                .get(space, self.group.index, address.wrapping_add(byte));
+            self.uses.spend(label);
+        }
     }
 
     /// Writes bytes. What cannot be written is reported and not written; then the answer is
@@ -211,12 +267,30 @@ impl Context<'_> {
         at: At,
         access: Access,
     ) -> bool {
+        self.store(space, address, from, at, access, &[])
+    }
+
+    /// Writes bytes with their labels. Otherwise as [`Context::write`].
+    pub(crate) fn store(
+        &mut self,
+        space: Space,
+        address: u64,
+        from: &[u8],
+        at: At,
+        access: Access,
+        labels: &[Label],
+    ) -> bool {
         if access.sharing == Sharing::Atomic {
             self.publish_at(space, address, access, false);
         }
-        let written = self.touch(space, address, from.len(), at, true, access, |view| {
+        let counted = Counted::Written;
+        let written = self.touch(space, address, from.len(), at, counted, access, |view| {
             view.bytes.copy_from_slice(from)
         });
+        if self.uses.follows() && written.is_some() {
+            let group = self.group.index;
+            (self.uses).put(space, group, address, from.len(), labels);
+        }
         if written.is_some() {
             self.unfence(space, address, from.len());
         }
@@ -253,13 +327,18 @@ impl Context<'_> {
             });
         }
         self.learn_from(space, address, access);
+        if self.uses.follows() {
+            self.spend_memory(space, address, size);
+            (self.uses).put(space, self.group.index, address, size, &[]);
+        }
         let mut old = 0;
         let mut written = false;
         let atomic = Access {
             sharing: Sharing::Atomic,
             ..access
         };
-        self.touch(space, address, size, at, true, atomic, |view| {
+        let counted = Counted::Written;
+        self.touch(space, address, size, at, counted, atomic, |view| {
             let mut bytes = [0u8; 8];
             if let Some(low) = bytes.get_mut(..size) {
                 low.copy_from_slice(view.bytes);
@@ -480,20 +559,19 @@ impl Context<'_> {
         address: u64,
         bytes: usize,
         at: At,
-        write: bool,
+        counted: Counted,
         access: Access,
         act: impl FnOnce(View<'_>),
     ) -> Option<bool> {
-        self.record(Event::Access {
-            space,
-            address,
-            bytes: bytes as u32,
-            write,
-            sharing: access.sharing,
-        });
-        let is_kept = self.trace.kept.is_some();
-        if is_kept && (space == Space::Shared || self.global.is_writable(address, bytes)) {
-            self.trace.keep(at.pc, space, write);
+        let write = matches!(counted, Counted::Written);
+        for part in counted.parts(bytes) {
+            self.record(Event::Access {
+                space,
+                address: address.wrapping_add(part.start as u64),
+                bytes: part.len() as u32,
+                write,
+                sharing: access.sharing,
+            });
         }
         self.trace.touch(Touch {
             pc: at.pc,
@@ -507,10 +585,13 @@ impl Context<'_> {
         let (me, cluster) = (self.me(), self.group.cluster);
         let clock = self.group.clocks.get(usize::from(self.agent))?;
         let verb = if write { "write" } else { "read" };
+        let pending = |shared: &Shared, part: &Range<usize>| {
+            let first = usize::try_from(address).ok()?.checked_add(part.start)?;
+            shared.pending(first, part.len())
+        };
+        let mut parts = counted.parts(bytes);
         if space == Space::Shared
-            && let Some(pending) = usize::try_from(address)
-                .ok()
-                .and_then(|a| self.group.shared.pending(a, bytes))
+            && let Some(pending) = parts.find_map(|part| pending(&self.group.shared, &part))
         {
             let other = Site {
                 pc: pending.pc,
@@ -518,6 +599,7 @@ impl Context<'_> {
                 wave: pending.wave,
                 lane: None,
             };
+            counted.suspect(self.uses, at.pc);
             self.findings.report(FindingKind::MissingWait, site, Some(other), || {
                 format!("{verb} of {bytes} bytes of shared memory at {address:#x}, which an outstanding copy will write")
             });
@@ -526,7 +608,7 @@ impl Context<'_> {
             Space::Global => self.global.view(address, bytes),
             Space::Shared => self.group.shared.view(address, bytes),
         };
-        let Some(view) = view else {
+        let Some(mut view) = view else {
             let (global, shared) = (&*self.global, self.group.shared.len());
             self.findings
                 .report(FindingKind::OutOfBounds, site, None, || {
@@ -549,68 +631,120 @@ impl Context<'_> {
             sharing: access.sharing,
             write,
         };
-        if access.caches != 0 && space == Space::Global && !write {
-            let writes = view.shadow.writes_by_others(view.offset, bytes, stamp);
-            for write in writes {
-                let own = (site.group, cluster);
-                let reader = (self.agent, &clock.now);
-                let seen = (self.group.caches).see(own, reader, access.caches, &write);
-                let kept = access.caches & cache::DIRTY != 0
-                    && write.site.group != site.group
-                    && write.sharing == Sharing::Plain
-                    && !self.written.has(&write);
-                let kind = match &seen {
-                    None => FindingKind::StaleRead,
-                    Some(_) if kept => FindingKind::NotWrittenBack,
-                    Some(_) => {
-                        for pc in seen.into_iter().flatten() {
-                            self.coverage.matter(pc);
+        for part in counted.parts(bytes) {
+            let (offset, bytes) = (view.offset + part.start, part.len());
+            if access.caches != 0 && space == Space::Global && !write {
+                let writes = view.shadow.writes_by_others(offset, bytes, stamp);
+                for write in writes {
+                    let own = (site.group, cluster);
+                    let reader = (self.agent, &clock.now);
+                    let seen = (self.group.caches).see(own, reader, access.caches, &write);
+                    let kept = access.caches & cache::DIRTY != 0
+                        && write.site.group != site.group
+                        && write.sharing == Sharing::Plain
+                        && !self.written.has(&write);
+                    let kind = match &seen {
+                        None => FindingKind::StaleRead,
+                        Some(_) if kept => FindingKind::NotWrittenBack,
+                        Some(_) => {
+                            for pc in seen.into_iter().flatten() {
+                                self.coverage.matter(pc);
+                            }
+                            continue;
                         }
-                        continue;
-                    }
+                    };
+                    counted.suspect(self.uses, at.pc);
+                    let other = Some(write.site);
+                    self.findings.report(kind, site, other, || {
+                        format!(
+                            "{bytes} bytes of `{}` at {offset:#x}, which wave {} of workgroup {} wrote",
+                            view.region, write.site.wave, write.site.group
+                        )
+                    });
+                }
+            }
+            if view.writable
+                && let Some(earlier) = view.shadow.access(offset, bytes, stamp, &clock.now)
+            {
+                counted.suspect(self.uses, at.pc);
+                if !earlier.write {
+                    self.uses.suspect(earlier.site.pc);
+                }
+                let kind = match space {
+                    Space::Global => FindingKind::GlobalRace,
+                    Space::Shared => FindingKind::SharedRace,
                 };
-                let other = Some(write.site);
-                self.findings.report(kind, site, other, || {
+                self.findings.report(kind, site, Some(earlier.site), || {
+                    let before = earlier.site;
+                    let who = match (before.group == site.group, before.wave == site.wave) {
+                        (true, true) => "another lane of the wave".to_owned(),
+                        (true, false) => format!("wave {}", before.wave),
+                        (false, _) => format!("wave {} of workgroup {}", before.wave, before.group),
+                    };
+                    let what = if earlier.write { "wrote" } else { "read" };
                     format!(
-                        "{bytes} bytes of `{}` at {:#x}, which wave {} of workgroup {} wrote",
-                        view.region, view.offset, write.site.wave, write.site.group
+                        "{verb} of {bytes} bytes of `{}` at {offset:#x}, which {who} {what} before",
+                        view.region
                     )
                 });
             }
-        }
-        if view.writable
-            && let Some(earlier) = view.shadow.access(view.offset, bytes, stamp, &clock.now)
-        {
-            let kind = match space {
-                Space::Global => FindingKind::GlobalRace,
-                Space::Shared => FindingKind::SharedRace,
-            };
-            self.findings.report(kind, site, Some(earlier.site), || {
-                let before = earlier.site;
-                let who = match (before.group == site.group, before.wave == site.wave) {
-                    (true, true) => "another lane of the wave".to_owned(),
-                    (true, false) => format!("wave {}", before.wave),
-                    (false, _) => format!("wave {} of workgroup {}", before.wave, before.group),
-                };
-                let what = if earlier.write { "wrote" } else { "read" };
-                format!(
-                    "{verb} of {bytes} bytes of `{}` at {:#x}, which {who} {what} before",
-                    view.region, view.offset
-                )
-            });
-        }
-        let mut view = view;
-        if let Some(written) = view.written.take() {
-            if !write && written.iter().any(|w| !w) {
-                self.findings
-                    .report(FindingKind::UninitialisedShared, site, None, || {
-                        format!("{bytes} bytes of shared memory at {:#x}", view.offset)
-                    });
+            if let Some(written) = &mut view.written
+                && let Some(written) = written.get_mut(part)
+            {
+                if !write && written.iter().any(|w| !w) {
+                    counted.suspect(self.uses, at.pc);
+                    self.findings
+                        .report(FindingKind::UninitialisedShared, site, None, || {
+                            format!("{bytes} bytes of shared memory at {offset:#x}")
+                        });
+                }
+                written.fill(true);
             }
-            written.fill(true);
         }
         act(view);
         Some(true)
+    }
+}
+
+/// Which bytes of an access count.
+#[derive(Copy, Clone, Debug)]
+enum Counted {
+    /// All, of a write.
+    Written,
+    /// All, of a read whose value is used.
+    All,
+    /// These, a bit each, of a load whose value may be used later.
+    Loaded(u64),
+}
+
+impl Counted {
+    /// The ranges of bytes that count, of so many.
+    fn parts(self, bytes: usize) -> impl Iterator<Item = Range<usize>> {
+        let mask = match self {
+            Counted::Written | Counted::All | Counted::Loaded(u64::MAX) => None,
+            Counted::Loaded(mask) => Some(mask),
+        };
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let counts = |byte: usize| mask.is_none_or(|mask| byte > 63 || mask >> byte & 1 == 1);
+            let start = match mask {
+                None => at,
+                Some(_) => (at..bytes).find(|byte| counts(*byte))?,
+            };
+            let end = match mask {
+                None => bytes,
+                Some(_) => (start..bytes).find(|byte| !counts(*byte)).unwrap_or(bytes),
+            };
+            at = end;
+            (start < end).then_some(start..end)
+        })
+    }
+
+    /// Notes a load with a finding: perhaps nothing depends on it.
+    fn suspect(self, uses: &mut Uses, pc: u32) {
+        if let Counted::Loaded(_) = self {
+            uses.suspect(pc);
+        }
     }
 }
 

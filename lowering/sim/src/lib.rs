@@ -82,6 +82,7 @@ pub mod sampler;
 mod schedule;
 pub mod timing;
 mod trace;
+mod uses;
 
 pub use accesses::Accesses;
 pub use clock::Scope;

@@ -12,6 +12,7 @@ use crate::memory::{Global, Space};
 use crate::resident::{Resident, Turn};
 use crate::schedule::Schedule;
 use crate::trace::Trace;
+use crate::uses::{MOST_ROUNDS, Uses};
 use fastrand::Rng;
 use std::collections::HashMap;
 
@@ -123,7 +124,8 @@ pub struct Accessed {
 /// Runs a launch under one schedule. Clusters begin in order (workgroups, where there are none).
 /// Under the schedules that take waves in order and in reverse, one goes on until it ends or all of
 /// its waves spin; under the others, those that have begun take turns. Buffers are changed in
-/// place.
+/// place. Where findings are about loads, the launch runs again, and those about bytes that nothing
+/// depends on are left out.
 pub fn run<P: Program>(
     program: &P,
     global: &mut Global,
@@ -153,11 +155,26 @@ pub fn run_watched<P: Program>(
     schedule: Schedule,
     watch: &mut dyn FnMut(Progress),
 ) -> Report {
-    let mut run = Run::new(program, global, launch, schedule, watch);
-    if let Some((clusters, invocations)) = run.clusters() {
-        run.take_turns(clusters, invocations);
+    let before = global.clone();
+    let mut once = |uses: Uses| {
+        global.clone_from(&before);
+        let mut run = Run::new(program, global, launch, schedule, watch);
+        run.uses = uses;
+        if let Some((clusters, invocations)) = run.clusters() {
+            run.take_turns(clusters, invocations);
+        }
+        let uses = std::mem::take(&mut run.uses);
+        (run.report(), uses)
+    };
+    let (mut report, mut uses) = once(Uses::default());
+    for _ in 0..MOST_ROUNDS {
+        if !uses.has_more() {
+            break;
+        }
+        let (_, followed) = once(uses.follow());
+        (report, uses) = once(followed.judge());
     }
-    run.report()
+    report
 }
 
 /// Waves of clusters that have begun and not ended, from which on no further cluster begins; two
@@ -178,6 +195,7 @@ pub(crate) struct Run<'r, P> {
     pub published_to_device: HashMap<u64, PublishedToDevice>,
     pub written: Written,
     pub trace: Trace,
+    pub uses: Uses,
     pub steps: u64,
     pub lane_steps: u64,
     pub ended: u32,
@@ -212,10 +230,8 @@ impl<'r, P: Program> Run<'r, P> {
             journal: Journal::new(launch.limits.journal),
             published_to_device: HashMap::new(),
             written: Written::default(),
-            trace: Trace {
-                kept: launch.limits.accesses.then(Default::default),
-                ..Trace::default()
-            },
+            trace: Trace::default(),
+            uses: Uses::default(),
             steps: 0,
             lane_steps: 0,
             ended: 0,
@@ -387,6 +403,7 @@ impl<'r, P: Program> Run<'r, P> {
             published_to_device: &mut self.published_to_device,
             written: &mut self.written,
             trace: &mut self.trace,
+            uses: &mut self.uses,
         }
     }
 }

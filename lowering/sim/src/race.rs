@@ -129,17 +129,21 @@ impl Shadow {
         bytes: usize,
         stamp: Stamp,
     ) -> impl Iterator<Item = Stamp> {
-        let dwords = offset / 4..offset.saturating_add(bytes).div_ceil(4);
+        let end = offset.saturating_add(bytes);
+        let dwords = offset / 4..end.div_ceil(4);
         dwords
-            .filter_map(|dword| {
+            .filter_map(move |dword| {
                 let page = self.pages.get(dword / PAGE)?.as_ref()?;
                 let cell = page.get(dword % PAGE)?;
-                Some(match self.split.get(&dword) {
+                let writes = match self.split.get(&dword) {
                     Some(parts) => parts.map(|part| part.write),
                     None => [cell.write; 4],
-                })
+                };
+                let bytes = (dword * 4..).zip(writes);
+                Some(bytes.filter(move |(byte, _)| (offset..end).contains(byte)))
             })
             .flatten()
+            .map(|(_, write)| write)
             .filter(move |write| write.time > 0 && !write.same_agent(&stamp))
     }
 
@@ -363,6 +367,19 @@ mod tests {
                 .access(0, 4, stamp(1, &b, Sharing::Plain, false), &b.now)
                 .is_some()
         );
+    }
+
+    #[test]
+    fn writes_beside_the_bytes_are_not_seen() {
+        let mut shadow = Shadow::new(64);
+        let (a, b) = (WaveClock::start(0, 2), WaveClock::start(1, 2));
+        shadow.access(9, 1, stamp(0, &a, Sharing::Plain, true), &a.now);
+        let reader = stamp(1, &b, Sharing::Plain, false);
+        let seen = |offset, bytes| shadow.writes_by_others(offset, bytes, reader).count();
+        assert_eq!(seen(10, 2), 0);
+        assert_eq!(seen(8, 1), 0);
+        assert_eq!(seen(8, 2), 1);
+        assert_eq!(seen(8, 4), 1);
     }
 
     #[test]

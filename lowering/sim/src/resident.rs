@@ -48,6 +48,8 @@ pub(crate) struct Resident<W> {
     ready: Vec<usize>,
     /// Waves that asked to go last in this round.
     yielded: Vec<bool>,
+    /// Steps of all waves in this round.
+    round: u32,
 }
 
 impl<W> Resident<W> {
@@ -111,6 +113,7 @@ impl<W> Resident<W> {
             scheduler: Scheduler::new(run.schedule.policy, count, &mut run.rng),
             ready: Vec::with_capacity(count),
             yielded: vec![false; count],
+            round: 0,
         }
     }
 
@@ -126,6 +129,11 @@ impl<W> Resident<W> {
 
     /// Lets one wave go on for as long as the schedule says.
     pub(crate) fn turn<P: Program<Wave = W>>(&mut self, run: &mut Run<'_, P>) -> Turn {
+        // A wave that spins without a pause never ends a round.
+        if self.round >= Scheduler::round(self.waves.len()) {
+            self.begin_round();
+            return Turn::Spins;
+        }
         let events = self.cluster.events();
         let able = |s: &WaveState| match s {
             WaveState::Ready => true,
@@ -138,7 +146,7 @@ impl<W> Resident<W> {
         self.ready.extend(goes_on.map(|(wave, _)| wave));
         if self.ready.is_empty() {
             if self.yielded.contains(&true) {
-                self.yielded.fill(false);
+                self.begin_round();
                 return Turn::Spins;
             }
             if self.can.iter().all(|s| *s == WaveState::Done) {
@@ -152,6 +160,12 @@ impl<W> Resident<W> {
             self.complete_any(run);
         }
         self.advance(run, chosen, steps)
+    }
+
+    /// Gives a turn to the waves that asked to go last.
+    fn begin_round(&mut self) {
+        self.yielded.fill(false);
+        self.round = 0;
     }
 
     /// Lets an outstanding operation of any wave take effect early.
@@ -183,6 +197,7 @@ impl<W> Resident<W> {
             let Some(step) = self.step(run, chosen, time) else {
                 return Turn::Stop;
             };
+            self.round = self.round.saturating_add(1);
             let state = match step {
                 Step::Ran(_) => continue,
                 Step::Yielded(_) => WaveState::Ready,

@@ -107,6 +107,12 @@ impl Scheduler {
     /// keep out the one that it waits for.
     pub(crate) const QUANTUM: u32 = 4096;
 
+    /// Steps of `waves` waves after which those that asked to go last get a turn all the same. So a
+    /// wave that can go on does so in bounded time, whatever the others do.
+    pub(crate) fn round(waves: usize) -> u32 {
+        u32::try_from(waves).map_or(u32::MAX, |waves| Scheduler::QUANTUM.saturating_mul(waves))
+    }
+
     pub(crate) fn new(policy: Policy, waves: usize, rng: &mut Rng) -> Scheduler {
         Scheduler {
             policy,

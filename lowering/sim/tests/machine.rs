@@ -23,6 +23,8 @@ enum Op {
     Raise,
     /// Spins until dword 63 is set.
     Spin,
+    /// Spins until dword 63 is set, unless it is wave 0, which pauses once.
+    PauseAndSpin,
     /// Ends wave 1 here.
     EndOne,
 }
@@ -89,6 +91,17 @@ impl Program for Toy {
             }
             Op::Raise => {}
             Op::Spin => {
+                let acquire = Access::atomic(Order::Acquire, Scope::Workgroup);
+                cx.read(Space::Shared, 252, &mut word, at, acquire);
+                if word != [1, 0, 0, 0] {
+                    return Step::Ran(1);
+                }
+            }
+            Op::PauseAndSpin if cx.wave == 0 => {
+                wave.pc += 1;
+                return Step::Yielded(1);
+            }
+            Op::PauseAndSpin => {
                 let acquire = Access::atomic(Order::Acquire, Scope::Workgroup);
                 cx.read(Space::Shared, 252, &mut word, at, acquire);
                 if word != [1, 0, 0, 0] {
@@ -206,6 +219,16 @@ fn a_spinning_wave_does_not_starve_the_one_it_waits_for() {
             "{}",
             Schedule::nth(index, 1)
         );
+    }
+}
+
+/// A wave that pauses gets its turn, though the others never pause.
+#[test]
+fn waves_that_spin_do_not_starve_one_that_pauses() {
+    for index in 0..16 {
+        let found = kinds(&[Op::WriteOwn, Op::PauseAndSpin, Op::Raise], index);
+        let schedule = Schedule::nth(index, 1);
+        assert!(!found.contains(&FindingKind::StepLimit), "{schedule}");
     }
 }
 

@@ -286,10 +286,53 @@ fn memory_of_all_spaces() {
     let used = format!("{wide} st.global.u32 [%own], %r3;");
     finds(&used, 32, FindingKind::UninitialisedShared);
     finds(
-        "ld.shared.u32 %r1, [s];",
+        "ld.shared.u32 %r1, [s]; st.global.u32 [%own], %r1;",
         32,
         FindingKind::UninitialisedShared,
     );
+}
+
+/// Findings about loaded bytes: none where nothing depends on the byte.
+#[test]
+fn bytes_count_where_something_depends_on_them() {
+    let part = |last: &str| {
+        format!(
+            "mul.wide.u32 %rd1, %t, 8; mov.u64 %rd2, s; add.s64 %rd1, %rd1, %rd2; st.shared.u32 [%rd1], %t; cvt.u16.u32 %rs1, %t; st.shared.u16 [%rd1+4], %rs1;\n\
+             ld.shared.v2.u32 {{%r1, %r2}}, [%rd1]; {last} st.global.u32 [%own], %r3;"
+        )
+    };
+    for last in [
+        "add.u32 %r3, %r1, 0;",
+        "mov.b32 {%rs2, %rs3}, %r2; cvt.u32.u16 %r3, %rs2;",
+        "and.b32 %r3, %r2, 65535;",
+        "prmt.b32 %r3, %r2, 0, 0x4410;",
+        "cvt.u16.u32 %rs2, %r2; setp.gt.u16 %p1, %rs2, 4; selp.u32 %r3, 1, 0, %p1;",
+        "setp.gt.u32 %p1, %t, 100; selp.u32 %r3, %r2, %r1, %p1;",
+    ] {
+        let ran = run_with(&part(last), 32, 0);
+        assert_eq!(ran.kinds, [], "{last}: {}", ran.messages);
+    }
+    for last in [
+        "mov.u32 %r3, %r2;",
+        "shr.u32 %r3, %r2, 31;",
+        "prmt.b32 %r3, %r2, 0, 0x4413;",
+        "setp.eq.u32 %p1, %r2, 12345; selp.u32 %r3, 1, 0, %p1;",
+        "setp.gt.u32 %p1, %t, 30; selp.u32 %r3, %r2, %r1, %p1;",
+        "mov.u32 %r3, 0; setp.lt.u32 %p1, %r2, 5; @%p1 mov.u32 %r3, 1;",
+        "and.b32 %r4, %r2, 0x1000000; shr.u32 %r4, %r4, 22; cvt.u64.u32 %rd3, %r4; add.s64 %rd3, %rd3, %rd2; ld.shared.u8 %r3, [%rd3]; mov.u32 %r3, 0;",
+    ] {
+        finds(&part(last), 32, FindingKind::UninitialisedShared);
+    }
+    // A lane loads ahead what another one writes.
+    let ahead = |lanes: u32| {
+        format!(
+            "setp.eq.u32 %p9, %t, 0; @%p9 st.shared.u32 [s], 0; bar.sync 0; ld.shared.u32 %r1, [s]; setp.eq.u32 %p1, %t, 40; @%p1 st.shared.u32 [s], 7;\n\
+             setp.ge.u32 %p2, %t, {lanes}; add.u32 %r1, %r1, 5; selp.u32 %r2, 1, %r1, %p2; st.global.u32 [%own], %r2;"
+        )
+    };
+    let ran = run_with(&ahead(0), 64, 0);
+    assert_eq!(ran.kinds, [], "{}", ran.messages);
+    finds(&ahead(2), 64, FindingKind::SharedRace);
 }
 
 const COPY: &str = "mov.u64 %rd1, s; mul.wide.u32 %rd2, %t, 4; add.s64 %rd2, %rd1, %rd2; cp.async.ca.shared.global [%rd2], [%own], 4; cp.async.commit_group;";

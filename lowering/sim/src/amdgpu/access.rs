@@ -2,8 +2,9 @@
 //! registers when they are waited for.
 
 use super::effect::Effects;
-use super::inst::{Action, Components, File, Memories, Memory, Registers};
-use super::operand::Kind;
+use super::inst::{Action, Components, File, Memories, Memory, Registers, Use};
+use super::labels::OfLanes;
+use super::operand::{Half, Kind};
 use super::sync::{class, counter};
 use super::table::memory::Extend;
 use super::wave::Wave;
@@ -18,6 +19,7 @@ use crate::queue::{Counters, InClass, Rules, Work};
 use crate::race::Sharing;
 use crate::sampler::{Compare, Tap};
 use crate::schedule::Completion;
+use crate::uses::NONE;
 
 /// An issued memory operation.
 #[derive(Clone, Debug)]
@@ -53,6 +55,8 @@ pub(super) struct Operation {
     pub shared_bytes: u8,
     /// What is stored, and what was loaded: registers one after the other.
     pub data: Vec<[u32; 64]>,
+    /// What the data depends on; none where the list ends.
+    pub labels: Vec<OfLanes>,
     pub dst: Option<Registers>,
 }
 
@@ -78,6 +82,7 @@ impl Default for Operation {
             shared: [0; 64],
             shared_bytes: 0,
             data: Vec::new(),
+            labels: Vec::new(),
             dst: None,
         }
     }
@@ -196,6 +201,7 @@ impl Wave {
     pub(super) fn issue(
         &mut self,
         memory: &Memory,
+        uses: &[Use],
         pc: u32,
         ordered_vmem: bool,
         caches: Levels,
@@ -225,6 +231,7 @@ impl Wave {
         };
         operation.beyond = 0;
         operation.data.clear();
+        operation.labels.clear();
         match memory.memories {
             Memories::Image => self.texels(memory, &mut operation, pc, cx),
             _ => self.addresses(memory, &mut operation, pc, cx),
@@ -261,6 +268,9 @@ impl Wave {
                 half: memory.extend.half(),
             })
         });
+        if !self.labels.is_empty() {
+            self.label_data(memory, uses, &mut operation, cx);
+        }
         self.check_order(&operation, cx);
         if matches!(memory.action, Action::ToShared) {
             let by = Pending { wave: cx.wave, pc };
@@ -313,6 +323,46 @@ impl Wave {
             );
         }
         cx.unproved = None;
+    }
+
+    /// What a store writes takes its labels along; whatever else decides is used.
+    fn label_data(
+        &self,
+        memory: &Memory,
+        uses: &[Use],
+        operation: &mut Operation,
+        cx: &mut Context<'_>,
+    ) {
+        let stores = matches!(memory.action, Action::Store) && operation.texels.is_none();
+        if !stores {
+            self.spend_read(uses, cx.uses);
+            return;
+        }
+        let per_place = u16::from(memory.bytes.div_ceil(4));
+        let mut data = Vec::new();
+        for operand in memory.data.iter().flatten() {
+            let Kind::Vgpr(first) = operand.kind else {
+                self.spend_read(uses, cx.uses);
+                return;
+            };
+            data.extend(first..first + per_place);
+        }
+        let is_data =
+            |one: &Use| one.registers.file == File::Vector && data.contains(&one.registers.first);
+        let addresses: Vec<Use> = uses.iter().filter(|one| !is_data(one)).copied().collect();
+        self.spend_read(&addresses, cx.uses);
+        // A register may be address and data.
+        for operand in [&memory.vaddr, &memory.saddr].into_iter().flatten() {
+            if let Kind::Vgpr(first) = operand.kind
+                && (first..first + operand.count).any(|register| data.contains(&register))
+            {
+                self.spend_read(uses, cx.uses);
+            }
+        }
+        let labels = data
+            .iter()
+            .map(|register| self.labels.vector_or_none(*register));
+        operation.labels.extend(labels);
     }
 
     /// Waits until one more operation can count in `counters`. Hardware does not issue what would
@@ -434,8 +484,40 @@ impl Wave {
             Effects {
                 private: &mut self.private,
                 private_bytes: self.private_bytes,
+                private_labels: &mut self.private_labels,
             },
         )
+    }
+
+    /// Gives registers the labels of what was loaded.
+    fn label_loaded(&mut self, registers: Registers, operation: &Operation) {
+        let stored = matches!(operation.action, Action::Store);
+        for index in 0..registers.count {
+            let register = registers.first + index;
+            let none = [[NONE; 4]; 64];
+            let loaded = operation.labels.get(usize::from(index)).filter(|_| !stored);
+            let loaded = loaded.unwrap_or(&none);
+            match registers.file {
+                File::Scalar => {
+                    let bytes = loaded[0];
+                    let bits = std::array::from_fn(|bit| bytes[bit / 8]);
+                    self.labels.set_scalar(register, &bits);
+                }
+                File::Vector => {
+                    let mut labels = self.labels.vector_or_none(register);
+                    for lane in each(operation.lanes) {
+                        let [a, b, c, d] = loaded[lane];
+                        let old = labels[lane];
+                        labels[lane] = match operation.extend.half() {
+                            Half::Whole => [a, b, c, d],
+                            Half::Low => [a, b, old[2], old[3]],
+                            Half::High => [old[0], old[1], a, b],
+                        };
+                    }
+                    self.labels.set_vector(register, &labels);
+                }
+            }
+        }
     }
 
     /// Writes what was loaded, and unmarks the registers.
@@ -455,6 +537,9 @@ impl Wave {
         let Some(registers) = operation.dst else {
             return; // a store
         };
+        if !self.labels.is_empty() || !operation.labels.is_empty() {
+            self.label_loaded(registers, operation);
+        }
         let Registers { first, count, .. } = registers;
         match registers.file {
             File::Scalar => {

@@ -109,6 +109,15 @@ impl Wave {
                         .map(|offset| address.wrapping_add_signed(offset) & 0xffff_ffff),
                     Memories::Private => [first, second]
                         .map(|offset| address.wrapping_add_signed(offset) & 0xffff_ffff),
+                    // Private memory by a descriptor has offsets of 32 bits, which LLVM lets wrap
+                    // from gfx9 on, where their sum is not checked against the range
+                    // (`GCNSubtarget::privateMemoryResourceIsRangeChecked`).
+                    Memories::Buffer if address >> 32 == PRIVATE_APERTURE => {
+                        [first, second].map(|offset| {
+                            let within = address.wrapping_add_signed(offset) & 0xffff_ffff;
+                            PRIVATE_APERTURE << 32 | within
+                        })
+                    }
                     _ => [first, second].map(|offset| address.wrapping_add_signed(offset)),
                 };
             for (slot, place) in operation.addresses.iter_mut().zip(places) {
@@ -164,9 +173,8 @@ impl Wave {
         // The descriptor that the loader makes for private memory swizzles: lanes lie side by side,
         // and the scalar offset counts for all lanes.
         if word(3) == PRIVATE_DESCRIPTOR {
-            return Some(
-                (PRIVATE_APERTURE << 32) + u64::from(offset) + soffset / u64::from(self.size),
-            );
+            let within = u64::from(offset) + soffset / u64::from(self.size);
+            return Some(PRIVATE_APERTURE << 32 | within & 0xffff_ffff);
         }
         let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
         let stride = u64::from(word(1) >> 16 & 0x3fff);

@@ -10,11 +10,15 @@ use crate::finding::FindingKind;
 use crate::lane::{Lane, runs};
 use crate::memory::{Pending, Space};
 use crate::race::Sharing;
+use crate::uses::{Label, NONE};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What operations may change besides shared things.
 pub(super) struct Effects<'w> {
     pub private: &'w mut [u8],
     pub private_bytes: u32,
+    pub private_labels: &'w mut BTreeMap<usize, Label>,
 }
 
 impl Effects<'_> {
@@ -39,6 +43,7 @@ impl Effects<'_> {
         operation
             .data
             .resize(per_place * usize::from(operation.places), [0; 64]);
+        operation.labels.clear();
         let access = operation.access;
         for place in 0..usize::from(operation.places).min(2) {
             for lane in each(operation.lanes & !operation.beyond) {
@@ -47,6 +52,7 @@ impl Effects<'_> {
                     lane,
                 };
                 let mut buffer = [0u8; 64];
+                let mut labels = [NONE; 64];
                 let address = operation.addresses[place][lane];
                 for run in runs(operation.used.into(), per_place as u32) {
                     let first = run.start as usize * 4;
@@ -55,8 +61,10 @@ impl Effects<'_> {
                         continue;
                     };
                     let address = address.wrapping_add(first as u64);
-                    self.read(operation.memories, address, into, at, access, cx);
+                    let of = labels.get_mut(first..).unwrap_or(&mut []); // it is as long
+                    self.read(operation.memories, address, into, at, access, of, cx);
                 }
+                operation.label(place, lane, &labels, cx);
                 for (register, word) in operation
                     .data
                     .iter_mut()
@@ -88,12 +96,26 @@ impl Effects<'_> {
                     continue;
                 };
                 let address = operation.addresses[place][lane];
+                let labels = operation.stored_labels(place, lane);
+                let labels = labels.as_ref().map_or(&[][..], |labels| &labels[..bytes]);
                 match resolve(operation.memories, address) {
                     Resolved::Memory(space, address) => {
-                        cx.write(space, address, from, at, access);
+                        cx.store(space, address, from, at, access, labels);
                     }
                     Resolved::Private(offset) => match self.private(lane, offset, bytes) {
-                        Some(to) => to.copy_from_slice(from),
+                        Some(range) => {
+                            if let Some(to) = self.private.get_mut(range.clone()) {
+                                to.copy_from_slice(from);
+                            }
+                            if cx.uses.follows() {
+                                for (n, place) in range.enumerate() {
+                                    match labels.get(n).copied().unwrap_or(NONE) {
+                                        NONE => self.private_labels.remove(&place),
+                                        label => self.private_labels.insert(place, label),
+                                    };
+                                }
+                            }
+                        }
                         None => outside(operation.pc, lane, offset, cx),
                     },
                 }
@@ -191,6 +213,7 @@ impl Effects<'_> {
         }
     }
 
+    #[allow(clippy::too_many_arguments)] // one access in one place
     fn read(
         &mut self,
         memories: Memories,
@@ -198,31 +221,91 @@ impl Effects<'_> {
         into: &mut [u8],
         at: At,
         access: Access,
+        labels: &mut [Label],
         cx: &mut Context<'_>,
     ) {
         match resolve(memories, address) {
             Resolved::Memory(space, address) => {
-                cx.read(space, address, into, at, access);
+                cx.load(space, address, into, at, access, labels);
             }
             Resolved::Private(offset) => match self.private(at.lane, offset, into.len()) {
-                Some(from) => into.copy_from_slice(from),
+                Some(range) => {
+                    for (place, label) in range.clone().zip(labels) {
+                        *label = self.private_labels.get(&place).copied().unwrap_or(NONE);
+                    }
+                    if let Some(from) = self.private.get(range) {
+                        into.copy_from_slice(from);
+                    }
+                }
                 None => outside(at.pc, at.lane, offset, cx),
             },
         }
     }
 
-    /// Private bytes of a lane.
-    fn private(&mut self, lane: Lane, offset: u64, bytes: usize) -> Option<&mut [u8]> {
+    /// Where private bytes of a lane are.
+    fn private(&self, lane: Lane, offset: u64, bytes: usize) -> Option<Range<usize>> {
         let end = offset.checked_add(bytes as u64)?;
         if end > u64::from(self.private_bytes) {
             return None;
         }
         let first = lane.index() * self.private_bytes as usize + offset as usize;
-        self.private.get_mut(first..first + bytes)
+        Some(first..first + bytes)
     }
 }
 
 impl Operation {
+    /// Takes the labels of the bytes that a lane has loaded at a place.
+    fn label(&mut self, place: usize, lane: Lane, bytes: &[Label; 64], cx: &mut Context<'_>) {
+        if bytes.iter().all(|label| *label == NONE) {
+            return;
+        }
+        let size = usize::from(self.bytes);
+        let per_place = size.div_ceil(4);
+        let count = per_place * usize::from(self.places);
+        self.labels.resize(count, [[NONE; 4]; 64]);
+        // The sign of a narrow value goes on above it.
+        let signed = matches!(
+            self.extend,
+            Extend::Sign | Extend::LowSign | Extend::HighSign
+        );
+        let mut bytes = *bytes;
+        if let (true, Some(last)) = (signed && size < 4, bytes.get(size - 1).copied()) {
+            bytes
+                .iter_mut()
+                .take(4)
+                .skip(size)
+                .for_each(|byte| *byte = last);
+        }
+        let registers = self
+            .labels
+            .iter_mut()
+            .skip(place * per_place)
+            .take(per_place);
+        for (register, labels) in registers.zip(bytes.as_chunks::<4>().0) {
+            for (to, label) in register[lane].iter_mut().zip(labels) {
+                *to = cx.uses.join(*label, NONE);
+            }
+        }
+    }
+
+    /// The labels of what a lane stores at a place.
+    fn stored_labels(&self, place: usize, lane: Lane) -> Option<[Label; 64]> {
+        if self.labels.is_empty() {
+            return None;
+        }
+        let per_place = usize::from(self.bytes).div_ceil(4);
+        let mut bytes = [NONE; 64];
+        let registers = self.labels.iter().skip(place * per_place).take(per_place);
+        for (register, to) in registers.zip(bytes.as_chunks_mut::<4>().0) {
+            let [a, b, c, d] = register[lane];
+            *to = match self.extend {
+                Extend::HighZero | Extend::HighSign => [c, d, NONE, NONE],
+                Extend::Zero | Extend::Sign | Extend::LowZero | Extend::LowSign => [a, b, c, d],
+            };
+        }
+        Some(bytes)
+    }
+
     /// What a lane stores at a place: the first [`Operation::bytes`] of these.
     fn stored(&self, place: usize, lane: Lane) -> [u8; 64] {
         let per_place = usize::from(self.bytes).div_ceil(4);

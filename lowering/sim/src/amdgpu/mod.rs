@@ -21,6 +21,7 @@ mod effect;
 mod indirect;
 mod inst;
 mod isa;
+mod labels;
 mod lanes;
 mod matrix;
 mod object;

@@ -293,6 +293,9 @@ impl Program for Kernel {
         if wave.rounding != 0 && !knows_rounding(&inst.op, wave.rounding) {
             return self.unknown(wave, pc, " in the rounding that is set", cx);
         }
+        if cx.uses.follows() {
+            self.label(wave, inst, cx);
+        }
         let lanes = match &inst.op {
             Op::Nothing => 1,
             Op::Vector(vector) => {
@@ -381,7 +384,14 @@ impl Program for Kernel {
                     self.release(wave, cx);
                 }
                 wave.make_room(memory.counters, self.isa.most_counted, cx);
-                wave.issue(memory, pc, self.isa.ordered_vmem, self.caches, cx);
+                wave.issue(
+                    memory,
+                    &inst.uses,
+                    pc,
+                    self.isa.ordered_vmem,
+                    self.caches,
+                    cx,
+                );
                 wave.exec().count_ones()
             }
             Op::Matrix(matrix) => {
@@ -473,7 +483,7 @@ impl Program for Kernel {
 }
 
 impl Kernel {
-    fn scalar(&self, wave: &mut Wave, scalar: &super::inst::Scalar) {
+    pub(super) fn scalar(&self, wave: &mut Wave, scalar: &super::inst::Scalar) {
         let mut sources = [0; 3];
         for (slot, (operand, ty)) in sources
             .iter_mut()

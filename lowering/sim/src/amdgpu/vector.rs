@@ -443,6 +443,18 @@ fn permute(values: &mut Lanes64, dpp: &Lanes, exec: u64, size: u32) -> u64 {
     written
 }
 
+/// The lane whose `register` an instruction takes for `lane`, where it takes it from another one.
+pub(super) fn source_lane(vector: &Vector, register: u16, lane: Lane, size: u32) -> Option<Lane> {
+    let dpp = vector.lanes.as_ref()?;
+    let Some(Kind::Vgpr(first)) = vector.src.first().map(|source| source.kind) else {
+        return None;
+    };
+    let count = fetched(vector, 0).registers();
+    (first..first + count)
+        .contains(&register)
+        .then(|| source(dpp.from, lane, size))?
+}
+
 /// The lane that `lane` reads; `None` where there is none.
 fn source(from: From, lane: Lane, size: u32) -> Option<Lane> {
     let lane = lane.number();

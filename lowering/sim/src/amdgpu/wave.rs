@@ -3,12 +3,15 @@
 use super::access::Operation;
 use super::bits::Ty;
 use super::inst::{File, Indirect, Inst, Op, Registers, Use};
+use super::labels::Labels;
 use super::operand::{Half, Kind, Operand, sgpr};
 use super::sync::class;
 use crate::barrier::{Name, Phase};
 use crate::context::Context;
 use crate::finding::{FindingKind, Site};
 use crate::queue::Queue;
+use crate::uses::Label;
+use std::collections::BTreeMap;
 
 /// One value for each lane.
 pub(super) type Lanes64 = [u64; 64];
@@ -44,6 +47,9 @@ pub struct Wave {
     pub(super) cluster_phase: Phase,
     /// The named barrier that it belongs to.
     pub(super) joined: Option<Name>,
+    /// What registers and private memory depend on.
+    pub(super) labels: Labels,
+    pub(super) private_labels: BTreeMap<usize, Label>,
     /// Operations that are over, to be used again. Boxed as in the queue: they are large.
     #[allow(clippy::vec_box)]
     pub(super) spare: Vec<Box<Operation>>,
@@ -78,6 +84,8 @@ impl Wave {
             arrived: Vec::new(),
             cluster_phase: 0,
             joined: None,
+            labels: Labels::default(),
+            private_labels: BTreeMap::new(),
             spare: Vec::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! Copies between global and shared memory that do not go through registers.
 
-use super::{eval, kinds};
+use super::{USE_V1, USE_V1_WIDE, eval, kinds};
 use pretty_assertions::assert_eq;
 use splitbar_sim::FindingKind;
 
@@ -34,8 +34,17 @@ fn found(gpu: &str, body: &[&'static str]) -> Vec<FindingKind> {
         "s_mov_b32 m0, 0",
     ]);
     texts.extend(body);
+    texts.push(if gfx12 {
+        "s_wait_dscnt 0x0"
+    } else {
+        "s_waitcnt lgkmcnt(0)"
+    });
+    texts.extend(if gfx12 { USE_V1 } else { USE_V1_WIDE });
     texts.push("s_endpgm");
-    kinds(gpu, if gfx12 { 32 } else { 64 }, &texts)
+    let mut found = kinds(gpu, if gfx12 { 32 } else { 64 }, &texts);
+    // What a copy has yet to write is not written.
+    found.retain(|kind| *kind != FindingKind::UninitialisedShared);
+    found
 }
 
 const MISSING: [FindingKind; 1] = [FindingKind::MissingWait];

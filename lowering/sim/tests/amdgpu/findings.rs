@@ -1,6 +1,6 @@
 //! Each kind of finding.
 
-use super::kinds;
+use super::{USE_V1, USE_V1_WIDE, kinds};
 use pretty_assertions::assert_eq;
 use splitbar_sim::FindingKind;
 
@@ -76,6 +76,11 @@ fn an_invalidation_counts_as_a_load_and_in_order() {
 #[test]
 fn a_store_that_slides_over_the_barrier_is_a_race() {
     let exchange = |wait: &'static str, barrier: [&'static str; 2]| {
+        let all = if wait == "s_waitcnt lgkmcnt(0)" {
+            wait
+        } else {
+            "s_wait_dscnt 0x0"
+        };
         [
             "v_and_b32_e32 v0, 0x3ff, v0",
             "v_lshlrev_b32_e32 v2, 2, v0",
@@ -85,6 +90,9 @@ fn a_store_that_slides_over_the_barrier_is_a_race() {
             barrier[0],
             barrier[1],
             "ds_load_b32 v1, v3",
+            all,
+            USE_V1[0],
+            USE_V1[1],
             "s_endpgm",
         ]
     };
@@ -163,6 +171,11 @@ fn a_cache_that_is_not_invalidated_may_answer() {
         } else {
             "s_waitcnt_vscnt null, 0x0"
         };
+        let [compare, branch] = if gpu.starts_with("gfx9") {
+            USE_V1_WIDE
+        } else {
+            USE_V1
+        };
         kinds(
             gpu,
             128,
@@ -177,6 +190,9 @@ fn a_cache_that_is_not_invalidated_may_answer() {
                 "s_barrier",
                 inv,
                 "global_load_b32 v1, v3, s[2:3]",
+                "s_waitcnt vmcnt(0)",
+                compare,
+                branch,
                 "s_endpgm",
             ],
         )
@@ -213,7 +229,14 @@ fn hostile_programs_end_with_a_finding() {
         [FindingKind::OutOfBounds]
     );
     assert_eq!(
-        one(&["v_mov_b32_e32 v2, 0", "ds_read_b32 v1, v2", "s_endpgm"]),
+        one(&[
+            "v_mov_b32_e32 v2, 0",
+            "ds_read_b32 v1, v2",
+            "s_waitcnt lgkmcnt(0)",
+            USE_V1_WIDE[0],
+            USE_V1_WIDE[1],
+            "s_endpgm"
+        ]),
         [FindingKind::UninitialisedShared]
     );
     assert_eq!(
@@ -304,12 +327,13 @@ fn what_a_wide_load_brings_and_nobody_reads_is_no_use() {
             "ds_load_b96 v[4:6], v2",
             "s_waitcnt lgkmcnt(0)",
         ];
-        kinds("gfx1100", 32, &[&start, uses, &["s_endpgm"]].concat())
+        let end = ["v_mov_b32_e32 v1, v7", USE_V1[0], USE_V1[1], "s_endpgm"];
+        kinds("gfx1100", 32, &[&start, uses, &end].concat())
     };
     let found = [FindingKind::UninitialisedShared];
     assert_eq!(with(&["v_add_nc_u32_e32 v7, v4, v6"]), []);
     assert_eq!(with(&["v_add_nc_u32_e32 v7, v4, v5"]), found);
-    assert_eq!(with(&[]), found, "loaded in vain, and so is all of it");
+    assert_eq!(with(&[]), [], "loaded in vain");
     let used = ["v_add_nc_u32_e32 v7, v4, v6"];
     let after = |more: &[&'static str]| with(&[&used, more].concat());
     assert_eq!(after(&["s_branch 0", "v_mov_b32_e32 v7, v5"]), found);
@@ -331,5 +355,17 @@ fn what_a_wide_load_brings_and_nobody_reads_is_no_use() {
     ];
     let ends = |tail: &[&'static str]| kinds("gfx1100", 32, &[&around, tail].concat());
     assert_eq!(ends(&["s_endpgm"]), []);
-    assert_eq!(ends(&["s_cbranch_execz 65529", "s_endpgm"]), found);
+    let back = [
+        "s_add_u32 s4, s4, 1",
+        "s_cmp_eq_u32 s4, 1",
+        "s_cbranch_scc1 65528",
+        "v_mov_b32_e32 v1, v8",
+        USE_V1[0],
+        USE_V1[1],
+        "s_endpgm",
+    ];
+    let counted = [&["s_mov_b32 s4, 0"], around.as_slice()].concat();
+    let ends = |tail: &[&'static str]| kinds("gfx1100", 32, &[&counted, tail].concat());
+    assert_eq!(ends(&["s_endpgm"]), []);
+    assert_eq!(ends(&back), found);
 }

@@ -8,10 +8,16 @@ mod copies;
 mod findings;
 mod matrix;
 mod memory;
+mod uses;
 
 use splitbar_sim::amdgpu::{Descriptor, Isa, Kernel, Line, Start};
 use splitbar_sim::memory::Global;
 use splitbar_sim::{Clocks, FindingKind, Launch, Limits, Report, Schedule, run};
+
+/// A branch that depends on v1, in all lanes of a wave of 32: what a load gives there is used.
+const USE_V1: [&str; 2] = ["v_cmp_eq_u32_e32 vcc_lo, 0, v1", "s_cbranch_vccz 0"];
+/// The same in a wave of 64.
+const USE_V1_WIDE: [&str; 2] = ["v_cmp_eq_u32_e32 vcc, 0, v1", "s_cbranch_vccz 0"];
 
 /// Where the first instruction lies.
 const ENTRY: u64 = 0x1000;

@@ -1,7 +1,8 @@
 //! Lanes and memories.
 
-use super::{eval, first};
+use super::{eval, first, kinds};
 use pretty_assertions::assert_eq;
+use splitbar_sim::FindingKind;
 
 #[test]
 fn lanes_exchange() {
@@ -144,4 +145,34 @@ fn private_and_flat_memory() {
         "s_waitcnt lgkmcnt(0)",
     ];
     assert_eq!(eval("gfx1100", &flat), (0..32).collect::<Vec<_>>());
+    // The sum of offsets in private memory has 32 bits: -4, and 12 on top.
+    for gpu in ["gfx90a", "gfx1030"] {
+        let private = [
+            "s_mov_b32 s8, 0",
+            "s_mov_b32 s9, 0",
+            "s_mov_b32 s10, -1",
+            "s_mov_b32 s11, 0xe80000",
+            "buffer_store_dword v2, off, s[8:11], 0 offset:8",
+            "v_mov_b32_e32 v3, -4",
+            "buffer_load_dword v1, v3, s[8:11], 0 offen offset:12",
+            "s_waitcnt vmcnt(0)",
+        ];
+        let lanes = if gpu == "gfx90a" { 64 } else { 32 };
+        let want: Vec<u32> = (0..lanes).map(|lane| 4 * lane).collect();
+        assert_eq!(eval(gpu, &private), want, "{gpu}");
+        // Outside it is a finding all the same.
+        let [.., _, wait] = private;
+        let outside = [
+            &private[..6],
+            &[
+                "buffer_load_dword v1, v3, s[8:11], 0 offen",
+                wait,
+                "s_endpgm",
+            ],
+        ];
+        assert_eq!(
+            kinds(gpu, 32, &outside.concat()),
+            [FindingKind::OutOfBounds]
+        );
+    }
 }

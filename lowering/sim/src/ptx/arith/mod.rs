@@ -73,6 +73,12 @@ impl Mode {
         self.kind.element
     }
 
+    /// The bytes of an operand of a comparison that gives a predicate; `None` of another function.
+    pub(super) fn compared(&self) -> Option<usize> {
+        let compares = self.other == Type::PREDICATE && self.kind != Type::PREDICATE;
+        compares.then(|| (self.kind.element * self.kind.count).div_ceil(8) as usize)
+    }
+
     /// The low bits of a value, as many as an element has.
     pub(super) fn low(&self, value: u64) -> u64 {
         value & mask(self.bits())

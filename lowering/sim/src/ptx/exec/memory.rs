@@ -9,6 +9,7 @@ use crate::lane::{Lane, runs};
 use crate::memory::Space;
 use crate::ptx::arith::sign_extend;
 use crate::ptx::program::{Address, Kernel, Op, Source, Where};
+use crate::uses::{Label, NONE};
 
 /// Where an access goes.
 enum Target {
@@ -83,14 +84,22 @@ impl Kernel {
         address: u64,
         into: &mut [u8],
         access: Access,
+        labels: &mut [Label],
     ) {
         let (pc, lane, all) = (at.pc, at.lane, into.len());
         match target(space, address) {
             Target::Machine(space, offset) => {
-                context.read(space, offset, into, at, access);
+                context.load(space, offset, into, at, access, labels);
             }
-            Target::Local(offset) => match self.local(warp, lane, offset, all) {
-                Some(local) => into.copy_from_slice(local),
+            Target::Local(offset) => match self.local_range(lane, offset, all) {
+                Some(range) => {
+                    for (place, label) in range.clone().zip(labels) {
+                        *label = warp.labels.local.get(&place).copied().unwrap_or(NONE);
+                    }
+                    if let Some(local) = warp.local.get(range) {
+                        into.copy_from_slice(local);
+                    }
+                }
                 None => outside(context, pc, lane, "local memory", offset, all),
             },
             Target::Parameter(offset) => {
@@ -127,6 +136,7 @@ impl Kernel {
                     context.agent = agent(warp.index, lane);
                     let address = self.address(warp, lane, address);
                     let mut buffer = [0u8; MOST];
+                    let mut labels = [NONE; MOST];
                     if !aligned(context, pc, lane, address, all) {
                         continue;
                     }
@@ -138,9 +148,13 @@ impl Kernel {
                             return;
                         };
                         let address = address.wrapping_add(first.into());
-                        self.fetch(warp, context, at, space, address, part, access);
+                        // As long as the bytes.
+                        let of = labels.get_mut(first as usize..).unwrap_or(&mut []);
+                        self.fetch(warp, context, at, space, address, part, access, of);
                     }
-                    for (chunk, register) in buffer.chunks(bytes as usize).zip(self.list(to)) {
+                    let loaded = buffer.chunks(bytes as usize);
+                    let loaded = loaded.zip(labels.chunks(bytes as usize));
+                    for ((chunk, labels), register) in loaded.zip(self.list(to)) {
                         let value = from_bytes(chunk);
                         let value = match extend {
                             Some(width) => {
@@ -151,6 +165,11 @@ impl Kernel {
                         };
                         if let Source::Register(register) = register {
                             warp.set(*register, lane, value);
+                            if context.uses.follows() {
+                                let known = &mut *context.uses;
+                                let signed = extend.is_some();
+                                warp.label_loaded(*register, lane, labels, signed, known);
+                            }
                         }
                     }
                 }
@@ -183,12 +202,14 @@ impl Kernel {
                     if !aligned(context, pc, lane, address, all) {
                         continue;
                     }
+                    let labels = warp.stored_labels(self.list(from), bytes as usize, lane);
                     match target(space, address) {
                         Target::Machine(space, offset) => {
-                            context.write(space, offset, part, At { pc, lane }, access);
+                            let at = At { pc, lane };
+                            context.store(space, offset, part, at, access, &labels);
                         }
-                        Target::Local(offset) => match self.local_mut(warp, lane, offset, all) {
-                            Some(local) => local.copy_from_slice(part),
+                        Target::Local(offset) => match self.local_range(lane, offset, all) {
+                            Some(range) => warp.store_local(range, part, &labels),
                             None => outside(context, pc, lane, "local memory", offset, all),
                         },
                         Target::Parameter(offset) => {
@@ -259,26 +280,16 @@ impl Kernel {
         Some(own + start..own + end)
     }
 
-    fn local<'w>(&self, warp: &'w Warp, lane: Lane, offset: u64, bytes: usize) -> Option<&'w [u8]> {
-        warp.local.get(self.local_range(lane, offset, bytes)?)
-    }
-
-    fn local_mut<'w>(
-        &self,
-        warp: &'w mut Warp,
-        lane: Lane,
-        offset: u64,
-        bytes: usize,
-    ) -> Option<&'w mut [u8]> {
-        warp.local.get_mut(self.local_range(lane, offset, bytes)?)
-    }
-
     /// Moves an argument or a result of a call.
     pub(super) fn copy_local(&self, warp: &mut Warp, lanes: Lanes, from: u32, to: u32, bytes: u32) {
         for lane in each(lanes) {
             let source = self.local_range(lane, from.into(), bytes as usize);
             let target = self.local_range(lane, to.into(), bytes as usize);
             if let (Some(source), Some(target)) = (source, target) {
+                let labels: Vec<Label> = (source.clone())
+                    .map(|place| warp.labels.local.get(&place).copied().unwrap_or(NONE))
+                    .collect();
+                warp.label_local(target.clone(), &labels);
                 warp.local.copy_within(source, target.start);
             }
         }

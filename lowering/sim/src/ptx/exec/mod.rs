@@ -2,6 +2,7 @@
 
 mod collective;
 pub(super) mod copies;
+mod labels;
 mod matrix;
 mod memory;
 pub(super) mod special;
@@ -79,6 +80,7 @@ impl Program for Kernel {
             copies: copies::Copies::default(),
             cluster: None,
             touched: Touched::default(),
+            labels: labels::Labels::default(),
         };
         for (register, special) in &self.specials {
             warp.set_lanes(*register, u32::MAX, &special.lanes(start));
@@ -202,6 +204,9 @@ impl Kernel {
             Some(guard) => warp.where_true(guard.register, guard.negated, lanes),
         };
         let count = active.count_ones();
+        if context.uses.follows() {
+            self.label(warp, coded, (lanes, active), context);
+        }
         match coded.op {
             Op::Branch { target, join } => {
                 self.jump(warp, index, active, target, join);

@@ -106,6 +106,8 @@ pub struct Warp {
     pub cluster: Option<Phase>,
     /// The registers that the instruction has touched so far.
     pub touched: Touched,
+    /// What its registers and local memory depend on.
+    pub(super) labels: super::labels::Labels,
 }
 
 const ZERO: [u64; 32] = [0; 32];
