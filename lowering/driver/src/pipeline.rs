@@ -88,7 +88,7 @@ pub fn compile_changed(
     })
 }
 
-/// As [`compile`], without the guards `left_out`: for tests that ask whether LLVM still has a fault.
+/// As [`compile`], without the guards `left_out`: for tests of whether LLVM still has a fault.
 ///
 /// # Errors
 /// As [`compile`].

@@ -33,7 +33,8 @@ use splitbar_plan::{EntryPlan, Optimization, Target};
 const ATTRIBUTE: &str = "amdgpu-sched-strategy";
 /// The scheduler that saves registers.
 const SAVING: &str = "iterative-minreg";
-/// Code with more instructions is not generated a second time (docs/code_generation.md, "Schedules").
+/// Code with more instructions is not generated a second time (docs/code_generation.md,
+/// "Schedules").
 const MOST_INSTRUCTIONS: usize = 400;
 /// Code in which a kernel has more units of registers is not generated a second time.
 const MOST_UNITS: u32 = 4;

@@ -4,7 +4,7 @@ use super::expression::Text;
 use fastrand::Rng;
 
 /// The constant that numbers are compared with: no instruction has it as an inline operand.
-pub(crate) const CONSTANT: f32 = 2.718_28;
+pub(crate) const CONSTANT: f32 = 2.75;
 
 /// A number from two others, x and y.
 #[derive(Copy, Clone, Debug)]
@@ -27,6 +27,11 @@ pub enum Float {
 type Comparison = (&'static str, fn(f32, f32) -> bool);
 
 /// Comparisons, ordered and unordered.
+#[expect(
+    clippy::double_comparisons,
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "the forms differ for a NaN"
+)]
 const COMPARISONS: [Comparison; 12] = [
     ("OpFOrdEqual", |a, b| a == b),
     ("OpFOrdNotEqual", |a, b| a < b || a > b),

@@ -22,7 +22,7 @@ const SEEDS: u64 = 40;
 const CHUNK: u64 = 10;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let asked = || {
+    let asked = || -> Result<_> {
         Ok((
             variable("SPLITBAR_FIRST_SEED")?,
             variable("SPLITBAR_UNDEFINED_SEEDS")?,

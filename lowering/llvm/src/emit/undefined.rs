@@ -1,7 +1,7 @@
 //! Values for what SPIR-V leaves undefined. LLVM's `undef` and `poison` are no values: it deletes
 //! what a branch on one dominates, and a division by zero with all that leads to it. A kernel has
-//! to go on with some value instead, as on every driver, so each source gives one where the analysis
-//! (`splitbar_passes::analysis::undefined`) does not exclude it.
+//! to go on with some value instead, as on every driver, so each source gives one where the
+//! analysis (`splitbar_passes::analysis::undefined`) does not exclude it.
 
 use super::Result;
 use super::function::{FunctionEmitter, Slot};
@@ -71,8 +71,9 @@ pub(super) fn shift<'c>(
     }
 }
 
-/// The divisor of `inst`, or 1 in the place of 0. A signed quotient that does not fit stays poison to
-/// LLVM, which is frozen: LLVM deletes no code for its sake, and a guard costs several instructions.
+/// The divisor of `inst`, or 1 in the place of 0. A signed quotient that does not fit stays poison
+/// to LLVM, which is frozen: LLVM deletes no code for its sake, and a guard costs several
+/// instructions.
 pub(super) fn divisor<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let divisor = e.operand(inst, 1)?;
     let ty = divisor.ty();

@@ -1,5 +1,7 @@
 //! Sources that are found, and those that constants, ranges and stores exclude.
 
+#![allow(clippy::unwrap_used)]
+
 use super::{Cause, Undefined};
 use crate::analysis::testing::{Assembled, assemble, declared};
 use std::collections::BTreeMap;
