@@ -573,6 +573,10 @@ impl Context<'_> {
                 sharing: access.sharing,
             });
         }
+        let is_kept = self.trace.kept.is_some();
+        if is_kept && (space == Space::Shared || self.global.is_writable(address, bytes)) {
+            self.trace.keep(at.pc, space, write);
+        }
         self.trace.touch(Touch {
             pc: at.pc,
             space,

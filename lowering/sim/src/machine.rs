@@ -230,7 +230,10 @@ impl<'r, P: Program> Run<'r, P> {
             journal: Journal::new(launch.limits.journal),
             published_to_device: HashMap::new(),
             written: Written::default(),
-            trace: Trace::default(),
+            trace: Trace {
+                kept: launch.limits.accesses.then(Default::default),
+                ..Trace::default()
+            },
             uses: Uses::default(),
             steps: 0,
             lane_steps: 0,

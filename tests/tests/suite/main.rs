@@ -22,6 +22,7 @@ mod docs;
 mod endianness;
 mod enumerants;
 mod examples;
+mod facts;
 mod faults;
 mod features;
 mod fences;
