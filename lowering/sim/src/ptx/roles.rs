@@ -211,7 +211,7 @@ impl Touched {
         #[cfg(debug_assertions)]
         {
             let mut registers = self.registers.borrow_mut();
-            if registers.last() != Some(&(register, written)) {
+            if !registers.contains(&(register, written)) {
                 registers.push((register, written));
             }
         }
@@ -223,8 +223,9 @@ impl Touched {
     pub(super) fn settle(&self, coded: Option<&Coded>, lists: &[Source]) {
         #[cfg(debug_assertions)]
         {
-            let touched = self.registers.take();
+            let mut touched = self.registers.borrow_mut();
             let found = coded.and_then(|coded| undeclared(&touched, coded, lists));
+            touched.clear();
             debug_assert!(found.is_none(), "{coded:?} does not declare {found:?}");
         }
         let _ = (coded, lists);
@@ -239,12 +240,14 @@ fn undeclared(
     coded: &Coded,
     lists: &[Source],
 ) -> Option<(Register, bool)> {
-    let mut declared = Vec::new();
-    coded.operands(lists, &mut |role, register| {
-        declared.push((register, role == Role::Definition));
-    });
-    let missing = |one: &&(Register, bool)| !declared.contains(one);
-    touched.iter().find(missing).copied()
+    let is_declared = |(register, written): (Register, bool)| {
+        let mut found = false;
+        coded.operands(lists, &mut |role, declared| {
+            found |= declared == register && (role == Role::Definition) == written;
+        });
+        found
+    };
+    touched.iter().copied().find(|one| !is_declared(*one))
 }
 
 #[cfg(test)]
