@@ -40,7 +40,7 @@ impl Undefined {
             constants,
         };
         let sources = function.insts().filter_map(|inst| {
-            let cause = cause(inst.op()?)?;
+            let cause = cause(inst)?;
             may_be_undefined(&ranges, inst, cause).then_some((inst.result()?, cause))
         });
         Undefined {

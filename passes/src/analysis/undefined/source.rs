@@ -1,7 +1,7 @@
-//! Which instructions may give an undefined value, or have undefined behaviour, and when: as the
-//! unified specification of SPIR-V 1.6 and those of the extended instruction sets say.
+//! The cases in which a result may be undefined, as code generators have to guard them.
 
-use spirv::Op;
+use crate::module::Inst;
+use crate::module::facts::{self, Class, Consequence, Extent, Role, When};
 
 /// Why the result of an instruction may be undefined. Operands are numbered from 0, the first after
 /// the result.
@@ -37,35 +37,31 @@ pub enum Cause {
     },
 }
 
-/// Why the result of `op` may be undefined, if it may be. A literal 0xFFFFFFFF of OpVectorShuffle
-/// is no value, and memory that may be unwritten depends on the variable: neither is here.
-///
-/// | instruction | undefined | section of SPIR-V 1.6 |
-/// | --- | --- | --- |
-/// | OpUndef | always | 3.52.1 |
-/// | shifts | the amount is at least the width: the value | 3.52.14 |
-/// | OpBitFieldInsert, OpBitFieldSExtract, OpBitFieldUExtract | the field ends beyond the width: the value | 3.52.14 |
-/// | OpVectorExtractDynamic, OpVectorInsertDynamic | the index is beyond the vector: the behaviour | 3.52.12 |
-/// | OpUDiv, OpUMod | the divisor is 0: the behaviour | 3.52.13 |
-/// | OpSDiv, OpSRem, OpSMod | the divisor is 0, or it overflows: the behaviour | 3.52.13 |
-/// | OpConvertFToU, OpConvertFToS | the result cannot hold the number: the behaviour | 3.52.11 |
-/// | OpLoad through an access chain into a variable of class Function or Private | an index is beyond the array: the behaviour | 3.52.8 |
-/// | OpGroupNonUniformBallotBitExtract | the index is beyond the ballot: the behaviour | 3.52.21 |
-pub fn cause(op: Op) -> Option<Cause> {
-    Some(match op {
-        Op::Undef => Cause::Unspecified,
-        Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic => {
-            Cause::ShiftBeyondWidth
+/// The reason why the result of `inst` may be undefined, as its row in the table of facts says.
+/// A literal 0xFFFFFFFF of OpVectorShuffle is no value, and memory that may be unwritten depends on
+/// the variable: neither is here. Cases in which LLVM computes some value without poison, such as
+/// functions outside of their domain, are not here either.
+pub fn cause(inst: Inst<'_>) -> Option<Cause> {
+    let facts = inst.facts();
+    let last = inst.operands().len().wrapping_sub(1);
+    let cause = |undefined: &facts::Undefined| match (undefined.what, undefined.when) {
+        (_, When::Always) => Some(Cause::Unspecified),
+        (_, When::ShiftBeyondWidth) => Some(Cause::ShiftBeyondWidth),
+        // Offset and size are the last operands.
+        (_, When::FieldBeyondWidth) => Some(Cause::FieldBeyondWidth {
+            offset: last.checked_sub(1)?,
+        }),
+        (_, When::IndexBeyondComponents) => Some(Cause::ComponentBeyondVector { index: last }),
+        (_, When::BitBeyondBallot) => Some(Cause::BitBeyondBallot { index: last }),
+        (Consequence::Behaviour, When::DivisorZero) => Some(Cause::ZeroDivisor),
+        (_, When::QuotientOverflow) => Some(Cause::SignedQuotient),
+        (_, When::NotRepresentable) => Some(Cause::NumberDoesNotFit),
+        (_, When::OutOfBounds) => {
+            let is_load = facts.class == Class::Memory
+                && matches!(facts.accesses, [one] if one.role == Role::Read && one.extent == Extent::Object);
+            is_load.then_some(Cause::PlaceBeyondArray)
         }
-        Op::BitFieldInsert => Cause::FieldBeyondWidth { offset: 2 },
-        Op::BitFieldSExtract | Op::BitFieldUExtract => Cause::FieldBeyondWidth { offset: 1 },
-        Op::VectorExtractDynamic => Cause::ComponentBeyondVector { index: 1 },
-        Op::VectorInsertDynamic => Cause::ComponentBeyondVector { index: 2 },
-        Op::UDiv | Op::UMod => Cause::ZeroDivisor,
-        Op::SDiv | Op::SRem | Op::SMod => Cause::SignedQuotient,
-        Op::ConvertFToU | Op::ConvertFToS => Cause::NumberDoesNotFit,
-        Op::Load => Cause::PlaceBeyondArray,
-        Op::GroupNonUniformBallotBitExtract => Cause::BitBeyondBallot { index: 2 },
-        _ => return None,
-    })
+        _ => None,
+    };
+    facts.undefined.iter().find_map(cause)
 }

@@ -74,12 +74,10 @@ impl Facts {
         )
     }
 
-    /// Returns true if a Boolean decides about the access: predicated accesses, gathers and
-    /// scatters. They are written as branches and by components before barriers move.
-    pub fn is_guarded(&self) -> bool {
+    /// Returns true if the instruction accesses memory through vectors of pointers.
+    pub fn has_pointer_vectors(&self) -> bool {
         let mut accesses = self.accesses.iter();
-        accesses
-            .any(|access| access.kind == Operand::Pointers || access.extent == Extent::Predicated)
+        accesses.any(|access| access.kind == Operand::Pointers)
     }
 
     /// Returns true for atomic instructions.
