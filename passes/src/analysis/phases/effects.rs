@@ -167,8 +167,7 @@ impl<'e, 'm> Effects<'e, 'm> {
                 known.copied().unwrap_or(Effect::UNKNOWN)
             }
             Class::Atomic(_) => self.atomic(inst),
-            // Gathers and scatters are written by components before barriers move.
-            Class::Memory if facts.has_pointer_vectors() => Effect::UNKNOWN,
+            Class::Memory if facts.is_guarded() => Effect::UNKNOWN,
             Class::Memory => match TensorAccess::of(inst) {
                 Some(access) => self.tensor(inst, access),
                 None => self.accessed(inst),

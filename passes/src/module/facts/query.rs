@@ -74,10 +74,12 @@ impl Facts {
         )
     }
 
-    /// Returns true if the instruction accesses memory through vectors of pointers.
-    pub fn has_pointer_vectors(&self) -> bool {
+    /// Returns true if a Boolean decides about the access: predicated accesses, gathers and
+    /// scatters. They are written as branches and by components before barriers move.
+    pub fn is_guarded(&self) -> bool {
         let mut accesses = self.accesses.iter();
-        accesses.any(|access| access.kind == Operand::Pointers)
+        accesses
+            .any(|access| access.kind == Operand::Pointers || access.extent == Extent::Predicated)
     }
 
     /// Returns true for atomic instructions.

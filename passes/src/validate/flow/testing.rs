@@ -19,8 +19,9 @@ const ANNOTATIONS: &str = "
 ";
 
 /// Names for the entry points of the tests: %glsl and %cl (extended sets), %index
-/// (LocalInvocationIndex), %local, %global, %group_id (vectors), %constants (push constants, four numbers), %buffer (a storage buffer of
-/// numbers), %shared and %tile (workgroup memory), %i and %flag (in functions).
+/// (LocalInvocationIndex), %local, %global, %group_id (vectors), %constants (push constants, four
+/// numbers), %buffer (a storage buffer of numbers), %shared and %tile (workgroup memory), %i and
+/// %flag (in functions).
 const GLOBALS: &str = "
     %u4 = OpConstant %uint 4
     %uniform_release = OpConstant %uint 68
