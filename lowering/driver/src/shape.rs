@@ -81,7 +81,8 @@ impl Access {
         let facts = declarations.facts(inst);
         match facts.class {
             Class::Atomic(_) => Access::Atomic,
-            Class::Exit => Access::None,
+            // The steps that a barrier is lowered to are the plan's.
+            Class::Barrier(_) | Class::Fence | Class::Exit => Access::None,
             _ if facts.touches_no_memory() => Access::None,
             _ => Access::Plain,
         }

@@ -571,18 +571,18 @@ mod tests {
         %entry = OpLabel
         OpBranch %head
         %head = OpLabel
-        OpLoopMerge %out %again 0
+        OpLoopMerge %done %again 0
         OpBranch %body
         %body = OpLabel
         OpSelectionMerge %stay 0
         OpBranchConditional %true %leave %stay
         %leave = OpLabel
-        OpBranch %out
+        OpBranch %done
         %stay = OpLabel
         OpBranch %again
         %again = OpLabel
         OpBranch %head
-        %out = OpLabel
+        %done = OpLabel
         OpReturn
         OpFunctionEnd
     ";
@@ -664,7 +664,7 @@ mod tests {
 
     #[test]
     fn a_cycle_without_a_merge_instruction_is_refused() {
-        let text = LOOP.replace("OpLoopMerge %out %again 0", "");
+        let text = LOOP.replace("OpLoopMerge %done %again 0", "");
         assert!(matches!(
             tangles(&text, &leaving(), Joined::All),
             Err(Unstructured)

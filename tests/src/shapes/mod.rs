@@ -58,7 +58,7 @@ pub enum Shape {
     /// Two loops, one in the other, that lanes leave at different times. The environment of what
     /// happens in the inner one is what was carried so far, both counters and a word.
     Carried(Expression),
-    /// `id & (word << shift)` of lane [`LANE`] of a wave.
+    /// `id & (word << shift)` of lane 5 of a wave.
     MaskedId {
         /// How many low bits the mask lacks.
         shift: u32,

@@ -2,7 +2,7 @@
 //! branches, loops of every form, switches and the ways out of them, nested and in functions, with
 //! group operations anywhere.
 //!
-//! A program is a tree ([`Statement`]). [`run`] executes it on sets of invocations, as SPIR-V
+//! A program is a tree (`Statement`). [`run`] executes it on sets of invocations, as SPIR-V
 //! defines tangles (SPV_KHR_maximal_reconvergence); [`text`] writes it as a module, [`shrink`]
 //! makes it smaller.
 

@@ -2,8 +2,8 @@
 //! Kernel module can have. Each analysis, rule and pass asks these rows which memory an instruction
 //! reads, writes or points to, and whether it is pure, atomic, a barrier or a group operation.
 //!
-//! [`core`] has the rows of the core instructions and of extensions, [`refused`] the instructions
-//! that are refused by name, [`glsl`], [`opencl`] and [`amd`] the extended instructions.
+//! `core` has the rows of the core instructions and of extensions, `refused` the instructions
+//! that are refused by name, `glsl`, `opencl` and `amd` the extended instructions.
 //! `docs/facts.md` shows all of it. Scope and semantics operands are not in the rows: the grammar
 //! knows them ([`SyncOperands`]).
 
@@ -83,7 +83,7 @@ pub enum Class {
     AsyncCopy,
     /// OpGroupWaitEvents: waits for copies.
     WaitEvents,
-    /// Calls the function that [`Facts::calls`] names.
+    /// Calls the function that `Facts::calls` names.
     Call,
     /// Declares where control flow merges, or controls a loop.
     Merge,
