@@ -46,7 +46,7 @@ pub(crate) fn run() -> Result<()> {
     step("documentation", shell::run(doc));
     step("packages", package::packages(false));
     step("licences and sources", package::deny());
-    let (mut counts, result) = test::run_counting(&test::Options::all());
+    let (mut counts, result) = test::run_counting(&test::Options::of_ci());
     step("test", result);
     let (others, result) = test::run_without_llvm();
     step("test without LLVM", result);

@@ -20,6 +20,7 @@ mod llvm;
 mod nvidia;
 mod package;
 mod shell;
+mod soak;
 mod spelling;
 mod split;
 mod system;
@@ -58,6 +59,8 @@ enum Command {
     Demo,
     /// Run the tests of the workspace: of the suite over the fixtures, a sample of each family
     Test(test::Options),
+    /// Run random programs and fuzzers with new seeds for as long as asked
+    Soak(soak::Options),
     /// Run the benchmarks
     Bench {
         /// Passed on to the benchmarks
@@ -126,7 +129,8 @@ enum Command {
     /// Check what no compiler checks: crate edges, fixtures, generated files, words that must not
     /// land
     Tidy,
-    /// Everything that must hold before a change lands: format, lints, documentation, tidy, tests
+    /// Everything that must hold before a change lands: format, lints, documentation, tidy, and of
+    /// the tests a share that goes with the commit (`test --all` runs all)
     Ci,
 }
 
@@ -159,6 +163,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::Demo => demo::run(),
         Command::Test(options) => test::run(&options),
+        Command::Soak(options) => soak::run(&options),
         Command::Bench { filter } => bench::run(&filter),
         Command::Bless { filter } => test::bless(&filter),
         Command::Fixtures { names } => fixtures::run(&names),

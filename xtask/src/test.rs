@@ -50,12 +50,15 @@ impl Counts {
 /// Which tests run.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Run all trials of the suite, as `cargo xtask ci` does; several times as long
+    /// Run all trials of the suite; several times as long
     #[arg(long, conflicts_with_all = ["seed", "fast"])]
     all: bool,
     /// Run another sample of the suite
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// The sample of CI: `SEED,ONE_OF,AT_LEAST`
+    #[arg(skip)]
+    sample: Option<String>,
     /// Run only the tests that need no LLVM: those of the crates without it, and of the program as
     /// it is built without it
     #[arg(long, conflicts_with = "seed")]
@@ -66,10 +69,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Everything.
-    pub(crate) fn all() -> Options {
+    /// What must hold before a change lands: all of the small families of the suite, and a share
+    /// of the large ones, another one for each commit.
+    pub(crate) fn of_ci() -> Options {
         Options {
-            all: true,
+            sample: Some(format!("{},{CI_ONE_OF},{CI_AT_LEAST}", seed_of_commit())),
             ..Options::default()
         }
     }
@@ -103,6 +107,21 @@ const FACADE_WITHOUT_LLVM: &[&str] = &[
     "--features=cli",
 ];
 
+/// CI takes one of so many trials of a family of the suite.
+const CI_ONE_OF: u64 = 3;
+
+/// CI takes at least so many trials of each family.
+const CI_AT_LEAST: u64 = 60;
+
+/// A seed that goes with the commit, so that each commit has its own sample, and a second run of it
+/// the same one.
+fn seed_of_commit() -> u64 {
+    let head = shell::read(shell::command("git", &["rev-parse", "HEAD"]));
+    let digits = head.ok().and_then(|head| head.get(..8).map(str::to_owned));
+    let seed = digits.and_then(|digits| u64::from_str_radix(&digits, 16).ok());
+    seed.unwrap_or(0) // not a clone
+}
+
 /// Says for how many seconds each fuzz target runs.
 const FUZZ_SECONDS: &str = "SPLITBAR_FUZZ_SECONDS";
 
@@ -131,7 +150,9 @@ pub(crate) fn run_counting(options: &Options) -> (Counts, Result<()>) {
     // compile and a list of some 16,000 names, and a process for each trial would pay for both each
     // time (a second or more).
     let mut command = tests(options.selection(), &filter);
-    if !options.all {
+    if let Some(sample) = &options.sample {
+        command.env("SPLITBAR_SAMPLE", sample);
+    } else if !options.all {
         command.env("SPLITBAR_SAMPLE", options.seed.to_string());
         if std::env::var_os(FUZZ_SECONDS).is_none() {
             command.env(FUZZ_SECONDS, "1");

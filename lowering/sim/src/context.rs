@@ -233,7 +233,7 @@ impl Context<'_> {
         into: &mut [u8],
         at: At,
         access: Access,
-        counted: Counted,
+        counted: Counted<'_>,
     ) -> bool {
         if access.sharing != Sharing::Plain {
             self.learn_from(space, address, access);
@@ -283,7 +283,7 @@ impl Context<'_> {
         if access.sharing == Sharing::Atomic {
             self.publish_at(space, address, access, false);
         }
-        let counted = Counted::Written;
+        let counted = Counted::Written(Some(from));
         let written = self.touch(space, address, from.len(), at, counted, access, |view| {
             view.bytes.copy_from_slice(from)
         });
@@ -337,7 +337,7 @@ impl Context<'_> {
             sharing: Sharing::Atomic,
             ..access
         };
-        let counted = Counted::Written;
+        let counted = Counted::Written(None);
         self.touch(space, address, size, at, counted, atomic, |view| {
             let mut bytes = [0u8; 8];
             if let Some(low) = bytes.get_mut(..size) {
@@ -559,11 +559,11 @@ impl Context<'_> {
         address: u64,
         bytes: usize,
         at: At,
-        counted: Counted,
+        counted: Counted<'_>,
         access: Access,
         act: impl FnOnce(View<'_>),
     ) -> Option<bool> {
-        let write = matches!(counted, Counted::Written);
+        let write = matches!(counted, Counted::Written(_));
         for part in counted.parts(bytes) {
             self.record(Event::Access {
                 space,
@@ -667,6 +667,13 @@ impl Context<'_> {
                     });
                 }
             }
+            let changes_nothing = match counted {
+                Counted::Written(Some(from)) => {
+                    from.get(part.clone()) == view.bytes.get(part.clone())
+                        && !view.shadow.was_read(offset, bytes, stamp, &clock.now)
+                }
+                Counted::Written(None) | Counted::All | Counted::Loaded(_) => false,
+            };
             if view.writable
                 && let Some(earlier) = view.shadow.access(offset, bytes, stamp, &clock.now)
             {
@@ -674,7 +681,10 @@ impl Context<'_> {
                 if !earlier.write {
                     self.uses.suspect(earlier.site.pc);
                 }
+                let both_plain =
+                    earlier.sharing != Sharing::Atomic && stamp.sharing != Sharing::Atomic;
                 let kind = match space {
+                    _ if changes_nothing && both_plain => FindingKind::EqualWrites,
                     Space::Global => FindingKind::GlobalRace,
                     Space::Shared => FindingKind::SharedRace,
                 };
@@ -712,20 +722,20 @@ impl Context<'_> {
 
 /// Which bytes of an access count.
 #[derive(Copy, Clone, Debug)]
-enum Counted {
-    /// All, of a write.
-    Written,
+enum Counted<'b> {
+    /// All, of a write; these bytes, if it does not depend on what was there.
+    Written(Option<&'b [u8]>),
     /// All, of a read whose value is used.
     All,
     /// These, a bit each, of a load whose value may be used later.
     Loaded(u64),
 }
 
-impl Counted {
+impl Counted<'_> {
     /// The ranges of bytes that count, of so many.
     fn parts(self, bytes: usize) -> impl Iterator<Item = Range<usize>> {
         let mask = match self {
-            Counted::Written | Counted::All | Counted::Loaded(u64::MAX) => None,
+            Counted::Written(_) | Counted::All | Counted::Loaded(u64::MAX) => None,
             Counted::Loaded(mask) => Some(mask),
         };
         let mut at = 0;

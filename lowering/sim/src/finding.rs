@@ -50,6 +50,15 @@ kinds! {
     StaleRead = 3017, "a load may find an old value in a cache that was not invalidated since the wave learnt of the write";
     NotWrittenBack = 3018, "a load may miss what another workgroup stored, because the cache that it is in was not written back";
     MissingProxyFence = 3019, "a bulk copy goes to or from memory that a thread has written, and no fence.proxy.async of that memory stands between";
+    EqualWrites = 3020, "two waves, or two lanes of one that go their own ways, write the same value to a byte, and nothing orders them";
+}
+
+impl FindingKind {
+    /// Returns true for what is told and is no fault of the program: compilers write one value to
+    /// one place by several lanes on purpose, and the result does not depend on the order.
+    pub fn is_note(self) -> bool {
+        self == FindingKind::EqualWrites
+    }
 }
 
 impl fmt::Display for FindingKind {
@@ -170,9 +179,9 @@ impl Findings {
         });
     }
 
-    /// Whether nothing was found.
+    /// Returns true if nothing was found, beside notes.
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.list.iter().all(|finding| finding.kind.is_note())
     }
 
     /// How many findings were not kept, because there were too many.
@@ -180,9 +189,9 @@ impl Findings {
         self.more
     }
 
-    /// The findings, with what `place` says about their instructions, in the order in which they
-    /// were made.
-    pub fn into_list(self, place: impl Fn(u32) -> CodeLocation) -> Vec<Finding> {
+    /// The findings and the notes, with what `place` says about their instructions, in the order in
+    /// which they were made.
+    pub fn into_lists(self, place: impl Fn(u32) -> CodeLocation) -> (Vec<Finding>, Vec<Finding>) {
         let mut list = self.list;
         for finding in &mut list {
             finding.place = place(finding.site.pc);
@@ -190,7 +199,8 @@ impl Findings {
                 *at = place(site.pc);
             }
         }
-        list
+        list.into_iter()
+            .partition(|finding| !finding.kind.is_note())
     }
 }
 
@@ -221,11 +231,13 @@ mod tests {
             Some(site(12, 0)),
             String::new,
         );
-        let list = findings.into_list(|pc| CodeLocation {
+        let note = FindingKind::EqualWrites;
+        findings.report(note, site(16, 0), Some(site(4, 0)), String::new);
+        let (list, notes) = findings.into_lists(|pc| CodeLocation {
             address: pc.into(),
             ..CodeLocation::default()
         });
-        assert_eq!(list.len(), 2);
+        assert_eq!((list.len(), notes.len()), (2, 1));
         assert_eq!(list[0].message, "by 0");
         assert_eq!(list[1].other.as_ref().map(|o| o.1.address), Some(12));
     }

@@ -96,6 +96,8 @@ pub struct WaveStart {
 pub struct Report {
     /// The problems, in the order in which they were found.
     pub findings: Vec<Finding>,
+    /// What is no problem and worth a look ([`FindingKind::is_note`]), in the same order.
+    pub notes: Vec<Finding>,
     /// Problems beyond those that are kept.
     pub not_kept: u64,
     /// Instructions of waves.
@@ -252,10 +254,13 @@ impl<'r, P: Program> Run<'r, P> {
             space: *space,
             write: *write,
         });
+        let not_kept = self.findings.not_kept();
+        let (findings, notes) = self.findings.into_lists(|pc| program.place(pc));
         Report {
             accesses: accesses.collect(),
-            not_kept: self.findings.not_kept(),
-            findings: self.findings.into_list(|pc| program.place(pc)),
+            not_kept,
+            findings,
+            notes,
             steps: self.steps,
             lane_steps: self.lane_steps,
             coverage: self.coverage,

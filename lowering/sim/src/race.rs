@@ -122,6 +122,22 @@ impl Shadow {
         }
     }
 
+    /// Returns true if a read of one of `bytes` bytes at `offset` since its last write races with
+    /// the write `stamp`.
+    pub fn was_read(&self, offset: usize, bytes: usize, stamp: Stamp, known: &Clock) -> bool {
+        (offset..offset.saturating_add(bytes)).any(|byte| {
+            let page = self.pages.get(byte / 4 / PAGE).and_then(Option::as_ref);
+            let Some(cell) = page.and_then(|page| page.get(byte / 4 % PAGE)) else {
+                return false;
+            };
+            let parts = (cell.readers == SPLIT).then(|| self.split.get(&(byte / 4)));
+            let part = parts.flatten().and_then(|parts| parts.get(byte % 4));
+            let cell = part.unwrap_or(cell);
+            let mut others = self.lists.get(cell.readers).iter();
+            cell.read.races(&stamp, known) || others.any(|read| read.races(&stamp, known))
+        })
+    }
+
     /// The last writes of `bytes` bytes at `offset`, by other agents than that of `stamp`.
     pub fn writes_by_others(
         &self,

@@ -24,6 +24,7 @@ fn kernel(body: &str) -> String {
 struct Ran {
     out: Vec<u32>,
     kinds: Vec<FindingKind>,
+    notes: Vec<FindingKind>,
     messages: String,
 }
 
@@ -71,6 +72,7 @@ fn run_clocked(
             .map(|w| u32::from_le_bytes(w.try_into().unwrap()))
             .collect(),
         kinds: report.findings.iter().map(|f| f.kind).collect(),
+        notes: report.notes.iter().map(|f| f.kind).collect(),
         messages: report.findings.iter().map(ToString::to_string).collect(),
     }
 }
@@ -172,6 +174,30 @@ fn lanes_synchronise_with_bar_warp_sync_and_race_without() {
         32,
         FindingKind::SharedRace,
     );
+}
+
+#[test]
+fn equal_writes_are_a_note() {
+    let notes = |body: &str, threads: u32| {
+        let ran = run_with(body, threads, 1);
+        assert_eq!(ran.kinds, [], "{body}: {}", ran.messages);
+        ran.notes
+    };
+    let own = "st.global.u32 [%own], %t;";
+    let same = format!("mov.u32 %r1, 7; st.shared.u32 [s], %r1; {own}");
+    assert_eq!(notes(&same, 64), [FindingKind::EqualWrites]);
+    // In order: nothing to note.
+    let ordered = format!(
+        "setp.eq.u32 %p1, %t, 0; @%p1 st.shared.u32 [s], 7; bar.sync 0; setp.eq.u32 %p1, %t, 40; @%p1 st.shared.u32 [s], 7; {own}"
+    );
+    assert_eq!(notes(&ordered, 64), []);
+    // Other values, a part of the bytes, and a read between.
+    let other = format!("shr.u32 %r1, %t, 5; st.shared.u32 [s], %r1; {own}");
+    finds(&other, 64, FindingKind::SharedRace);
+    let read = format!(
+        "mov.u32 %r1, 7; st.shared.u32 [s], %r1; ld.shared.u32 %r2, [s]; st.global.u32 [%own], %r2;"
+    );
+    finds(&read, 64, FindingKind::SharedRace);
 }
 
 #[test]

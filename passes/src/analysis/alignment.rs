@@ -5,6 +5,7 @@ use super::layout::{
 };
 use super::uses::{is_shared_block, pointee};
 use super::workgroup_memory::VARIABLE_ALIGN;
+use crate::module::facts::Chain;
 use crate::module::{Constants, Declarations, Id, Inst, Type, Variable};
 use spirv::{Decoration, MemoryAccess, Op, StorageClass};
 
@@ -66,28 +67,31 @@ impl<'s, 'm> Alignments<'s, 'm> {
         }
         let inst = self.declarations.module.def(pointer)?;
         let id = |index| inst.id(index).ok();
+        if let Some(chain) = inst.chain() {
+            return self.chain(chain, steps);
+        }
         match inst.op()? {
             Op::CopyObject => self.followed(id(0)?, steps),
             Op::Select => {
                 let (yes, no) = (id(1)?, id(2)?);
                 Some(self.followed(yes, steps)?.min(self.followed(no, steps)?))
             }
-            Op::AccessChain | Op::InBoundsAccessChain => {
-                let base = id(0)?;
-                let align = self.followed(base, steps)?;
-                self.walked(base, align, inst.operands().get(1..)?)
-            }
-            Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
-                let base = id(0)?;
-                let align = self.followed(base, steps)?;
-                let pointer = self.declarations.type_of(base)?;
-                let element = self.extents.of(self.pointee(base)?)?;
-                let bytes = stride(self.declarations, pointer, element);
-                let align = self.stepped(align, bytes, id(1)?);
-                self.walked(base, align, inst.operands().get(2..)?)
-            }
             _ => None, // an address from elsewhere
         }
+    }
+
+    fn chain(&mut self, chain: Chain<'_>, steps: u32) -> Option<u32> {
+        if chain.base_type.is_some() {
+            return None; // untyped pointers are not asked for yet
+        }
+        let mut align = self.followed(chain.base, steps)?;
+        if let Some(element) = chain.element {
+            let pointer = self.declarations.type_of(chain.base)?;
+            let extent = self.extents.of(self.pointee(chain.base)?)?;
+            let bytes = stride(self.declarations, pointer, extent);
+            align = self.stepped(align, bytes, element);
+        }
+        self.walked(chain.base, align, chain.indexes)
     }
 
     fn of_variable(&mut self, variable: &Variable<'_>) -> Option<u32> {

@@ -8,7 +8,7 @@
 //! buffer reference is an address from outside). Nothing is lost by a union: a qualifier only
 //! forbids.
 
-use crate::module::facts::{Address, Class};
+use crate::module::facts::Chain;
 use crate::module::{Declarations, Id, Inst, TensorAccess, Type, callee};
 use spirv::{Decoration, Op};
 use std::collections::BTreeMap;
@@ -196,11 +196,7 @@ impl MemoryQualifiers {
                     flow.edge(function, result);
                 }
             }
-            _ if let Class::Address(address @ (Address::Members | Address::Element)) =
-                inst.facts().class =>
-            {
-                self.chain(declarations, inst, address, result, flow);
-            }
+            _ if let Some(chain) = inst.chain() => self.chain(declarations, chain, result, flow),
             _ => {
                 for (_, id) in declarations.module.ids(inst) {
                     if id != result && leads(id) {
@@ -222,26 +218,16 @@ impl MemoryQualifiers {
     fn chain(
         &self,
         declarations: &Declarations<'_>,
-        inst: Inst<'_>,
-        address: Address,
+        chain: Chain<'_>,
         result: Id,
         flow: &mut Flow,
     ) {
-        let facts = inst.facts();
-        let base_operand = facts.accesses.first().map_or(0, |access| access.operand);
-        let at = usize::from(base_operand);
-        let untyped = at > 0; // the base type comes first
-        let element = address == Address::Element;
-        let Ok(base) = inst.id(at) else { return };
-        flow.edge(base, result);
-        let mut ty = if untyped {
-            inst.id(0).ok()
-        } else {
-            let base = declarations.type_of(base);
+        flow.edge(chain.base, result);
+        let mut ty = chain.base_type.or_else(|| {
+            let base = declarations.type_of(chain.base);
             base.and_then(|ty| pointee(declarations, ty))
-        };
-        let first = at + 1 + usize::from(element);
-        for word in inst.operands().get(first..).unwrap_or(&[]) {
+        });
+        for word in chain.indexes {
             ty = match ty.and_then(|ty| Some((ty, declarations.ty(ty)?))) {
                 Some((id, Type::Struct { members })) => {
                     let Some(index) = constant_index(declarations, Id(*word)) else {

@@ -130,14 +130,17 @@ pub fn described<'m>(declarations: &Declarations<'m>, structure: Id) -> Option<(
     if declarations.variable(structure).is_some() {
         return Some((structure, &[]));
     }
-    let chain = declarations.module.def(structure)?;
-    let variable = chain.id(0).ok()?;
-    let is_chain = matches!(
-        chain.op(),
-        Some(Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject)
-    );
-    (is_chain && declarations.variable(variable).is_some())
-        .then(|| (variable, chain.operands().get(1..).unwrap_or(&[])))
+    let inst = declarations.module.def(structure)?;
+    let (variable, indexes) = match (inst.chain(), inst.op()?) {
+        (Some(chain), _) => {
+            let is_plain = chain.base_type.is_none() && chain.element.is_none();
+            is_plain.then_some((chain.base, chain.indexes))?
+        }
+        (None, Op::CopyObject) => (inst.id(0).ok()?, &[][..]),
+        _ => return None,
+    };
+    declarations.variable(variable)?;
+    Some((variable, indexes))
 }
 
 /// Whether the workgroup variable shares its memory with others: a block

@@ -10,6 +10,7 @@ mod sample;
 
 use anyhow::Result;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use sample::Sample;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -77,17 +78,21 @@ pub fn trial<E: Into<anyhow::Error>>(
 }
 
 /// Runs the tests as the arguments of the process say: those that match its filter, or all. Where
-/// `SPLITBAR_SAMPLE` has a seed and no filter is given, a sample of each family.
+/// `SPLITBAR_SAMPLE` names a sample (`SEED`, or `SEED,ONE_OF,AT_LEAST`) and no filter is given, a
+/// sample of each family.
 pub fn main(mut trials: Vec<Trial>) -> ExitCode {
     let arguments = Arguments::from_args();
-    if let (Some(seed), None) = (std::env::var_os("SPLITBAR_SAMPLE"), &arguments.filter) {
-        let Some(seed) = seed.to_str().and_then(|seed| seed.parse().ok()) else {
-            eprintln!("error: SPLITBAR_SAMPLE is not a number: {}", seed.display());
-            return ExitCode::FAILURE;
+    if let (Some(text), None) = (std::env::var_os("SPLITBAR_SAMPLE"), &arguments.filter) {
+        let sample: Sample = match text.to_string_lossy().parse() {
+            Ok(sample) => sample,
+            Err(error) => {
+                eprintln!("error: SPLITBAR_SAMPLE: {error}");
+                return ExitCode::FAILURE;
+            }
         };
         let all = trials.len();
-        trials = sample::sample(trials, seed);
-        println!("sample {seed}: {} of {all} trials", trials.len());
+        trials = sample::sample(trials, sample);
+        println!("sample {}: {} of {all} trials", sample.seed, trials.len());
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     println!("{}", clock::summary());

@@ -4,8 +4,9 @@
 //! are right without a guard says that the guard and its row can go.
 //!
 //! `SPLITBAR_SHAPES=1000 cargo test --release -p splitbar-tests --test suite -- faults/` runs so
-//! many kernels of each family.
+//! many kernels of each family, `SPLITBAR_FIRST_SEED=N` begins with this one.
 
+use crate::random::variable;
 use crate::support::{assembled, linkable, target, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
@@ -106,12 +107,20 @@ pub(crate) fn trials() -> Vec<Trial> {
             still_there(row)
         })
     });
-    let count = std::env::var("SPLITBAR_SHAPES")
-        .ok()
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(KERNELS);
+    let asked = || -> Result<(Option<u64>, Option<u64>)> {
+        Ok((
+            variable("SPLITBAR_FIRST_SEED")?,
+            variable("SPLITBAR_SHAPES")?,
+        ))
+    };
+    let (first, count) = match asked() {
+        Ok(asked) => asked,
+        Err(error) => return vec![trial("faults/variables".to_owned(), move || Err(error))],
+    };
+    let first = first.unwrap_or(0);
+    let end = first + count.unwrap_or(KERNELS);
     let random = Family::ALL.into_iter().flat_map(move |family| {
-        (0..count).map(move |seed| {
+        (first..end).map(move |seed| {
             let name = format!("faults/shapes/{family:?}/{seed}");
             trial(name.to_lowercase(), move || random(family, seed))
         })

@@ -571,6 +571,11 @@ const FINDINGS: &[Text<FindingKind>] = &[
         "Release at scope Device before the other workgroup is told. In code of splitbar that does so this is a bug: please report it.",
     ),
     (
+        FindingKind::EqualWrites,
+        "Compilers and programs write one value to one place by several lanes on purpose. The result is the same in every order, but the memory models of SPIR-V and of LLVM call it a race.",
+        "Nothing has to be done. To get rid of the note, let one invocation write, or write by atomic stores.",
+    ),
+    (
         FindingKind::MissingProxyFence,
         "Bulk copies access memory through another path than threads do (PTX ISA, asynchronous proxy); only a proxy fence orders the two.",
         "In code of splitbar this is a bug: please report it. In other code, put `fence.proxy.async` between.",

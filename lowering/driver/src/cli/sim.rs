@@ -175,7 +175,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     if args.timing {
         return timed(args, &job, &inputs, &bytes);
     }
-    let mut found = Vec::new();
+    let (mut found, mut noted) = (Vec::new(), Vec::new());
     let mut printed = Vec::new();
     let mut last = None;
     let mut meter = Meter::new(args.schedules, args.verbose, args.report);
@@ -184,6 +184,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
         let outcome = job.run_watched(&inputs, schedule, &mut |progress| meter.within(progress))?;
         meter.next(outcome.report.steps);
         found.push(outcome.report.findings.clone());
+        noted.push(outcome.report.notes.clone());
         printed.push(outcome.printed.clone());
         last = Some(outcome);
     }
@@ -193,16 +194,17 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     }
     let runs: Vec<Run> = found
         .iter()
+        .zip(&noted)
         .zip(&printed)
         .zip(0..)
-        .map(|((findings, printed), index)| {
-            Run::of(findings, printed.as_ref(), Schedule::nth(index, args.seed))
+        .map(|((problems, printed), index)| {
+            Run::of(problems, printed.as_ref(), Schedule::nth(index, args.seed))
         })
         .collect();
     let text = match args.report {
         Format::Text => {
             let mut shown = last.as_ref().map_or_else(Vec::new, print);
-            shown.extend_from_slice(text(&found, args, last.as_ref()).as_bytes());
+            shown.extend_from_slice(text(&found, &noted, args, last.as_ref()).as_bytes());
             shown
         }
         Format::Json => {
@@ -473,9 +475,43 @@ fn print(outcome: &Outcome) -> Vec<u8> {
     text
 }
 
-/// Findings of all schedules, each pair of places once, and where it was seen.
-fn text(found: &[Vec<Finding>], args: &SimArgs, last: Option<&Outcome>) -> String {
+/// Findings and notes of all schedules, each pair of places once, and where it was seen.
+fn text(
+    found: &[Vec<Finding>],
+    noted: &[Vec<Finding>],
+    args: &SimArgs,
+    last: Option<&Outcome>,
+) -> String {
     let mut lines = String::new();
+    let (findings, notes) = (distinct(found), distinct(noted));
+    for (finding, seen) in findings.iter().chain(&notes) {
+        let first = seen.first().map_or_else(String::new, |index| {
+            Schedule::nth(*index, args.seed).to_string()
+        });
+        let role = if finding.kind.is_note() { "note: " } else { "" };
+        lines.push_str(&format!(
+            "{role}{finding}\n  seen under {} of {} schedules, first: {first}\n\n",
+            seen.len(),
+            args.schedules
+        ));
+    }
+    let (waves, lanes) = last.map_or((0, 0), |l| (l.report.steps, l.report.lane_steps));
+    let and_notes = match notes.len() {
+        0 => String::new(),
+        1 => " and 1 note".to_owned(),
+        count => format!(" and {count} notes"),
+    };
+    lines.push_str(&format!(
+        "{} findings{and_notes} under {} schedules; {waves} instructions of waves, {lanes} of \
+         lanes in the last\n",
+        findings.len(),
+        args.schedules
+    ));
+    lines
+}
+
+/// The findings of all schedules, each pair of places once, and the schedules that saw it.
+fn distinct(found: &[Vec<Finding>]) -> Vec<(&Finding, Vec<u32>)> {
     let mut shown: Vec<(&Finding, Vec<u32>)> = Vec::new();
     for (findings, index) in found.iter().zip(0..) {
         for finding in findings {
@@ -489,24 +525,7 @@ fn text(found: &[Vec<Finding>], args: &SimArgs, last: Option<&Outcome>) -> Strin
             }
         }
     }
-    for (finding, seen) in &shown {
-        let first = seen.first().map_or_else(String::new, |index| {
-            Schedule::nth(*index, args.seed).to_string()
-        });
-        lines.push_str(&format!(
-            "{finding}\n  seen under {} of {} schedules, first: {first}\n\n",
-            seen.len(),
-            args.schedules
-        ));
-    }
-    let (waves, lanes) = last.map_or((0, 0), |l| (l.report.steps, l.report.lane_steps));
-    lines.push_str(&format!(
-        "{} findings under {} schedules; {waves} instructions of waves, {lanes} of lanes in the \
-         last\n",
-        shown.len(),
-        args.schedules
-    ));
-    lines
+    shown
 }
 
 /// The findings of one schedule.
@@ -515,6 +534,9 @@ struct Run {
     schedule: String,
     seed: u64,
     findings: Vec<Found>,
+    /// Not there where nothing was noted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<Found>,
     /// Not there for kernels that do not print.
     #[serde(skip_serializing_if = "Option::is_none")]
     printed: Option<Text>,
@@ -550,11 +572,18 @@ struct Where {
 }
 
 impl Run {
-    fn of(findings: &[Finding], printed: Option<&Printed>, schedule: Schedule) -> Run {
+    /// `problems` has the findings and the notes.
+    fn of(
+        problems: (&Vec<Finding>, &Vec<Finding>),
+        printed: Option<&Printed>,
+        schedule: Schedule,
+    ) -> Run {
+        let (findings, notes) = problems;
         Run {
             schedule: schedule.to_string(),
             seed: schedule.seed,
             findings: findings.iter().map(Found::of).collect(),
+            notes: notes.iter().map(Found::of).collect(),
             printed: printed.map(|printed| Text {
                 text: String::from_utf8_lossy(&printed.text).into_owned(),
                 missed: printed.missed,

@@ -12,6 +12,7 @@ use super::uses::is_made_of_others;
 use crate::ffi::{self, Value};
 use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::module::facts::Chain;
 use splitbar_passes::module::{Constant, Id, Inst};
 
 /// Where an address lies in the bytes of an initializer.
@@ -44,7 +45,13 @@ impl<'c> Emission<'_, 'c, '_> {
                 Some(Constant::Null)
             )
         };
+        let chain = op.zip(inst.operands().get(1..));
+        let chain = chain.and_then(|(op, operands)| Chain::of(op, operands));
         let value = match op {
+            _ if let Some(chain) = chain.filter(|chain| chain.base_type.is_none()) => {
+                let bytes = self.constant_offset(inst, chain)?;
+                ffi::const_offset(argument(0)?, self.b.i64(bytes as u64))
+            }
             // Whatever null is where it comes from, it is 0 among generic addresses.
             Some(Op::PtrCastToGeneric) if inst.id(1).is_ok_and(is_null) => Some(to.zero()),
             Some(Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr) => {
@@ -53,15 +60,6 @@ impl<'c> Emission<'_, 'c, '_> {
             Some(Op::ConvertPtrToU | Op::ConvertUToPtr) => ffi::const_cast(argument(0)?, to),
             Some(Op::IAdd) => ffi::const_sum(argument(0)?, argument(1)?, false),
             Some(Op::ISub) => ffi::const_sum(argument(0)?, argument(1)?, true),
-            Some(
-                Op::AccessChain
-                | Op::InBoundsAccessChain
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain,
-            ) => {
-                let bytes = self.constant_offset(inst, op)?;
-                ffi::const_offset(argument(0)?, self.b.i64(bytes as u64))
-            }
             _ => None,
         };
         let Some(value) = value.filter(|value| value.ty() == to) else {
@@ -122,9 +120,8 @@ impl<'c> Emission<'_, 'c, '_> {
     }
 
     /// Bytes from the base of an access chain with constant indexes to what it points to.
-    fn constant_offset(&self, inst: Inst<'_>, op: Option<Op>) -> Result<i64> {
+    fn constant_offset(&self, inst: Inst<'_>, chain: Chain<'_>) -> Result<i64> {
         let declarations = self.lowering.module.declarations();
-        let base = inst.id(1)?;
         let bad = || {
             Box::new(
                 Diagnostic::error(
@@ -135,7 +132,7 @@ impl<'c> Emission<'_, 'c, '_> {
                 .help("run spirv-val over the module"),
             )
         };
-        let pointer = declarations.type_of(base).ok_or_else(bad)?;
+        let pointer = declarations.type_of(chain.base).ok_or_else(bad)?;
         let Some(Kind::Pointer {
             pointee: Some(pointee),
             ..
@@ -143,7 +140,7 @@ impl<'c> Emission<'_, 'c, '_> {
         else {
             return Err(bad());
         };
-        let index = |word: u32| match self.lowering.module.constants().get(Id(word)) {
+        let index = |id: Id| match self.lowering.module.constants().get(id) {
             Some(Constant::Int { bits, width }) => {
                 let unused = 64_u32.saturating_sub(*width).min(63);
                 Some(((*bits << unused) as i64) >> unused)
@@ -151,19 +148,16 @@ impl<'c> Emission<'_, 'c, '_> {
             Some(Constant::Null) => Some(0),
             _ => None,
         };
-        let mut indexes = inst.operands_from(2);
         let mut offset = 0_i64;
-        if matches!(op, Some(Op::PtrAccessChain | Op::InBoundsPtrAccessChain)) {
-            let (element, rest) = indexes.split_first().ok_or_else(bad)?;
+        if let Some(element) = chain.element {
             let extent = self.types.get(*pointee).ok_or_else(bad)?.extent();
             let stride = layout::stride(declarations, pointer, extent);
-            offset = index(*element).ok_or_else(bad)?.wrapping_mul(stride as i64);
-            indexes = rest;
+            offset = index(element).ok_or_else(bad)?.wrapping_mul(stride as i64);
         }
         let mut ty = *pointee;
-        for word in indexes {
+        for word in chain.indexes {
             let info = types::require(self.types, declarations, ty)?;
-            let number = index(*word).ok_or_else(bad)?;
+            let number = index(Id(*word)).ok_or_else(bad)?;
             let bytes = if let Kind::Struct { members } = &info.kind {
                 let member = usize::try_from(number).map_err(|_| bad())?;
                 ty = *members.get(member).ok_or_else(bad)?;

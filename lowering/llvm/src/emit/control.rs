@@ -127,7 +127,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         };
         let info = self.type_info(pointee)?;
         let (size, align) = (info.size, info.align.max(4));
-        let slot = self.declared_slot(size, align)?;
+        let slot = self.declared_slot(pointee, size, align)?;
         self.b
             .raw()
             .memcpy(slot, align, from.address, from.align, self.b.i64(size));

@@ -10,6 +10,7 @@ use super::{Handled, Result, barrier};
 use crate::ffi::{AtomicOrdering, IntPredicate, Opcode, RmwOp, TypeKind, Value};
 use spirv::{Decoration, Op, StorageClass};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::module::facts::Chain;
 use splitbar_passes::module::{Constant, Declarations, Id, Inst, Type};
 use splitbar_passes::printf::format::Conversion;
 use splitbar_passes::printf::{Argument, Call, Format, HEADER_BYTES, Shape, layout};
@@ -191,16 +192,16 @@ fn place(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<(Id, u64)> {
             (Op::SpecConstantOp, [op, operands @ ..]) => (Op::from_u32(*op)?, operands),
             (op, operands) => (op, operands),
         };
-        let (base, indices) = operands.split_first()?;
-        match op {
-            Op::Bitcast | Op::CopyObject | Op::PtrCastToGeneric | Op::GenericCastToPtr => {}
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain => {
+        let base = match (op, Chain::of(op, operands)) {
+            (Op::Bitcast | Op::CopyObject | Op::PtrCastToGeneric | Op::GenericCastToPtr, _) => {
+                Id(*operands.first()?)
+            }
+            (_, Some(chain)) => {
                 // Where the result points to a byte, the last index counts bytes.
-                let index = |id: &u32| e.constants.get(Id(*id))?.as_u64();
-                let (last, outer) = indices.split_last()?;
+                let index = |id: &Id| e.constants.get(*id)?.as_u64();
+                let indexes = chain.indexes.iter().map(|id| Id(*id));
+                let indexes: Vec<Id> = chain.element.into_iter().chain(indexes).collect();
+                let (last, outer) = indexes.split_last()?;
                 let Type::Pointer { pointee, .. } = declarations.ty(inst.result_type()?)? else {
                     return None;
                 };
@@ -208,10 +209,11 @@ fn place(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<(Id, u64)> {
                 let is_inside = outer.iter().all(|id| index(id) == Some(0));
                 let last = index(last).filter(|last| is_inside && (is_byte || *last == 0))?;
                 offset = offset.checked_add(last)?;
+                chain.base
             }
             _ => return None,
-        }
-        id = Id(*base);
+        };
+        id = base;
     }
     None
 }

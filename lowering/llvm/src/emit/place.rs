@@ -50,6 +50,9 @@ pub(super) fn take_stack(b: &Build<'_>, bytes: u64) -> Result<()> {
     ))
 }
 
+/// So many types of an object are looked at for its narrowest scalar.
+const MOST_TYPES: usize = 64;
+
 /// A byte offset that grows along an access chain.
 struct Offset<'c> {
     fixed: i64,
@@ -58,13 +61,73 @@ struct Offset<'c> {
 }
 
 impl<'c> FunctionEmitter<'_, 'c, '_> {
-    /// A stack slot of `bytes`, as many as the module says.
+    /// A stack slot of `bytes`, as many as the module says, for an object of type `pointee`.
+    ///
+    /// It is an array of integers as wide as the narrowest scalar of the object: where LLVM makes a
+    /// vector of the slot, it takes this width for the components, and an array of bytes would take
+    /// words apart.
     ///
     /// # Errors
     /// `StackTooLarge`.
-    pub(super) fn declared_slot(&mut self, bytes: u64, align: u32) -> Result<Value<'c>> {
+    pub(super) fn declared_slot(
+        &mut self,
+        pointee: Id,
+        bytes: u64,
+        align: u32,
+    ) -> Result<Value<'c>> {
         take_stack(self.b, bytes)?;
-        self.stack_slot(self.b.int_type(8).array(bytes), align)
+        let narrowest = u64::from(self.narrowest(pointee).min(align));
+        let unit = if bytes.is_multiple_of(narrowest) {
+            narrowest
+        } else {
+            1
+        };
+        let ty = self.b.int_type(8 * unit as u32);
+        self.stack_slot(ty.array(bytes / unit), align)
+    }
+
+    /// The bytes, at most 4, of the narrowest scalar in an object of type `ty`; 1 where there are
+    /// many types to look at.
+    fn narrowest(&self, ty: Id) -> u32 {
+        let mut todo = vec![ty];
+        let mut narrowest = 4;
+        for _ in 0..MOST_TYPES {
+            let Some(ty) = todo.pop() else {
+                return narrowest;
+            };
+            let bytes = match self.types.get(ty).map(|info| &info.kind) {
+                Some(Kind::Plain(shape) | Kind::Matrix { column: shape, .. }) => {
+                    shape.scalar.bytes()
+                }
+                Some(Kind::Array { element, .. }) => {
+                    todo.push(*element);
+                    continue;
+                }
+                Some(Kind::Struct { members }) => {
+                    todo.extend(members);
+                    continue;
+                }
+                Some(
+                    Kind::Pointer { .. }
+                    | Kind::Image(_)
+                    | Kind::SampledImage(_)
+                    | Kind::Sampler
+                    | Kind::Tensor(_)
+                    | Kind::NamedBarrier,
+                ) => 4, // addresses have 4 or 8
+                Some(
+                    Kind::Cooperative(_)
+                    | Kind::TensorObject(_)
+                    | Kind::Void
+                    | Kind::RuntimeArray { .. }
+                    | Kind::Function
+                    | Kind::Other(_),
+                )
+                | None => 1,
+            };
+            narrowest = narrowest.min(bytes);
+        }
+        1
     }
 
     /// Whether a pointer of class `class` to `pointee` is one to an array of descriptors.
@@ -381,7 +444,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Some(id) => layout::variable_align(self.declarations, id, align),
             None => align,
         };
-        let slot = self.declared_slot(info.size, align)?;
+        let size = info.size;
+        let slot = self.declared_slot(pointee, size, align)?;
         let pointer = Pointer {
             address: slot,
             pointee: Some(pointee),

@@ -115,7 +115,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     if let Some(inst) = self.declarations.module.def(*id) {
                         self.b.at.set(inst.offset);
                     }
-                    let copy = self.declared_slot(bytes, align)?;
+                    let copy = self.declared_slot(*pointee, bytes, align)?;
                     self.b
                         .raw()
                         .memcpy(copy, align, value, align, self.b.i64(bytes));
@@ -207,7 +207,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             .ok_or_else(|| self.b.mismatch(format!("the variable {id} has no type")))?;
         let info = self.type_info(pointee)?;
         let align = layout::variable_align(self.declarations, id, info.align.max(4));
-        let address = self.declared_slot(info.size, align)?;
+        let size = info.size;
+        let address = self.declared_slot(pointee, size, align)?;
         let pointer = Pointer {
             address,
             pointee: Some(pointee),

@@ -4,7 +4,7 @@ use super::origin::Origin;
 use super::{Reason, Zeros};
 use crate::analysis::alignment::Alignments;
 use crate::analysis::uniformity::memory::{self, Memory};
-use crate::module::facts::{Address, Class};
+use crate::module::facts::Chain;
 use crate::module::{BlockIndex, Constants, Declarations, Id, Inst, Type, WordOffset};
 use spirv::{Decoration, StorageClass};
 
@@ -146,19 +146,16 @@ impl<'m> Judge<'_, 'm> {
             .is_some()
     }
 
-    /// The access chains that lead to `pointer`, the last first.
-    fn chains(&self, pointer: Id) -> Vec<Inst<'m>> {
+    /// The access chains from typed pointers that lead to `pointer`, the last first.
+    fn chains(&self, pointer: Id) -> Vec<Chain<'m>> {
         let mut chains = Vec::new();
         let mut at = pointer;
         while chains.len() < MOST_STEPS
-            && let Some(inst) = self.declarations.module.def(at)
-            && let Class::Address(Address::Members | Address::Element) = inst.facts().class
-            && let Some(base) = inst.forwarded()
-            && inst.id(0).is_ok_and(|first| first == base)
-        // a typed pointer
+            && let Some(chain) = self.declarations.module.def(at).and_then(Inst::chain)
+            && chain.base_type.is_none()
         {
-            chains.push(inst);
-            at = base;
+            chains.push(chain);
+            at = chain.base;
         }
         chains
     }
@@ -168,13 +165,8 @@ impl<'m> Judge<'_, 'm> {
     fn indexed(&self, pointer: Id) -> Vec<(Id, Option<u32>)> {
         let mut indexed = Vec::new();
         for chain in self.chains(pointer) {
-            let skip = match chain.facts().class {
-                Class::Address(Address::Element) => 2,
-                _ => 1, // the base alone comes before the indices
-            };
-            let base = chain.id(0).ok().and_then(|base| self.pointee(base));
-            let mut ty = base;
-            for index in chain.operands().get(skip..).unwrap_or(&[]) {
+            let mut ty = self.pointee(chain.base);
+            for index in chain.indexes {
                 let Some(at) = ty else { break };
                 let index = self.constants.as_u32(Id(*index));
                 indexed.push((at, index));

@@ -52,14 +52,7 @@ fn is_seen<'m>(declarations: &Declarations<'m>, inst: Inst<'m>) -> bool {
             Operand::Pointers => true, // their class is not looked up
             Operand::Pointer => match memory::class_of(declarations, id) {
                 Some(StorageClass::Workgroup | StorageClass::Generic) => true,
-                // Memory of the invocation, and memory that is never written.
-                Some(
-                    StorageClass::Function
-                    | StorageClass::Private
-                    | StorageClass::Input
-                    | StorageClass::PushConstant
-                    | StorageClass::UniformConstant,
-                ) => false,
+                Some(class) if memory::is_unshared(class) => false,
                 _ => access.role.writes(),
             },
         };

@@ -258,15 +258,8 @@ impl<'m> Scanner<'_, 'm> {
                         acts.push((inst.offset, Act::Write));
                     }
                 }
-                // Memory of the invocation, and memory that is never written.
-                Some(
-                    StorageClass::Function
-                    | StorageClass::Private
-                    | StorageClass::Input
-                    | StorageClass::PushConstant
-                    | StorageClass::UniformConstant,
-                )
-                | None => {}
+                None => {}
+                Some(class) if memory::is_unshared(class) => {}
                 Some(_) if access.role.writes() => acts.push((inst.offset, Act::Write)),
                 Some(_) => {} // a load
             }

@@ -2,7 +2,7 @@
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::marks::{Group, Move};
-use crate::module::facts::{Address, Class};
+use crate::module::facts::Class;
 use crate::module::{BlockIndex, Constants, Declarations, Function, Id, Inst, Type};
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
@@ -173,15 +173,15 @@ impl<'e> Events<'e> {
             let def = self.declarations.module.def(pointer)?;
             match def.op()? {
                 Op::Variable => return self.holds_events(def).then_some((pointer, element)),
-                _ if matches!(
-                    def.facts().class,
-                    Class::Address(Address::Members | Address::Element)
-                ) =>
-                {
-                    for index in def.operands().get(1..).unwrap_or_default() {
-                        let index = self.constants.get(Id(*index)).and_then(|c| c.as_u64());
+                _ if let Some(chain) = def.chain() => {
+                    let element_index = chain.element.into_iter();
+                    let indexes = chain.indexes.iter().map(|index| Id(*index));
+                    for index in element_index.chain(indexes) {
+                        let index = self.constants.get(index).and_then(|c| c.as_u64());
                         element = element.zip(index).and_then(|(a, b)| a.checked_add(b));
                     }
+                    pointer = chain.base;
+                    continue;
                 }
                 Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::Bitcast | Op::CopyObject => {}
                 _ => return None,

@@ -337,13 +337,7 @@ impl<'e, 'm> Effects<'e, 'm> {
     /// The shared memory that `pointer` may lead to.
     fn places(&self, pointer: Id) -> Places {
         match memory::class_of(self.declarations, pointer) {
-            Some(
-                StorageClass::Function
-                | StorageClass::Private
-                | StorageClass::Input
-                | StorageClass::PushConstant
-                | StorageClass::UniformConstant,
-            ) => Places::NONE,
+            Some(class) if memory::is_unshared(class) => Places::NONE,
             Some(StorageClass::Uniform) => match self.root(pointer) {
                 Some(variable) if !self.is_written_block(variable) => Places::NONE,
                 _ => Places::BUFFERS,

@@ -14,7 +14,7 @@ pub use source::{Cause, cause};
 use crate::analysis::uses::Uses;
 use crate::module::{Constant, Constants, Declarations, Function, Id, Inst, Type};
 use range::{Range, Ranges, ones};
-use spirv::{Op, StorageClass};
+use spirv::StorageClass;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What may be undefined in one function.
@@ -109,26 +109,22 @@ fn may_be_undefined(ranges: &Ranges<'_, '_>, inst: Inst<'_>, cause: Cause) -> bo
 /// Whether the place `pointer` may be beyond an array in a variable of one invocation.
 fn may_leave_array(ranges: &Ranges<'_, '_>, pointer: Id) -> bool {
     let declarations = ranges.declarations;
-    let Some(chain) = declarations.module.def(pointer) else {
+    let Some(chain) = declarations.module.def(pointer).and_then(Inst::chain) else {
         return false;
     };
-    let is_chain = matches!(chain.op(), Some(Op::AccessChain | Op::InBoundsAccessChain));
-    let base = chain.id(0).ok().and_then(|id| declarations.type_of(id));
-    let (
-        true,
-        Some(Type::Pointer {
-            class: StorageClass::Function | StorageClass::Private,
-            pointee: Some(pointee),
-        }),
-    ) = (is_chain, base.and_then(|ty| declarations.ty(ty)))
+    let base = declarations.type_of(chain.base);
+    let Some(Type::Pointer {
+        class: StorageClass::Function | StorageClass::Private,
+        pointee: Some(pointee),
+    }) = base.and_then(|ty| declarations.ty(ty))
     else {
         return false;
     };
-    if chain.id(0).is_ok_and(|base| may_leave_array(ranges, base)) {
+    if chain.element.is_some() || may_leave_array(ranges, chain.base) {
         return true;
     }
     let mut ty = *pointee;
-    for index in chain.operands_from(1).iter().map(|word| Id(*word)) {
+    for index in chain.indexes.iter().map(|word| Id(*word)) {
         let (part, count) = match declarations.ty(ty) {
             Some(Type::Array { element, length }) => (
                 *element,

@@ -245,6 +245,19 @@ pub(crate) fn class_of(declarations: &Declarations<'_>, pointer: Id) -> Option<S
     }
 }
 
+/// Returns true for the memory in which no invocation sees a write of another: the memory of one
+/// invocation, and memory that is never written while a kernel runs.
+pub(in crate::analysis) fn is_unshared(class: StorageClass) -> bool {
+    matches!(
+        class,
+        StorageClass::Function
+            | StorageClass::Private
+            | StorageClass::Input
+            | StorageClass::PushConstant
+            | StorageClass::UniformConstant
+    )
+}
+
 /// The struct that `variable`, or each element of an array of it at any depth, is: the type that
 /// has the decorations of a block. `None` where there is none, as behind a pointer to a member.
 pub(in crate::analysis) fn pointee_struct(

@@ -19,6 +19,7 @@ mod sync;
 #[cfg(test)]
 mod tests;
 
+pub use query::Chain;
 pub use sync::SyncOperands;
 
 /// Facts of one instruction.

@@ -1,7 +1,10 @@
 //! Questions to the table.
 
-use super::{Access, Calls, Class, Extent, Facts, Operand, Role, SyncOperands, amd, glsl, opencl};
+use super::{
+    Access, Address, Calls, Class, Extent, Facts, Operand, Role, SyncOperands, amd, glsl, opencl,
+};
 use crate::module::{Declarations, ExtInstSet, Id, Inst, Type, grammar};
+use spirv::Op;
 
 /// A pointer operand of an instruction that no row describes: it may be read and written.
 const UNDESCRIBED: Access = Access {
@@ -14,7 +17,54 @@ const UNDESCRIBED: Access = Access {
 /// Debug and non-semantic extended instructions.
 const NON_SEMANTIC: Facts = super::facts(Class::Marker, "SPV_KHR_non_semantic_info");
 
+/// The operands of an access chain, from a pointer to an object to a pointer to a part of it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Chain<'m> {
+    /// The type that the base points to, where the instruction names it: in chains from untyped
+    /// pointers (SPV_KHR_untyped_pointers).
+    pub base_type: Option<Id>,
+    /// The pointer.
+    pub base: Id,
+    /// The element of the array that the base points into.
+    pub element: Option<Id>,
+    /// Members and elements, from the outermost type in: ids.
+    pub indexes: &'m [u32],
+}
+
+impl<'m> Chain<'m> {
+    /// Reads the `operands` of an instruction of opcode `op`; `None` where it is no access chain
+    /// or lacks operands.
+    pub fn of(op: Op, operands: &'m [u32]) -> Option<Chain<'m>> {
+        let facts = Facts::of(op);
+        let Class::Address(address @ (Address::Members | Address::Element)) = facts.class else {
+            return None;
+        };
+        let at = usize::from(facts.accesses.first()?.operand);
+        let base = Id(*operands.get(at)?);
+        let (element, indexes) = match (address, operands.get(at + 1..)?) {
+            (Address::Element, [element, indexes @ ..]) => (Some(Id(*element)), indexes),
+            (Address::Element, []) => return None,
+            (_, indexes) => (None, indexes),
+        };
+        let base_type = at
+            .checked_sub(1)
+            .and_then(|at| operands.get(at))
+            .map(|id| Id(*id));
+        Some(Chain {
+            base_type,
+            base,
+            element,
+            indexes,
+        })
+    }
+}
+
 impl Facts {
+    /// The row of the opcode `op`.
+    pub fn of(op: Op) -> &'static Facts {
+        grammar::shape(op as u16).facts
+    }
+
     /// Returns true if the row says all that the instruction does. If not, it may access memory
     /// through any pointer, and order memory.
     pub fn is_described(&self) -> bool {
@@ -94,6 +144,11 @@ impl<'m> Inst<'m> {
     #[inline]
     pub fn facts(self) -> &'static Facts {
         grammar::shape(self.opcode()).facts
+    }
+
+    /// The operands of an access chain; `None` for other instructions.
+    pub fn chain(self) -> Option<Chain<'m>> {
+        Chain::of(self.op()?, self.operands())
     }
 
     /// The scope and semantics operands.

@@ -2,7 +2,8 @@
 //! OpenCL.std (`__spirv_ocl_fmin`, and functions of C that the set has).
 
 use super::signature::{Signature, Sort};
-use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier, reflect};
+use crate::module::facts::{Address, Class, Facts};
+use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier};
 use spirv::{Decoration, FPRoundingMode, Op, OpenclStd100Op as Cl};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -20,36 +21,20 @@ pub(super) struct Core {
 /// Instructions that a call never is: those that are no operation on values, and those that end or
 /// begin blocks.
 fn is_call(op: Op) -> bool {
-    let is_frame = op.is_type()
-        || op.is_constant()
-        || op.is_annotation()
-        || op.is_debug()
-        || reflect::is_block_terminator(op)
-        || reflect::is_variable(op);
-    let others = matches!(
-        op,
-        Op::Nop
-            | Op::Undef
-            | Op::Phi
-            | Op::Label
-            | Op::LoopMerge
-            | Op::SelectionMerge
-            | Op::Function
-            | Op::FunctionParameter
-            | Op::FunctionEnd
-            | Op::FunctionCall
-            | Op::ExtInst
-            | Op::ExtInstImport
-            | Op::Extension
-            | Op::Capability
-            | Op::MemoryModel
-            | Op::EntryPoint
-            | Op::ExecutionMode
-            | Op::ExecutionModeId
-            | Op::AccessChain
-            | Op::InBoundsAccessChain
-    );
-    !is_frame && !others
+    match Facts::of(op).class {
+        Class::Marker => op != Op::Nop && !op.is_debug(),
+        Class::Declaration
+        | Class::Undef
+        | Class::Variable
+        | Class::Phi
+        | Class::Merge
+        | Class::Branch
+        | Class::Exit
+        | Class::Call
+        | Class::Extended
+        | Class::Address(Address::Members) => false,
+        _ => true,
+    }
 }
 
 /// The core instruction of this name, without its `Op`.

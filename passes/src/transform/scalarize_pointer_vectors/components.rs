@@ -135,18 +135,16 @@ impl<'t, 'd, 'm> Components<'t, 'd, 'm> {
 
     /// An access chain into a vector of pointers in memory names its component by a constant.
     fn chain(&self, inst: Inst<'m>) -> Result<(), Diagnostic> {
-        let first = match inst.op() {
-            Some(Op::AccessChain | Op::InBoundsAccessChain) => 1,
-            Some(Op::PtrAccessChain | Op::InBoundsPtrAccessChain) => 2,
-            _ => return Ok(()),
+        let Some(chain) = inst.chain().filter(|chain| chain.base_type.is_none()) else {
+            return Ok(());
         };
         let declarations = self.declarations();
-        let pointee = inst.id(0).ok().and_then(|base| declarations.type_of(base));
+        let pointee = declarations.type_of(chain.base);
         let pointee = match pointee.and_then(|ty| declarations.ty(ty)) {
             Some(Type::Pointer { pointee, .. }) => *pointee,
             _ => None,
         };
-        let index = inst.id(first).ok();
+        let index = chain.indexes.first().map(|id| Id(*id));
         let (Some(_), Some(index)) = (pointee.and_then(|ty| self.vectors.get(&ty)), index) else {
             return Ok(());
         };

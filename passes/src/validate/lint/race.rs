@@ -7,6 +7,7 @@
 use super::{Entry, site};
 use crate::analysis::pairing::Pair;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::facts::Chain;
 use crate::module::{Id, Inst, Scope};
 use spirv::{Op, StorageClass};
 use std::collections::BTreeMap;
@@ -20,21 +21,28 @@ fn target(entry: &Entry<'_, '_>, inst: Inst<'_>) -> Option<(Id, Id)> {
     let mut at = pointer;
     for _ in 0..8 {
         let def = entry.declarations.module.def(at)?;
-        match def.op()? {
-            Op::Variable => break,
-            Op::AccessChain | Op::InBoundsAccessChain => at = def.id(0).ok()?,
-            _ => return None, // not a simple case
+        if def.op()? == Op::Variable {
+            break;
         }
+        at = plain_chain(def)?.base;
     }
     let variable = entry.declarations.variable(at)?;
     (variable.class == StorageClass::Workgroup).then_some((at, pointer))
 }
 
-/// Indices of an address; equal ones stand for the same element.
+/// The operands of a chain from a typed pointer to members and elements: the simple case.
+fn plain_chain(inst: Inst<'_>) -> Option<Chain<'_>> {
+    let chain = inst.chain()?;
+    (chain.base_type.is_none() && chain.element.is_none()).then_some(chain)
+}
+
+/// Base and indices of an address; equal ones stand for the same element.
 fn indices(entry: &Entry<'_, '_>, pointer: Id) -> Vec<u32> {
     let def = entry.declarations.module.def(pointer);
-    def.filter(|def| matches!(def.op(), Some(Op::AccessChain | Op::InBoundsAccessChain)))
-        .map_or_else(Vec::new, |def| def.operands().to_vec())
+    let chain = def
+        .and_then(plain_chain)
+        .map(|chain| (chain.base.0, chain.indexes));
+    chain.map_or_else(Vec::new, |(base, indexes)| [&[base], indexes].concat())
 }
 
 /// A store before the arrive in its block, with no barrier between, and a load of another element
