@@ -37,6 +37,23 @@ pub struct Binary {
     marks: Vec<Option<Mark>>,
 }
 
+/// Where in code, given as mnemonics, the instructions of `function` are, if it begins at
+/// `start`.
+fn places(code: &[&str], start: usize, function: &Function) -> Option<Vec<usize>> {
+    let mut places = Vec::with_capacity(function.instructions.len());
+    let mut at = start;
+    for instruction in &function.instructions {
+        while *code.get(at)? != instruction.mnemonic {
+            let pads = *code.get(at)? == "s_nop" && at > start;
+            pads.then_some(())?;
+            at += 1;
+        }
+        places.push(at);
+        at += 1;
+    }
+    Some(places)
+}
+
 impl Binary {
     pub(super) fn read(
         bytes: &[u8],
@@ -138,8 +155,8 @@ impl Binary {
 
     /// Says where the instructions came from, and which loads and stores are atomic: `functions`
     /// are those of the assembly with debug lines. Text and code have the same functions in the
-    /// same order, and the same instructions in them; where they should not, the rest stays
-    /// without.
+    /// same order, and the same instructions in them, beside the `s_nop` that loops are aligned
+    /// with.
     pub(super) fn set_lines(&mut self, functions: &[Function]) {
         self.words = vec![None; self.lines.len()];
         self.marks = vec![None; self.lines.len()];
@@ -151,22 +168,14 @@ impl Binary {
             .collect();
         let mut next = 0;
         for function in functions {
-            debug_assert!(next <= mnemonics.len(), "a function ends behind the code");
-            let rest = mnemonics.get(next..).unwrap_or_default();
-            let fits = |code: &[&str]| {
-                code.len() >= function.instructions.len()
-                    && code
-                        .iter()
-                        .zip(&function.instructions)
-                        .all(|(mnemonic, instruction)| *mnemonic == instruction.mnemonic)
-            };
             // Between functions there is padding.
-            let Some(start) = (0..rest.len()).find(|at| rest.get(*at..).is_some_and(fits)) else {
+            let found = (next..=mnemonics.len()).find_map(|at| places(&mnemonics, at, function));
+            debug_assert!(found.is_some(), "text and code have other instructions");
+            let Some(places) = found else {
                 continue; // it stays without
             };
-            let first = next + start;
-            next = first + function.instructions.len();
-            for (at, instruction) in (first..).zip(&function.instructions) {
+            next = places.last().map_or(next, |last| last + 1);
+            for (at, instruction) in places.into_iter().zip(&function.instructions) {
                 if let Some(word) = self.words.get_mut(at) {
                     *word = instruction.word;
                 }

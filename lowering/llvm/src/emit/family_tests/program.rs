@@ -10,6 +10,8 @@ fn kernels(globals: &str, body: &str) -> Vec<u32> {
         OpCapability Addresses
         OpCapability Int64
         OpCapability GenericPointer
+        OpCapability Float16Buffer
+        OpCapability Int8
         OpMemoryModel Physical64 OpenCL
         OpEntryPoint Kernel %one \"one\"
         OpEntryPoint Kernel %two \"two\"
@@ -217,4 +219,44 @@ fn a_parameter_that_no_host_can_pass_is_reported_once() {
         problem.contains("SB0302") && !problem.contains("SB0100"),
         "{problem}"
     );
+}
+
+#[test]
+fn private_arrays_have_elements_of_the_narrowest_scalar() {
+    let slot = |declarations: &str| {
+        let globals = format!(
+            "{declarations}
+            %private = OpTypePointer Function %object
+            %null = OpConstantNull %object"
+        );
+        let body = "%slot = OpVariable %private Function
+            OpStore %slot %null Volatile";
+        let lowered = lowered(kernels(&globals, body), "sm_90", Optimization::O0).unwrap();
+        let ir = lowered.ir();
+        let slot = ir.lines().find(|line| line.contains("= alloca "));
+        slot.unwrap().trim().to_owned()
+    };
+    for (declarations, wanted) in [
+        ("%object = OpTypeArray %uint %four", "[4 x i32]"),
+        (
+            "%float = OpTypeFloat 32
+            %four_floats = OpTypeVector %float 4
+            %rows = OpTypeArray %four_floats %four
+            %object = OpTypeStruct %rows %ulong",
+            "[20 x i32]",
+        ),
+        (
+            "%half = OpTypeFloat 16
+            %object = OpTypeStruct %half %uint",
+            "[4 x i16]",
+        ),
+        (
+            "%byte = OpTypeInt 8 0
+            %object = OpTypeStruct %uint %byte",
+            "[8 x i8]",
+        ),
+    ] {
+        let found = slot(declarations);
+        assert!(found.contains(wanted), "{declarations}: {found}");
+    }
 }
