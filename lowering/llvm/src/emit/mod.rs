@@ -85,6 +85,8 @@ pub(crate) mod objects;
 pub(crate) mod place;
 pub(crate) mod pointer;
 pub(crate) mod prologue;
+#[cfg(test)]
+mod promise_tests;
 mod promoted_copy;
 mod scan;
 mod small_float;
