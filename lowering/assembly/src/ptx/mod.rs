@@ -7,6 +7,7 @@
 //! Read are modules as LLVM and nvcc write them (PTX ISA 9.1). What the opcodes mean is left to
 //! those who ask.
 
+mod access;
 mod error;
 mod functions;
 mod lex;
@@ -14,6 +15,7 @@ mod parse;
 mod pressure;
 pub mod syntax;
 
+pub use access::{Access, access};
 pub use error::SyntaxError;
 pub use functions::functions;
 pub use parse::module;

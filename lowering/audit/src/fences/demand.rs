@@ -76,7 +76,7 @@ pub(crate) fn sides(inst: &Instruction, means: Means, arch: &Arch) -> Sides {
             let (reads, writes) = match arch {
                 Arch::Amdgpu(gpu) => operation(gpu, &inst.mnemonic, &inst.operands)
                     .map_or((false, false), |it| (it.reads, it.writes)),
-                Arch::Nvptx(_) => super::ptx::access(&inst.mnemonic, &inst.operands)
+                Arch::Nvptx(_) => splitbar_assembly::ptx::access(&inst.mnemonic, &inst.operands)
                     .map_or((false, false), |it| (it.reads, it.writes)),
             };
             Sides {
@@ -150,7 +150,7 @@ fn accesses(inst: &Instruction, arch: &Arch) -> bool {
     match arch {
         Arch::Amdgpu(gpu) => operation(gpu, &inst.mnemonic, &inst.operands)
             .is_some_and(|operation| operation.memory != Memory::Own),
-        Arch::Nvptx(_) => super::ptx::access(&inst.mnemonic, &inst.operands).is_some(),
+        Arch::Nvptx(_) => splitbar_assembly::ptx::access(&inst.mnemonic, &inst.operands).is_some(),
     }
 }
 

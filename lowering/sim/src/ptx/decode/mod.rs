@@ -4,6 +4,8 @@
 //! Only what the kernel can reach is decoded. An instruction that the simulator does not know
 //! becomes an operation that reports itself when it is reached.
 
+#[cfg(test)]
+mod agreement;
 mod arithmetic;
 mod compute;
 mod control;
