@@ -177,6 +177,30 @@ fn lanes_synchronise_with_bar_warp_sync_and_race_without() {
 }
 
 #[test]
+fn sums_and_products_of_mixed_precision() {
+    // 2 and 0.5 as numbers of 16 bits beside the thread's own number.
+    let body = |instruction: &str, two: u32, half: u32| {
+        format!(
+            "mov.u32 %r1, {two}; cvt.u16.u32 %rs1, %r1; mov.u32 %r1, {half}; cvt.u16.u32 %rs2, %r1;\n\
+             cvt.rn.f32.u32 %r2, %t; {instruction}; cvt.rni.s32.f32 %r3, %r3; st.global.u32 [%own], %r3;"
+        )
+    };
+    let half = |instruction: &str| body(instruction, 0x4000, 0x3800);
+    let brain = |instruction: &str| body(instruction, 0x4000, 0x3f00);
+    gives(&half("add.rn.f32.f16 %r3, %rs1, %r2"), 32, |t| t + 2);
+    gives(&brain("add.rn.f32.bf16 %r3, %rs1, %r2"), 32, |t| t + 2);
+    gives(&half("sub.f32.f16 %r3, %rs1, %r2"), 32, |t| {
+        2u32.wrapping_sub(t)
+    });
+    gives(&half("fma.rn.f32.f16 %r3, %rs1, %rs2, %r2"), 32, |t| t + 1);
+    gives(
+        &brain("fma.rn.ftz.f32.bf16 %r3, %rs1, %rs2, %r2"),
+        32,
+        |t| t + 1,
+    );
+}
+
+#[test]
 fn equal_writes_are_a_note() {
     let notes = |body: &str, threads: u32| {
         let ran = run_with(body, threads, 1);

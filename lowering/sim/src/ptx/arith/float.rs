@@ -86,6 +86,21 @@ pub(crate) fn sub(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     sum(m, value(m, a), -value(m, b))
 }
 
+/// What [`Mode::each`] makes of operands of which the first, as many as [`Mode::table`] says, are of
+/// the narrower type [`Mode::other`].
+pub(crate) fn mixed(m: &Mode, operands: Arguments) -> u64 {
+    let mut operands = operands;
+    for operand in operands.iter_mut().take(m.table.into()) {
+        // Every number of 16 bits is one of 32.
+        *operand = narrow(
+            m.kind.class,
+            widen(m.other.class, *operand),
+            Rounding::Nearest,
+        );
+    }
+    (m.each)(m, operands)
+}
+
 /// `a * b`
 pub(crate) fn mul(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     let (a, b) = (value(m, a), value(m, b));

@@ -135,7 +135,33 @@ fn same(op: &mut Opcode<'_>) -> Option<Computed> {
         }
     }
     op.flag("noftz");
+    if matches!(op.root, "add" | "sub" | "fma") && kind.class == Class::Single && kind.count == 1 {
+        computed = mixed(op, computed)?;
+    }
     Some(for_elements(computed))
+}
+
+/// Sums and products whose factors, or first addend, are of 16 bits: a second type says so
+/// (PTX ISA, "Mixed Precision Floating Point Instructions").
+fn mixed(op: &mut Opcode<'_>, mut computed: Computed) -> Option<Computed> {
+    let Some(narrow) = op.kind() else {
+        return Some(computed);
+    };
+    if !matches!(narrow.class, Class::Half | Class::Brain) || narrow.count > 1 {
+        return None;
+    }
+    let (last, narrow_ones) = computed.from.split_last_mut()?;
+    debug_assert_eq!(
+        *last, computed.to,
+        "the last operand is of the result's type"
+    );
+    narrow_ones.fill(narrow);
+    let mode = &mut computed.mode;
+    mode.other = narrow;
+    mode.table = u8::try_from(narrow_ones.len()).ok()?;
+    mode.each = computed.function;
+    computed.function = float::mixed;
+    Some(computed)
 }
 
 fn product(op: &mut Opcode<'_>) -> Option<Computed> {
