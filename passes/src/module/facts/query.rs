@@ -169,11 +169,17 @@ impl<'m> Inst<'m> {
 
 impl<'m> Declarations<'m> {
     /// The row of an instruction, extended instructions included.
+    #[inline]
     pub fn facts(&self, inst: Inst<'m>) -> &'static Facts {
         let facts = inst.facts();
-        if facts.class != Class::Extended {
-            return facts;
+        match facts.class {
+            Class::Extended => self.extended(inst),
+            _ => facts,
         }
+    }
+
+    /// The row of an extended instruction.
+    fn extended(&self, inst: Inst<'m>) -> &'static Facts {
         let [set, number, ..] = *inst.operands() else {
             return &Facts::UNKNOWN;
         };
@@ -190,10 +196,13 @@ impl<'m> Declarations<'m> {
     /// its row. In an instruction that no row describes, each pointer is read and written.
     pub fn accesses(&self, inst: Inst<'m>, mut visit: impl FnMut(Id, Access)) {
         let facts = self.facts(inst);
-        let extended = inst.facts().class == Class::Extended;
         if facts.is_described() {
+            if facts.accesses.is_empty() {
+                return;
+            }
             // Set and number of an extended instruction come first.
-            let skip = if extended { 2 } else { 0 };
+            let is_extended = matches!(inst.facts().class, Class::Extended);
+            let skip = if is_extended { 2 } else { 0 };
             for access in facts.accesses {
                 if let Ok(id) = inst.id(usize::from(access.operand) + skip) {
                     visit(id, *access);

@@ -200,8 +200,13 @@ fn is_needless(function: &Function, audit: &Audit, position: usize, kind: Kind) 
         const BITS: [&str; 5] = ["glc", "sc0", "sc1", "SCOPE_DEV", "SCOPE_SYS"];
         BITS.iter().any(|bit| inst.operands.contains(bit))
     };
+    // The stack, before gfx11: no other invocation sees it.
+    let is_stack = |inst: &Instruction| {
+        inst.mnemonic.starts_with("buffer_") && inst.operands.contains(", s[0:3], 0")
+    };
     let loads = |inst: &Instruction| {
         !passes_by(inst)
+            && !is_stack(inst)
             && starts(
                 inst,
                 &[
