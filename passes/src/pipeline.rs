@@ -154,13 +154,14 @@ fn check(
     let environment = Environment::of(&old);
     let known = errors(&old, environment);
     let mut known: BTreeSet<Code> = known.iter().map(|problem| problem.code).collect();
-    if before
-        .instructions()
-        .any(|inst| inst.op() == Some(spirv::Op::ControlBarrier))
+    // Splitting a barrier, or joining its arrive and wait, changes the code of one fault.
+    const OF_UNIFORMITY: [Code; 2] = [Code::NonUniformSplitBarrier, Code::NonUniformBarrier];
+    if OF_UNIFORMITY.iter().any(|code| known.contains(code))
+        || before
+            .instructions()
+            .any(|inst| inst.op() == Some(spirv::Op::ControlBarrier))
     {
-        // A control barrier in control flow that is not uniform is wrong too, and no rule says so
-        // before it is split.
-        known.insert(Code::NonUniformSplitBarrier);
+        known.extend(OF_UNIFORMITY);
     }
     let mut found = errors(declarations, environment);
     if found.iter().any(|problem| !known.contains(&problem.code)) {

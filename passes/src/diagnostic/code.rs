@@ -228,11 +228,12 @@ codes! {
     MaskedAccess = 1702, Invalid, "a masked gather or scatter has operands that do not fit";
     GuardedCapability = 1703, Invalid, "a predicated access, a masked access or a vector of pointers is used without its capability";
 
-    // 20xx: run-time rules of split barriers, and lints.
+    // 20xx: run-time rules of barriers, and lints.
     NonUniformSplitBarrier = 2000, Invalid, "an arrive or a wait of scope Workgroup is not in uniform control flow, or may not be";
     UnarrivedWait = 2001, Invalid, "a wait is executed, or may be, without an arrive before it";
     RepeatedWait = 2002, Invalid, "a wait is executed, or may be, a second time for one arrive";
     RepeatedArrive = 2003, Invalid, "an arrive is executed, or may be, while an earlier one has not been waited for";
+    NonUniformBarrier = 2004, Invalid, "an OpControlBarrier of scope Workgroup is not in uniform control flow, or may not be";
     DanglingArrive = 2010, Invalid, "nothing waits for an arrive";
     DisjointClasses = 2011, Invalid, "the two sides of a split barrier have no storage class in common";
     EmptyWindow = 2012, Invalid, "nothing stands between an arrive and its wait";

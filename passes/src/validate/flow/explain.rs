@@ -1,17 +1,19 @@
 //! Words for values, blocks and reasons.
 
-use super::Entry;
 use super::trace::Step;
+use super::{Entry, Event};
 use crate::analysis::uniformity::Cause;
 use crate::analysis::uniformity::graph::{NodeId, Op, Source};
 use crate::diagnostic::WitnessStep;
 use crate::module::{Block, BlockIndex, Id};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Most reasons of one chain.
 const MOST_REASONS: usize = 8;
 /// Nodes of one condition that are looked at.
 const MOST_NODES: usize = 128;
+/// Blocks that are looked at for one path.
+const MOST_BLOCKS: usize = 1 << 10;
 /// Most places of one witness; the last ones are kept.
 const MOST_PLACES: usize = 24;
 
@@ -104,6 +106,73 @@ impl Entry<'_, '_> {
             }
             None => Vec::new(),
         }
+    }
+
+    /// A path on which the barrier of `event` is skipped, or executed less often: to the branch that
+    /// makes its block non-uniform, and from there past the block.
+    pub(in crate::validate) fn path_past(&self, event: &Event) -> Vec<WitnessStep> {
+        let Some(Cause::Branch(branch)) = self.uniformity.block(event.block) else {
+            return Vec::new();
+        };
+        let cfg = &self.model.cfg;
+        let mut path = self.shortest(BlockIndex::ENTRY, |at| at == branch, None);
+        let past = cfg.succs(branch).iter().filter(|to| **to != event.block);
+        let ways = past.map(|to| self.shortest(*to, |at| cfg.is_exit(at), Some(event.block)));
+        let way = ways.filter(|way| !way.is_empty()).min_by_key(Vec::len);
+        let is_complete = way.is_some();
+        path.extend(way.unwrap_or_default());
+        let steps: Vec<Step> = path
+            .windows(2)
+            .filter_map(|pair| match *pair {
+                [from, to] => self.model.condition(from).map(|_| Step::Branch(from, to)),
+                _ => None, // a window has two
+            })
+            .filter(|step| matches!(step, Step::Branch(from, _) if cfg.succs(*from).len() > 1))
+            .collect();
+        let mut places = self.places(&steps, 0);
+        if is_complete {
+            places.push(
+                "from here to its end the invocation does not execute the barrier"
+                    .to_owned()
+                    .into(),
+            );
+        }
+        places
+    }
+
+    /// A shortest path from `from` to a block that `is_end` picks, without the block `without`;
+    /// empty when there is none.
+    fn shortest(
+        &self,
+        from: BlockIndex,
+        is_end: impl Fn(BlockIndex) -> bool,
+        without: Option<BlockIndex>,
+    ) -> Vec<BlockIndex> {
+        let cfg = &self.model.cfg;
+        let mut came_from: Vec<Option<BlockIndex>> = vec![None; cfg.len()];
+        let mut work = VecDeque::from([from]);
+        let mut seen = 0;
+        while let Some(at) = work.pop_front() {
+            if is_end(at) {
+                let back = std::iter::successors(Some(at), |at| {
+                    came_from.get(at.index()).copied().flatten()
+                });
+                let mut path: Vec<BlockIndex> = back.collect();
+                path.reverse();
+                return path;
+            }
+            seen += 1;
+            if seen > MOST_BLOCKS {
+                break; // there may be as many such paths as barriers
+            }
+            for to in cfg.succs(at) {
+                if *to != from && Some(*to) != without && came_from[to.index()].is_none() {
+                    came_from[to.index()] = Some(at);
+                    work.push_back(*to);
+                }
+            }
+        }
+        Vec::new()
     }
 
     /// Why `value` is not uniform, down to the source.
@@ -288,7 +357,7 @@ impl Entry<'_, '_> {
             }
             let of_scope = sites.iter().rev().filter_map(|index| {
                 let event = self.events.get(*index)?;
-                (event.scope == scope).then_some((*index, event.rank))
+                (event.scope == scope && event.pairs()).then_some((*index, event.rank))
             });
             for (index, rank) in of_scope {
                 if left == 0 {

@@ -27,19 +27,36 @@ use crate::module::{
 use crate::transform::Origin;
 use std::collections::BTreeSet;
 
-/// An arrive or a wait.
+/// An arrive, a wait, or a control barrier of scope Workgroup.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     /// Word offset.
     pub(super) offset: WordOffset,
     /// The block.
     pub(super) block: BlockIndex,
-    /// Whether it is an arrive.
-    pub(super) arrives: bool,
+    /// [`SiteKind::Arrive`], [`SiteKind::Wait`] or [`SiteKind::ControlBarrier`].
+    pub(super) kind: SiteKind,
     /// Execution scope: Workgroup or Subgroup.
     pub(super) scope: Scope,
-    /// How many arrives and waits of the scope stand before it in its block.
+    /// The number of arrives and waits of the scope before it in its block.
     pub(super) rank: usize,
+}
+
+impl Event {
+    /// Whether it is an arrive or a wait: only these pair.
+    pub(super) fn pairs(&self) -> bool {
+        self.kind != SiteKind::ControlBarrier
+    }
+
+    /// Whether it is an arrive.
+    pub(super) fn arrives(&self) -> bool {
+        self.kind == SiteKind::Arrive
+    }
+
+    /// Whether it is a wait.
+    pub(super) fn waits(&self) -> bool {
+        self.kind == SiteKind::Wait
+    }
 }
 
 /// The scopes that split barriers can have.
@@ -71,7 +88,8 @@ pub(super) struct Entry<'e, 'm> {
     pub(super) has_all_sites: bool,
     /// Values of constants in this run, with which [`Entry::model`] need not have been built.
     constants: &'e Constants,
-    /// Arrives and waits that control can reach, in module order.
+    /// Arrives, waits, and control barriers of scope Workgroup that control can reach, in module
+    /// order.
     pub(super) events: Vec<Event>,
     /// Indices into `events` by block.
     pub(super) by_block: Vec<Vec<usize>>,
@@ -117,21 +135,26 @@ impl<'e, 'm> Entry<'e, 'm> {
     ) -> Option<Entry<'e, 'm>> {
         let (declarations, constants) = (program.declarations(), program.constants());
         let function = declarations.function(entry.function)?;
-        let is_split = |inst: &Inst<'_>| is_split_barrier(*inst);
-        let places: Vec<BlockIndex> = function
-            .by_block(&function.syncs)
-            .filter_map(|(block, syncs)| syncs.iter().any(is_split).then_some(block))
-            .collect();
-        if places.is_empty() {
+        let (pairing, undecoded) = program.pairing(entry).ok()?;
+        if !function.syncs.iter().any(|inst| is_split_barrier(*inst))
+            && !pairing.sites.iter().any(may_be_uneven)
+        {
             return None;
         }
+        let places: Vec<BlockIndex> = function
+            .by_block(&function.syncs)
+            .filter_map(|(block, syncs)| {
+                let mut syncs = syncs.iter();
+                let counts = |inst: &Inst<'_>| SiteKind::of(*inst).is_some_and(stops);
+                syncs.any(counts).then_some(block)
+            })
+            .collect();
         let size = declarations.workgroup_size(entry, fixed);
         let cfg = program.cfg(entry).ok()?.clone();
         let model = Model::of(declarations, fixed, memory, function, size, cfg, &places);
         let uniformity = Uniformity::of(&model, Level::Workgroup, size);
         // Operands that cannot be decoded are for the static rules to report, a wait without an
         // arrive is for SB2001.
-        let (pairing, undecoded) = program.pairing(entry).ok()?;
         let has_all_sites = undecoded
             .iter()
             .all(|problem| problem.code == Code::WaitWithoutArrive);
@@ -154,14 +177,18 @@ impl<'e, 'm> Entry<'e, 'm> {
         for (block, syncs) in function.by_block(&function.syncs) {
             let mut ranks = [0; 2];
             for inst in syncs {
-                let Some(kind @ (SiteKind::Arrive | SiteKind::Wait)) = SiteKind::of(*inst) else {
+                let Some(kind) = SiteKind::of(*inst).filter(|kind| stops(*kind)) else {
                     continue;
                 };
+                let is_split = kind != SiteKind::ControlBarrier;
                 let scope = inst
                     .id(0)
                     .ok()
                     .and_then(|id| constants.as_u32(id))
                     .and_then(Scope::from_u32);
+                if !is_split && scope != Some(Scope::Workgroup) {
+                    continue; // the API defines those of a subgroup in any control flow
+                }
                 let Some(scope) = scope.filter(|scope| SCOPES.contains(scope)) else {
                     has_all_events = false;
                     if scope_is_open(declarations, constants, *inst) {
@@ -172,11 +199,12 @@ impl<'e, 'm> Entry<'e, 'm> {
                 if model.cfg.is_reachable(block) {
                     by_block[block.index()].push(events.len());
                     let count = &mut ranks[usize::from(scope != Scope::Workgroup)];
-                    let rank = std::mem::replace(count, *count + 1);
+                    let rank = *count;
+                    *count += usize::from(is_split);
                     events.push(Event {
                         offset: inst.offset,
                         block,
-                        arrives: kind == SiteKind::Arrive,
+                        kind,
                         scope,
                         rank,
                     });
@@ -200,6 +228,23 @@ impl<'e, 'm> Entry<'e, 'm> {
             by_block,
         })
     }
+}
+
+/// Whether invocations wait for each other at a barrier of `kind`.
+fn stops(kind: SiteKind) -> bool {
+    match kind {
+        SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier => true,
+        SiteKind::MemoryBarrier => false,
+    }
+}
+
+/// Whether some invocations may execute a control barrier of scope Workgroup less often than
+/// others, as far as its place tells.
+fn may_be_uneven(site: &Site) -> bool {
+    site.kind == SiteKind::ControlBarrier
+        && site.execution == Some(Scope::Workgroup)
+        && site.reachable
+        && (site.conditional || site.repeats)
 }
 
 /// Whether the execution scope of a split barrier is known at run time only. Shaders have constant
@@ -231,13 +276,13 @@ pub(super) fn severity(diagnostic: Diagnostic, refuted: bool, strict: bool) -> D
 }
 
 /// Checks the run-time rules of every entry point: uniform control flow
-/// (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558), pairing (13559 to 13561), and what the
+/// (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558; SPIR-V, OpControlBarrier), pairing (13559 to 13561), and what the
 /// lints know. Of `settings` it takes whether what can be neither proved nor refuted is an error,
 /// and whether specialization constants that were given no value have their defaults.
 ///
-/// An error says that every execution breaks the rule, a warning that some may. Modules without
-/// split barriers cost one walk over their instructions. When barrier functions cannot be inlined
-/// (recursion), nothing is said here.
+/// An error says that every execution breaks the rule, a warning that some may. Control flow is
+/// looked at where a module has split barriers, or control barriers that are conditional or in a
+/// loop. When barrier functions cannot be inlined (recursion), nothing is said here.
 ///
 /// Modules that break static rules are looked at as well: a barrier with an operand that is wrong
 /// is left to those rules, and what depends on it is not guessed.
@@ -247,7 +292,7 @@ pub fn check(
     settings: &Settings,
     diagnostics: &mut Diagnostics,
 ) {
-    if !has_split_barriers(declarations) {
+    if !has_barriers(declarations) {
         return;
     }
     let Ok(inlined) = Inlined::of(declarations) else {
@@ -261,10 +306,10 @@ pub fn check(
     check_program(&inlined, &program, settings, diagnostics);
 }
 
-fn has_split_barriers(declarations: &Declarations<'_>) -> bool {
+fn has_barriers(declarations: &Declarations<'_>) -> bool {
     let functions = declarations.functions.iter();
     let mut syncs = functions.flat_map(|function| &function.syncs);
-    syncs.any(|inst| is_split_barrier(*inst))
+    syncs.any(|inst| SiteKind::of(*inst).is_some_and(stops))
 }
 
 fn is_split_barrier(inst: Inst<'_>) -> bool {
@@ -279,7 +324,7 @@ pub(super) fn check_program(
     settings: &Settings,
     diagnostics: &mut Diagnostics,
 ) {
-    if !has_split_barriers(inlined.original()) {
+    if !has_barriers(inlined.original()) {
         return;
     }
     let without_defaults;

@@ -73,9 +73,16 @@ impl Paths {
             broken: BTreeMap::new(),
             open_at_end: [false; 2],
         };
+        if !entry.events.iter().any(Event::pairs) {
+            return paths;
+        }
         let conditions = Conditions::of(entry);
         for (slot, scope) in SCOPES.into_iter().enumerate() {
-            if entry.events.iter().any(|event| event.scope == scope) {
+            if entry
+                .events
+                .iter()
+                .any(|event| event.scope == scope && event.pairs())
+            {
                 Search::new(entry, &conditions, scope).run(&mut paths, slot);
             }
         }
@@ -413,7 +420,7 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
         sites
             .iter()
             .filter_map(move |site| Some((*site, entry.events.get(*site)?)))
-            .filter(move |(_, event)| event.scope == scope)
+            .filter(move |(_, event)| event.scope == scope && event.pairs())
     }
 
     fn run(mut self, paths: &mut Paths, slot: usize) {
@@ -433,7 +440,7 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
             let last = self
                 .events(block)
                 .last()
-                .map(|(_, event)| usize::from(event.arrives));
+                .map(|(_, event)| usize::from(event.arrives()));
             for open in 0..2 {
                 let Some(facts) = self.states[block.index()][open] else {
                     continue;
@@ -516,12 +523,12 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
             let mut possible =
                 [0, 1].map(|open: usize| self.states[block.index()][open].map(|_| open));
             for (site, event) in self.events(block) {
-                let bad = usize::from(event.arrives);
+                let bad = usize::from(event.arrives());
                 if let Some(start) = possible.iter().position(|state| *state == Some(bad)) {
                     paths.broken.insert(site, self.path((block, start)));
                 }
                 for state in possible.iter_mut().flatten() {
-                    *state = usize::from(event.arrives);
+                    *state = usize::from(event.arrives());
                 }
             }
             paths.open_at_end[slot] |= cfg.is_exit(block) && possible.contains(&Some(1));

@@ -22,6 +22,14 @@ pub const UNIFORM: Rule = Rule {
     check: CHECK,
 };
 
+/// Uniform control flow of control barriers.
+pub const UNIFORM_CONTROL_BARRIER: Rule = Rule {
+    code: Code::NonUniformBarrier,
+    vuid: None,
+    text: include_str!("../rules/explain/SB2004.md"),
+    check: CHECK,
+};
+
 /// A wait has an arrive.
 pub const UNARRIVED: Rule = Rule {
     code: Code::UnarrivedWait,
@@ -102,6 +110,7 @@ pub const RULES: &[&Rule] = &[
     &UNARRIVED,
     &REPEATED_WAIT,
     &REPEATED_ARRIVE,
+    &UNIFORM_CONTROL_BARRIER,
     &DANGLING,
     &DISJOINT,
     &EMPTY,

@@ -403,8 +403,11 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
         };
         run.counts[site].least += 1;
         run.decisions.push(Step::Site(site));
+        if !event.pairs() {
+            return;
+        }
         let slot = usize::from(event.scope != Scope::Workgroup);
-        let (good, after) = if event.arrives {
+        let (good, after) = if event.arrives() {
             (CLOSED, OPEN)
         } else {
             (OPEN, CLOSED)
@@ -421,7 +424,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
         }
         run.doubtful[site] |= states[slot] != good;
         states[slot] = after;
-        waited[slot] |= !event.arrives;
+        waited[slot] |= event.waits();
     }
 
     /// What a region may do with sites.
@@ -438,7 +441,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             for site in &entry.by_block[inside.index()] {
                 run.counts[*site].exact = false;
                 run.doubtful[*site] = true;
-                if let Some(event) = entry.events.get(*site).filter(|event| !event.arrives) {
+                if let Some(event) = entry.events.get(*site).filter(|event| event.waits()) {
                     waited[usize::from(event.scope != Scope::Workgroup)] = true;
                 }
             }
@@ -461,10 +464,10 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             let sites = entry.by_block[block.index()].iter().rev();
             let mut of_scope = sites
                 .filter_map(|site| entry.events.get(*site))
-                .filter(|event| event.scope == scope);
+                .filter(|event| event.scope == scope && event.pairs());
             of_scope
                 .next()
-                .map(|event| if event.arrives { OPEN } else { CLOSED })
+                .map(|event| if event.arrives() { OPEN } else { CLOSED })
         };
         let mut at_start: BTreeMap<BlockIndex, u8> = BTreeMap::new();
         let mut end = 0;

@@ -49,7 +49,7 @@ const REPEATED_ARRIVE: Rule = Rule {
 };
 
 fn rule(event: &Event, waited: bool) -> &'static Rule {
-    match (event.arrives, waited) {
+    match (event.arrives(), waited) {
         (true, _) => &REPEATED_ARRIVE,
         (false, true) => &REPEATED_WAIT,
         (false, false) => &UNARRIVED,
@@ -94,7 +94,7 @@ pub(super) fn check(
             continue;
         }
         let (steps, before) = entry.path_steps(&witness, site);
-        let waited = steps.iter().any(|step| matches!(step, Step::Site(other) if *other != site && entry.events.get(*other).is_some_and(|event| !event.arrives)));
+        let waited = steps.iter().any(|step| matches!(step, Step::Site(other) if *other != site && entry.events.get(*other).is_some_and(Event::waits)));
         let rule = rule(event, waited || repeats(&steps, site));
         let mut problem = severity(
             Diagnostic::error(rule.code, format!("{name} {}", rule.unknown)),
@@ -175,7 +175,7 @@ fn deciding(
             let sites = entry.by_block.get(at.index()).into_iter().flatten();
             if sites
                 .filter_map(|site| entry.events.get(*site))
-                .any(|event| event.scope == scope)
+                .any(|event| event.scope == scope && event.pairs())
             {
                 return true;
             }

@@ -1,5 +1,6 @@
-//! VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558: an arrive or a wait of scope Workgroup stands
-//! in uniform control flow.
+//! VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558: an arrive or a wait of scope Workgroup is in
+//! uniform control flow. SPIR-V requires the same of OpControlBarrier: behavior is undefined unless
+//! all invocations of the workgroup execute the same dynamic instance.
 //!
 //! The hardware counts arrivals. An invocation that never comes leaves the others waiting for ever;
 //! one that comes more often lets them go too early.
@@ -20,6 +21,9 @@ use crate::module::Scope;
 
 /// The rule in the specification.
 pub(super) const VUID: &str = "VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558";
+
+/// The rule for OpControlBarrier, which has no VUID.
+const SPIRV: &str = "SPIR-V, Barrier Instructions, OpControlBarrier: with an execution scope of Workgroup, behavior is undefined unless all invocations of the workgroup execute the same dynamic instance of it";
 
 pub(super) fn check(
     entry: &Entry<'_, '_>,
@@ -47,19 +51,29 @@ pub(super) fn check(
             ),
             None => format!("{name} may not be in uniform control flow"),
         };
-        let mut problem = severity(Diagnostic::error(Code::NonUniformSplitBarrier, message), differs.is_some(), strict)
+        let code = if event.pairs() {
+            Code::NonUniformSplitBarrier
+        } else {
+            Code::NonUniformBarrier
+        };
+        let mut problem = severity(Diagnostic::error(code, message), differs.is_some(), strict)
             .at_word(word)
             .help("move it out of the branch, or branch on a value that is the same for the whole workgroup");
-        problem.vuid = Some(VUID);
+        problem.vuid = event.pairs().then_some(VUID);
         problem.reasons = entry.reasons_of_block(event.block);
         if let Some(Cause::Branch(block)) = entry.uniformity.block(event.block) {
             problem.reasons.extend(entry.open_constants(block));
         }
         if let Some((more, fewer)) = differs {
-            problem.witness = vec![
+            problem.witness.extend([
                 format!("the invocation with LocalInvocationIndex {more} executes it").into(),
                 format!("the one with LocalInvocationIndex {fewer} does not, or less often").into(),
-            ];
+            ]);
+        } else if !event.pairs() {
+            problem.witness = entry.path_past(event);
+        }
+        if !event.pairs() {
+            problem.reasons.push(SPIRV.to_owned());
         }
         diagnostics.push(problem);
     }

@@ -458,3 +458,39 @@ fn writes_of_every_form_make_a_buffer_vary() {
         assert_eq!(verdict(write), [WARNING, "warning SB2000 1"], "{write}");
     }
 }
+
+/// [`problems`] of an OpControlBarrier under `condition`: severity, code, and the witness.
+fn control_barrier_under(condition: &str) -> Vec<(String, Vec<String>)> {
+    let body = format!(
+        "%q = {condition}
+        OpSelectionMerge %end 0
+        OpBranchConditional %q %then %end
+        %then = OpLabel
+        OpControlBarrier %u2 %u2 %u0
+        OpBranch %end
+        %end = OpLabel
+        OpReturn"
+    );
+    let module = module(&[LOADS, &body].concat());
+    let told = |problem: &crate::diagnostic::Diagnostic| {
+        let witness = problem.witness.iter().map(|step| step.text.clone());
+        let head = format!("{} {}", problem.severity, problem.code);
+        (head, witness.collect())
+    };
+    problems(&module).iter().map(told).collect()
+}
+
+#[test]
+fn a_control_barrier_keeps_the_same_rule() {
+    let refuted = control_barrier_under("OpULessThan %bool %lane %u16");
+    assert_eq!(refuted.len(), 1);
+    assert_eq!(refuted[0].0, "error SB2004");
+    let undecided = control_barrier_under("OpULessThan %bool %lane %pc");
+    assert_eq!(undecided.len(), 1);
+    assert_eq!(undecided[0].0, "warning SB2004");
+    let path = undecided[0].1.join("\n");
+    assert!(path.contains("the branch on"), "{path}");
+    for uniform in ["OpULessThan %bool %lane %u64", "OpULessThan %bool %pc %qc"] {
+        assert_eq!(control_barrier_under(uniform), []);
+    }
+}
