@@ -89,6 +89,15 @@ impl Lanes {
     }
 }
 
+/// The value of `node` for each invocation, if constants and the ids inside of a workgroup of `size`
+/// decide it.
+pub fn of_each(graph: &Graph, node: NodeId, size: [u32; 3]) -> Option<Vec<u64>> {
+    let lanes = count(size).filter(|lanes| *lanes > 0 && *lanes <= MOST_LANES)?;
+    let order = expression(graph, node)?;
+    let each = (0..lanes).map(|lane| value_of(graph, &order, size, lane));
+    each.collect()
+}
+
 /// The nodes that `node` is computed from, arguments first; `None` when they are many or a phi is
 /// among them.
 fn expression(graph: &Graph, node: NodeId) -> Option<Vec<NodeId>> {

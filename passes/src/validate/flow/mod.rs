@@ -87,7 +87,7 @@ pub(super) struct Entry<'e, 'm> {
     /// Whether the operands of all barriers are right, so that [`Entry::pairing`] has all of them.
     pub(super) has_all_sites: bool,
     /// Values of constants in this run, with which [`Entry::model`] need not have been built.
-    constants: &'e Constants,
+    pub(super) constants: &'e Constants,
     /// Arrives, waits, and control barriers of scope Workgroup that control can reach, in module
     /// order.
     pub(super) events: Vec<Event>,

@@ -102,6 +102,14 @@ pub const RACE: Rule = Rule {
     check: CHECK,
 };
 
+/// A write inside of a window that is read after it.
+pub const WRITE: Rule = Rule {
+    code: Code::WindowWrite,
+    vuid: None,
+    text: include_str!("../rules/explain/SB2015.md"),
+    check: CHECK,
+};
+
 /// All of them, in the order of their codes.
 pub const RULES: &[&Rule] = &[
     &OPEN_SCOPE,
@@ -116,4 +124,5 @@ pub const RULES: &[&Rule] = &[
     &EMPTY,
     &INSIDE,
     &RACE,
+    &WRITE,
 ];

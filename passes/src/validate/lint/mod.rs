@@ -5,6 +5,7 @@ mod race;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod write;
 
 use super::flow::Entry;
 use super::flow::paths::Paths;
@@ -33,6 +34,7 @@ pub(super) fn check(entry: &Entry<'_, '_>, paths: &Paths, diagnostics: &mut Diag
         order.check(pair, diagnostics);
         race::check(entry, pair, diagnostics);
     }
+    write::check(entry, diagnostics);
     inside(entry, diagnostics);
     order::fences(entry, diagnostics);
 }

@@ -94,7 +94,7 @@ pub(super) fn check(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagno
     }
 }
 
-fn is_barrier(inst: Inst<'_>) -> bool {
+pub(super) fn is_barrier(inst: Inst<'_>) -> bool {
     crate::analysis::pairing::SiteKind::of(inst).is_some()
 }
 

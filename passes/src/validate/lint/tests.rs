@@ -139,3 +139,105 @@ fn fences_order_accesses_of_every_form() {
         assert!(!said(access), "{access}");
     }
 }
+
+/// What is said where an invocation stores to `stored` inside of the window, and loads from
+/// `loaded` after the wait; `between` stands before the load.
+fn stored_in_window(stored: &str, loaded: &str, between: &str) -> Vec<Code> {
+    codes(&format!(
+        "%next = OpBitwiseXor %uint %lane %u1
+        %shifted = OpIAdd %uint %lane %pc
+        %mirrored = OpISub %uint %u63 %lane
+        %other_shifted = OpIAdd %uint %mirrored %pc
+        %end_shifted = OpIAdd %uint %u63 %pc
+        %mirrored_shifted = OpISub %uint %end_shifted %lane
+        %elsewhere = OpIAdd %uint %lane %qc
+        %theirs = OpAccessChain %shared_ptr %tile %{loaded}
+        %mine = OpAccessChain %shared_ptr %tile %{stored}
+        arrive
+        OpStore %mine %pc
+        wait
+        {between}
+        %x = OpLoad %uint %theirs
+        OpReturn"
+    ))
+}
+
+#[test]
+fn what_others_read_after_the_wait_is_not_written_in_the_window() {
+    for (stored, loaded) in [
+        ("lane", "next"),
+        ("lane", "mirrored"),
+        ("lane", "u7"),
+        ("u7", "lane"),
+        ("u7", "u7"),
+        ("shifted", "other_shifted"),
+        ("shifted", "mirrored_shifted"),
+    ] {
+        let found = stored_in_window(stored, loaded, "");
+        assert_eq!(found, [Code::WindowWrite], "{stored} {loaded}");
+    }
+    for (stored, loaded) in [
+        ("lane", "lane"),          // its own element
+        ("shifted", "shifted"),    // its own, wherever it is
+        ("lane", "u64"),           // an element that nothing writes
+        ("shifted", "elsewhere"),  // not known
+        ("lane", "other_shifted"), // not known
+    ] {
+        assert_eq!(
+            stored_in_window(stored, loaded, ""),
+            [],
+            "{stored} {loaded}"
+        );
+    }
+    assert_eq!(stored_in_window("lane", "next", "barrier"), []);
+}
+
+#[test]
+fn a_write_in_the_window_counts_for_those_that_execute_it() {
+    let text = |condition: &str, loaded: &str| {
+        format!(
+            "%far = OpIAdd %uint %lane %u16
+            %q = {condition}
+            %mine = OpAccessChain %shared_ptr %tile %lane
+            %theirs = OpAccessChain %shared_ptr %tile %{loaded}
+            arrive
+            OpSelectionMerge %end 0
+            OpBranchConditional %q %then %end
+            %then = OpLabel
+            OpStore %mine %pc
+            OpBranch %end
+            %end = OpLabel
+            wait
+            %x = OpLoad %uint %theirs
+            OpReturn"
+        )
+    };
+    let few = "OpULessThan %bool %lane %u16";
+    assert_eq!(codes(&text(few, "u7")), [Code::WindowWrite]);
+    assert_eq!(
+        codes(&text(few, "far")),
+        [],
+        "none of those that are written"
+    );
+    assert_eq!(codes(&text("OpULessThan %bool %lane %pc", "u7")), []);
+}
+
+/// Another variable, and an access that is atomic, are no races.
+#[test]
+fn other_memory_may_be_written_in_the_window() {
+    let text = |store: &str| {
+        format!(
+            "%next = OpBitwiseXor %uint %lane %u1
+            %mine = OpAccessChain %shared_ptr %tile %lane
+            %theirs = OpAccessChain %shared_ptr %tile %next
+            arrive
+            {store}
+            wait
+            %x = OpLoad %uint %theirs
+            OpReturn"
+        )
+    };
+    assert_eq!(codes(&text("OpStore %mine %pc")), [Code::WindowWrite]);
+    assert_eq!(codes(&text("OpStore %shared %pc")), []);
+    assert_eq!(codes(&text("OpAtomicStore %mine %group %none %pc")), []);
+}

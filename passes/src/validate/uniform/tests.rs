@@ -272,7 +272,7 @@ fn workgroup_memory_is_alike_after_a_barrier() {
     let late = of(&text("arrive\nOpStore %shared %qc\nwait"));
     assert_eq!(
         late,
-        ["warning SB2000 2", "warning SB2000 3"],
+        ["warning SB2015 ?", "warning SB2000 2", "warning SB2000 3"],
         "what is stored after the arrive is not settled by the wait"
     );
 }
