@@ -11,7 +11,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::module::{BlockIndex, Declarations, Function, Id, Inst, Type, WordOffset, callee};
 use spirv::{Op, StorageClass};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bound on steps of the walk that finds dominance frontiers, and on phis, each times blocks, with
 /// a least one.
@@ -200,6 +200,8 @@ pub(super) struct Promoted {
     pub(super) shared: Vec<usize>,
     /// By block: the variables whose values meet there.
     pub(super) phis: Vec<Vec<usize>>,
+    /// Places of the variables of functions whose calls are followed, after those above.
+    locals: BTreeMap<Id, usize>,
 }
 
 impl Promoted {
@@ -260,11 +262,21 @@ impl Promoted {
 
     /// The place of the variable `id` in the lists of variables.
     pub(super) fn index(&self, id: Id) -> Option<usize> {
-        self.variables.binary_search(&id).ok()
+        let own = self.variables.binary_search(&id).ok();
+        own.or_else(|| self.locals.get(&id).copied())
+    }
+
+    /// Adds a variable of a function whose call is followed; its place.
+    pub(super) fn add_local(&mut self, id: Id, width: u32) -> usize {
+        let place = self.variables.len() + self.locals.len();
+        self.locals.insert(id, place);
+        self.widths.push(width);
+        place
     }
 }
 
-fn width(declarations: &Declarations<'_>, variable: Id) -> u32 {
+/// Bits of a scalar integer or Boolean variable, 0 for others.
+pub(super) fn width(declarations: &Declarations<'_>, variable: Id) -> u32 {
     match declarations
         .type_of(variable)
         .and_then(|ty| declarations.ty(ty))

@@ -320,7 +320,7 @@ fn functions_that_only_compute_are_looked_through() {
     assert_eq!(summary(&module_with(&call("pc"), &pure)), [""; 0]);
     assert_eq!(
         summary(&module_with(&call("lane"), &pure)),
-        [WARNING, "warning SB2000 1"]
+        [ERROR, "error SB2000 1"]
     );
     let of_the_group = function(
         "%g = OpLoad %v3 %group_id\n%x = OpCompositeExtract %uint %g 0\n%r = OpIAdd %uint %p %x\nOpReturnValue %r",
@@ -343,10 +343,10 @@ fn functions_that_only_compute_are_looked_through() {
         summary(&module_with(&call("pc"), &of_memory(written))),
         [WARNING, "warning SB2000 1"]
     );
-    let impure = function("%r = OpLoad %uint %index\nOpReturnValue %r");
+    let of_the_lane = function("%r = OpLoad %uint %index\nOpReturnValue %r");
     assert_eq!(
-        summary(&module_with(&call("pc"), &impure)),
-        [WARNING, "warning SB2000 1"]
+        summary(&module_with(&call("pc"), &of_the_lane)),
+        [ERROR, "error SB2000 1"]
     );
 }
 
@@ -368,20 +368,24 @@ fn functions_that_read_an_invocations_own_memory_are_not_pure() {
         &branch("%x = OpFunctionCall %uint %f %pc\n%q = OpULessThan %bool %x %u7"),
     ]
     .concat();
-    for read in [
-        "%r = OpLoad %uint %index",
-        "%copy = OpVariable %ptr 7\nOpCopyMemory %copy %index\n%r = OpLoad %uint %copy",
-        "%copy = OpVariable %ptr 7\nOpCopyMemorySized %copy %index %u4\n%r = OpLoad %uint %copy",
-        "%r = OpExtInst %uint %cl 171 %u0 %index 2",
+    let refuted = [ERROR, "error SB2000 1"];
+    let undecided = [WARNING, "warning SB2000 1"];
+    for (read, expected) in [
+        ("%r = OpLoad %uint %index", refuted),
+        (
+            "%copy = OpVariable %ptr 7\nOpCopyMemory %copy %index\n%r = OpLoad %uint %copy",
+            undecided,
+        ),
+        (
+            "%copy = OpVariable %ptr 7\nOpCopyMemorySized %copy %index %u4\n%r = OpLoad %uint %copy",
+            undecided,
+        ),
+        ("%r = OpExtInst %uint %cl 171 %u0 %index 2", undecided),
     ] {
         let function = format!(
             "%f = OpFunction %uint 0 %fn_uint\n%p = OpFunctionParameter %uint\n%entry = OpLabel\n{read}\nOpReturnValue %r\nOpFunctionEnd\n"
         );
-        assert_eq!(
-            summary(&module_with(&call, &function)),
-            [WARNING, "warning SB2000 1"],
-            "{read}"
-        );
+        assert_eq!(summary(&module_with(&call, &function)), expected, "{read}");
     }
 }
 
@@ -490,7 +494,119 @@ fn a_control_barrier_keeps_the_same_rule() {
     assert_eq!(undecided[0].0, "warning SB2004");
     let path = undecided[0].1.join("\n");
     assert!(path.contains("the branch on"), "{path}");
+    assert!(path.contains("does not execute the barrier"), "{path}");
     for uniform in ["OpULessThan %bool %lane %u64", "OpULessThan %bool %pc %qc"] {
         assert_eq!(control_barrier_under(uniform), []);
     }
+}
+
+/// What is said where `body` is that of a function of one number, whose result is below 7 for the
+/// invocations that enter the branch.
+fn called(body: &str, more: &str) -> Vec<String> {
+    let call = [
+        LOADS,
+        &branch("%x = OpFunctionCall %uint %f %pc\n%q = OpULessThan %bool %x %u7"),
+    ]
+    .concat();
+    let function = format!(
+        "%f = OpFunction %uint 0 %fn_uint\n%p = OpFunctionParameter %uint\n%entry = OpLabel\n{body}\nOpFunctionEnd\n{more}"
+    );
+    summary(&module_with(&call, &function))
+}
+
+const REFUTED: [&str; 2] = [ERROR, "error SB2000 1"];
+const UNDECIDED: [&str; 2] = [WARNING, "warning SB2000 1"];
+
+#[test]
+fn what_functions_return_has_a_value_for_each_invocation() {
+    let local = "%v = OpVariable %ptr 7\n%l = OpLoad %uint %index\nOpStore %v %l\n%r = OpLoad %uint %v\nOpReturnValue %r";
+    assert_eq!(called(local, ""), REFUTED);
+    let nested = "%r = OpFunctionCall %uint %g %p\nOpReturnValue %r";
+    let inner = "%g = OpFunction %uint 0 %fn_uint\n%gp = OpFunctionParameter %uint\n%g_entry = OpLabel\n%gl = OpLoad %uint %index\nOpReturnValue %gl\nOpFunctionEnd\n";
+    assert_eq!(called(nested, inner), REFUTED);
+    let early = |condition: &str| {
+        format!(
+            "%l = OpLoad %uint %index\n%k = {condition}\nOpSelectionMerge %gone 0\nOpBranchConditional %k %yes %no\n%yes = OpLabel\nOpReturnValue %u1\n%no = OpLabel\nOpReturnValue %u16\n%gone = OpLabel\nOpUnreachable"
+        )
+    };
+    assert_eq!(called(&early("OpULessThan %bool %l %u16"), ""), REFUTED);
+    assert_eq!(called(&early("OpULessThan %bool %l %u64"), ""), [""; 0]);
+    assert_eq!(called(&early("OpULessThan %bool %p %u16"), ""), [""; 0]);
+    assert_eq!(called(&early("OpULessThan %bool %l %p"), ""), UNDECIDED);
+}
+
+#[test]
+fn values_meet_in_functions() {
+    let met = |value: &str| {
+        format!(
+            "%v = OpVariable %ptr 7
+            %l = OpLoad %uint %index
+            %k = OpULessThan %bool %l %u16
+            OpStore %v %u1
+            OpSelectionMerge %met 0
+            OpBranchConditional %k %yes %no
+            %yes = OpLabel
+            OpStore %v %u16
+            OpBranch %met
+            %no = OpLabel
+            OpBranch %met
+            %met = OpLabel
+            %phi = OpPhi %uint %u16 %yes %u1 %no
+            %r = {value}
+            OpReturnValue %r"
+        )
+    };
+    assert_eq!(called(&met("OpLoad %uint %v"), ""), REFUTED);
+    assert_eq!(called(&met("OpCopyObject %uint %phi"), ""), REFUTED);
+    assert_eq!(called(&met("OpIAdd %uint %p %u1"), ""), [""; 0]);
+    let switch = |selector: &str| {
+        format!(
+            "%l = OpLoad %uint %index
+            %k = OpUDiv %uint %{selector} %u16
+            OpSelectionMerge %met 0
+            OpSwitch %k %rest 0 %first 1 %met 2 %met
+            %first = OpLabel
+            OpBranch %met
+            %rest = OpLabel
+            OpBranch %met
+            %met = OpLabel
+            %r = OpPhi %uint %u7 %entry %u1 %first %u1 %rest
+            OpReturnValue %r"
+        )
+    };
+    assert_eq!(called(&switch("l"), ""), REFUTED);
+    assert_eq!(called(&switch("p"), ""), [""; 0]);
+}
+
+/// Variables of two functions on different paths are two, whichever is met first.
+#[test]
+fn variables_of_functions_are_kept_apart() {
+    let body = "%v = OpVariable %ptr 7
+        %l = OpLoad %uint %index
+        OpStore %v %p
+        %a = OpFunctionCall %uint %g %l
+        %r = OpLoad %uint %v
+        OpReturnValue %r";
+    let inner = "%g = OpFunction %uint 0 %fn_uint
+        %gp = OpFunctionParameter %uint
+        %g_entry = OpLabel
+        %gv = OpVariable %ptr 7
+        OpStore %gv %gp
+        %gl = OpLoad %uint %gv
+        OpReturnValue %gl
+        OpFunctionEnd\n";
+    assert_eq!(called(body, inner), [""; 0]);
+    assert_eq!(
+        called(&body.replace("ReturnValue %r", "ReturnValue %a"), inner),
+        REFUTED
+    );
+}
+
+/// A loop in a function, and calls without an end, leave the question open.
+#[test]
+fn functions_that_are_not_followed_leave_the_question_open() {
+    let again = "%l = OpLoad %uint %index\n%r = OpFunctionCall %uint %f %l\nOpReturnValue %r";
+    assert_ne!(called(again, ""), REFUTED);
+    let atomic = "%r = OpAtomicIAdd %uint %shared %u2 %u0 %u1\nOpReturnValue %r";
+    assert_eq!(called(atomic, ""), UNDECIDED);
 }

@@ -6,6 +6,7 @@
 
 mod branch;
 mod expressions;
+mod follow;
 mod values;
 mod variables;
 
@@ -65,6 +66,7 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Mod
         variable_phis: vec![Vec::new(); len],
         branches: vec![Branch::None; len],
         computed: vec![Vec::new(); len],
+        calls: follow::Calls::default(),
         promoted,
         cfg,
         post,
@@ -116,6 +118,7 @@ struct Builder<'b, 'm> {
     variable_phis: Vec<Vec<(usize, NodeId)>>,
     branches: Vec<Branch>,
     computed: Vec<Vec<NodeId>>,
+    calls: follow::Calls,
 }
 
 type Undo = Vec<(usize, NodeId)>;

@@ -69,7 +69,9 @@ impl<'m> Builder<'_, 'm> {
                 (Some(StorageClass::Workgroup), Some(variable)) => {
                     let bit = self.input.memory.workgroup_bit(Some(variable));
                     let qualified = self.input.memory.qualifiers(declarations, pointer_id);
-                    if self.quiet.is_quiet(inst.offset, bit) && !volatile && !qualified.any() {
+                    let own = !self.is_in_callee(); // the places of barriers are the caller's
+                    if own && self.quiet.is_quiet(inst.offset, bit) && !volatile && !qualified.any()
+                    {
                         Source::QuietWorkgroup(variable)
                     } else {
                         Source::Workgroup(variable)
@@ -117,6 +119,12 @@ impl<'m> Builder<'_, 'm> {
         arguments: &[u32],
         undo: &mut Undo,
     ) {
+        if let Some(followed) = self.follow(function, arguments, undo) {
+            if let Some(result) = followed.result {
+                self.keep(inst, result);
+            }
+            return;
+        }
         let pure = self.input.memory.is_pure(function) && callee(inst).is_some();
         let mut args = Vec::new();
         let mut changed = Vec::new();
