@@ -6,9 +6,9 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::module::report::Report;
-use crate::module::{BlockIndex, Function, Id, Inst, WordOffset};
+use crate::module::{BlockIndex, Constant, Function, Id, Inst, WordOffset};
 use spirv::Op;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Definitions dominate their uses.
@@ -86,7 +86,8 @@ fn is_phi(inst: Inst<'_>) -> bool {
     inst.op() == Some(Op::Phi)
 }
 
-/// The parents of `phi`, in block `label`, are the predecessors `from`, each once.
+/// The parents of `phi`, in block `label`, are the predecessors `from`, each with one value. Naming
+/// one again with an equal value is a warning: it leaves nothing open.
 fn check_parents(
     context: &Context<'_, '_>,
     phi: Inst<'_>,
@@ -103,26 +104,57 @@ fn check_parents(
     if !rest.is_empty() {
         report.push(wrong("the last value of OpPhi has no parent".to_owned()));
     }
-    let mut parents = BTreeSet::new();
-    for (operand, [_, parent]) in (1..).step_by(2).zip(pairs) {
+    let mut parents: BTreeMap<Id, Id> = BTreeMap::new();
+    for (operand, [value, parent]) in (1..).step_by(2).zip(pairs) {
         let parent = Id(*parent);
         if !from.contains(&parent) {
             let [parent, label] = [parent, label].map(|id| context.show(id));
             let message =
                 format!("OpPhi has the parent {parent}, which does not branch to {label}");
             report.push(wrong(message).at_operand(operand));
-        } else if !parents.insert(parent) {
-            let message = format!("OpPhi has the parent {} twice", context.show(parent));
-            report.push(wrong(message).at_operand(operand));
+        } else if let Some(first) = parents.get(&parent).copied() {
+            let (value, shown) = (Id(*value), context.show(parent));
+            let problem = if is_equal(context, first, value) {
+                let message =
+                    format!("OpPhi has the parent {shown} more than once, with one value");
+                PHI_PARENTS
+                    .warning(context, phi, message)
+                    .because("SPIR-V asks for one entry for each predecessor; the entries agree, and count as one")
+                    .help("remove the repeated entry")
+            } else {
+                let [first, value] = [first, value].map(|id| context.show(id));
+                wrong(format!(
+                    "OpPhi has the parent {shown} with two values, {first} and {value}"
+                ))
+            };
+            report.push(problem.at_operand(operand));
+        } else {
+            parents.insert(parent, Id(*value));
         }
         if report.is_full() {
             return;
         }
     }
-    if let Some(missing) = from.difference(&parents).next() {
+    if let Some(missing) = from.iter().find(|from| !parents.contains_key(from)) {
         let shown = context.show(*missing);
         report.push(wrong(format!("OpPhi has no value for the parent {shown}")));
     }
+}
+
+/// Returns true if `a` and `b` are one id, or scalar constants of one type with one value in every
+/// run.
+fn is_equal(context: &Context<'_, '_>, a: Id, b: Id) -> bool {
+    let (declarations, constants) = (context.declarations, context.constants);
+    let scalar = |id: Id| {
+        let value = constants.get(id).filter(|_| !constants.is_default(id))?;
+        match value {
+            Constant::Bool(_) | Constant::Int { .. } | Constant::Float { .. } => {
+                Some((declarations.type_of(id)?, value))
+            }
+            Constant::Composite(_) | Constant::Null | Constant::Undef => None,
+        }
+    };
+    a == b || scalar(a).is_some_and(|a| scalar(b) == Some(a))
 }
 
 /// The uses of a function's ids. Blocks that control cannot reach are left out: nothing is executed

@@ -19,7 +19,7 @@ use super::{Branch, Model};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::{Dominators, PostDominators};
 use crate::module::{BlockIndex, Constants, Declarations, Function, Id, WordOffset};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Most indices of one address.
 const MOST_INDICES: usize = 64;
@@ -220,11 +220,15 @@ impl<'m> Builder<'_, 'm> {
                 let Some(phi) = inst.result().and_then(|id| self.values.get(&id).copied()) else {
                     continue;
                 };
+                let mut named = BTreeSet::new();
                 for pair in inst.operands().chunks_exact(2) {
                     let [value, from] = *pair else { continue };
                     if let Some(from) = self.cfg.index_of(Id(from)).filter(|from| {
                         self.cfg.preds(block).contains(from) && self.cfg.is_reachable(*from)
                     }) {
+                        if !named.insert(from) {
+                            continue; // a parent may be named again, with an equal value
+                        }
                         let value = self.value(Id(value));
                         self.graph.add_incoming(phi, from, value);
                     }
