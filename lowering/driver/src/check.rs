@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::prepare::{Planned, Source, guarded, prepare, read};
+use crate::prepare::{Planned, Source, guarded, no_entry_point, prepare, read};
+use spirv::Capability;
 use splitbar_passes::diagnostic::{Code, Diagnostics, Kind};
 use splitbar_passes::module::SpecValues;
 use splitbar_passes::validate::{
@@ -67,6 +68,14 @@ fn check_read(source: Source<'_>, options: &CheckOptions) -> Diagnostics {
     let of_target = planned.map(|planned| {
         planned.map_or_else(|refused| refused.diagnostics, |planned| planned.warnings)
     });
+    // A library has the capability Linkage; without it nothing can use what the module has.
+    let declarations = source.declarations;
+    let is_dead =
+        declarations.entry_points.is_empty() && !declarations.has_capability(Capability::Linkage);
+    let mut of_target_says = of_target.iter().flat_map(Diagnostics::iter);
+    if is_dead && !of_target_says.any(|problem| problem.code == Code::NoEntryPoint) {
+        problems.push(no_entry_point());
+    }
     // Rules that are broken, and memory that is too large by rule 13562, the planner would say once
     // more.
     let (broken, too_large) = (
@@ -115,11 +124,41 @@ fn limits(options: &CheckOptions) -> BTreeMap<String, u64> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_no_module_is_reported() {
         assert!(check(b"x", &CheckOptions::default()).has_errors());
+    }
+
+    /// A module without entry point is a library, if it says so, or of no use.
+    #[test]
+    fn modules_without_entry_point_are_libraries_or_refused() {
+        let codes = |linkage: &str, target: Option<&'static Target>| -> Vec<Code> {
+            let text = format!(
+                "; Version: 1.6\nOpCapability Shader\n{linkage}OpMemoryModel Logical GLSL450\n"
+            );
+            let module = splitbar_passes::module::assemble(&text)
+                .unwrap()
+                .module()
+                .unwrap();
+            let bytes: Vec<u8> = module
+                .words()
+                .iter()
+                .flat_map(|word| word.to_le_bytes())
+                .collect();
+            let options = CheckOptions {
+                target,
+                ..CheckOptions::default()
+            };
+            let problems = check(&bytes, &options);
+            problems.iter().map(|problem| problem.code).collect()
+        };
+        let target = Target::by_name("gfx1201");
+        assert_eq!(codes("", None), [Code::NoEntryPoint]);
+        assert_eq!(codes("", target), [Code::NoEntryPoint]);
+        assert_eq!(codes("OpCapability Linkage\n", None), []);
     }
 }

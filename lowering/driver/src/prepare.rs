@@ -628,10 +628,7 @@ impl<'w> Work<'w> {
             })
             .collect();
         if all.is_empty() {
-            diagnostics.push(
-                Diagnostic::error(Code::NoEntryPoint, "the module has no entry point")
-                    .help("link it with the module that has one, then lower the result"),
-            );
+            diagnostics.push(no_entry_point());
         } else if let (Some(name), true) = (&self.options.entry, chosen.is_empty()) {
             let names: Vec<String> = all
                 .iter()
@@ -664,6 +661,12 @@ impl<'w> Work<'w> {
         }
         chosen
     }
+}
+
+/// What is said of a module without entry points.
+pub(crate) fn no_entry_point() -> Diagnostic {
+    Diagnostic::error(Code::NoEntryPoint, "the module has no entry point")
+        .help("link it with the module that has one, then lower the result")
 }
 
 pub(crate) fn show(
