@@ -88,7 +88,7 @@ pub use isolate::{
 pub use link::{LINKER_VARIABLE, code_object as link_code_object};
 pub use link_modules::link_modules;
 pub use llvm_missing::{llvm_version, require_llvm};
-pub use model::{Bounds, Explored, model, model_changed};
+pub use model::{Bounds, Explored, LeftOut, model, model_changed};
 pub use options::{Choice, Options, SplitBarriers};
 pub use output::{Entry, Output};
 pub use pairs::{SplitPair, pairs};

@@ -4,12 +4,14 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::prepare::{Problems, Work, guarded, run};
 use splitbar_passes::analysis::cfg::Cfg;
-use splitbar_passes::analysis::pairing::SiteKind;
-use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::analysis::pairing::{Site, SiteKind};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use splitbar_passes::model::skeleton::{BarrierRole, Skeleton};
-use splitbar_passes::model::{self, Report};
-use splitbar_passes::module::{Scope, WordOffset};
+use splitbar_passes::model::{self, Report, Verdict};
+use splitbar_passes::module::{Function, Scope, WordOffset};
+use splitbar_passes::validate::{Environment, Settings, flow};
 use splitbar_plan::{EntryPlan, MeetsAt, PairPlan, Strategy};
+use std::fmt;
 
 /// How much is explored.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -33,6 +35,83 @@ impl Default for Bounds {
     }
 }
 
+/// Something that an exploration does not look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LeftOut {
+    /// Loads, stores, fences, and what loops read to decide whether they end.
+    Memory,
+    /// Waves beyond those that were explored.
+    Waves,
+    /// Executions in which a loop with barriers goes back more often.
+    Loops {
+        /// How often it goes back at the most.
+        most: u8,
+    },
+    /// Paths on which arrives and waits do not alternate. Validation has proved that no execution
+    /// takes them, unless a [`LeftOut::Finding`] says otherwise.
+    Paths,
+    /// The promise of OpControlBarriers, where several workgroups are explored.
+    ControlBarriers,
+    /// An execution that breaks a rule on control flow, or may: waves that part at a branch around a
+    /// barrier, or arrives and waits that do not alternate.
+    Finding {
+        /// The rule.
+        code: Code,
+        /// Whether every execution breaks the rule: the module is invalid.
+        is_refuted: bool,
+        /// Where, in the module that was given.
+        word: Option<WordOffset>,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+impl LeftOut {
+    /// One word for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            LeftOut::Memory => "memory",
+            LeftOut::Waves => "waves",
+            LeftOut::Loops { .. } => "loops",
+            LeftOut::Paths => "paths",
+            LeftOut::ControlBarriers => "control-barriers",
+            LeftOut::Finding { .. } => "finding",
+        }
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeftOut::Memory => f.write_str("loads, stores, fences, and loops that wait for memory"),
+            LeftOut::Waves => f.write_str("more waves"),
+            LeftOut::Loops { most } => {
+                write!(
+                    f,
+                    "loops around barriers that go back more than {most} times"
+                )
+            }
+            LeftOut::Paths => f.write_str("paths on which arrives and waits do not alternate"),
+            LeftOut::ControlBarriers => {
+                f.write_str("which waves return from an OpControlBarrier of another workgroup")
+            }
+            LeftOut::Finding {
+                code,
+                word,
+                message,
+                ..
+            } => {
+                write!(f, "{code}: {message}")?;
+                match word {
+                    Some(word) => write!(f, " (word {word})"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
 /// What the exploration of one entry point came to.
 #[derive(Clone, Debug)]
 pub struct Explored {
@@ -47,15 +126,29 @@ pub struct Explored {
     /// Whether paths were left out on which arrives and waits do not alternate.
     /// [`splitbar_passes::validate`] says whether there are such paths.
     pub is_partial: bool,
-    /// Verdict and trace.
+    /// OpControlBarriers of scope Workgroup that were explored.
+    pub control_barriers: usize,
+    /// What was not looked at.
+    pub left_out: Vec<LeftOut>,
+    /// Verdict and trace of the executions that were explored.
     pub report: Report,
+}
+
+impl Explored {
+    /// Returns true if the verdict holds of every execution but for the bounds that
+    /// [`Explored::left_out`] names: no rule on control flow is broken, or may be.
+    pub fn is_proved(&self) -> bool {
+        let is_finding = |left_out: &LeftOut| matches!(left_out, LeftOut::Finding { .. });
+        self.report.verdict == Verdict::Proved && !self.left_out.iter().any(is_finding)
+    }
 }
 
 /// Explores the barriers of the module in `bytes` as [`crate::compile`] would lower them. With them
 /// come the planner's warnings.
 ///
 /// Control flow around barriers is taken to be uniform: at a branch every wave goes the same way,
-/// and both ways are looked at. With [`Strategy::Cluster`] all workgroups of [`Options::cluster`]
+/// and both ways are looked at. Where the rules on control flow cannot show that,
+/// [`Explored::left_out`] has a [`LeftOut::Finding`], also without validation. With [`Strategy::Cluster`] all workgroups of [`Options::cluster`]
 /// are explored side by side; the arrives and waits are promised to be those of the whole cluster.
 ///
 /// # Errors
@@ -159,8 +252,88 @@ fn explore(
         waves,
         workgroups,
         is_partial: skeleton.is_partial,
+        control_barriers: control_barriers(plan),
+        left_out: left_out(
+            work, problems, plan, function, &skeleton, bounds, workgroups,
+        ),
         report,
     })
+}
+
+fn control_barriers(plan: &EntryPlan) -> usize {
+    let is_full = |site: &&Site| {
+        site.kind == SiteKind::ControlBarrier && site.execution == Some(Scope::Workgroup)
+    };
+    plan.sites.iter().filter(is_full).count()
+}
+
+fn left_out(
+    work: &Work<'_>,
+    problems: &Problems<'_>,
+    plan: &EntryPlan,
+    function: &Function<'_>,
+    skeleton: &Skeleton,
+    bounds: Bounds,
+    workgroups: u8,
+) -> Vec<LeftOut> {
+    let mut left_out = findings(work, problems, function);
+    if skeleton.is_partial {
+        left_out.push(LeftOut::Paths);
+    }
+    if skeleton.is_cut {
+        left_out.push(LeftOut::Loops {
+            most: bounds.unroll,
+        });
+    }
+    if workgroups > 1 && control_barriers(plan) > 0 {
+        left_out.push(LeftOut::ControlBarriers);
+    }
+    if all_waves(plan).is_none_or(|all| all > u64::from(bounds.waves)) {
+        left_out.push(LeftOut::Waves);
+    }
+    left_out.push(LeftOut::Memory);
+    left_out
+}
+
+/// What the rules on control flow say of `function`, whatever validation was asked for.
+fn findings(work: &Work<'_>, problems: &Problems<'_>, function: &Function<'_>) -> Vec<LeftOut> {
+    const CONTROL_FLOW: [Code; 6] = [
+        Code::NonUniformSplitBarrier,
+        Code::NonUniformBarrier,
+        Code::UnarrivedWait,
+        Code::RepeatedWait,
+        Code::RepeatedArrive,
+        Code::UndecidedScope,
+    ];
+    let declarations = work.checked.declarations();
+    let mut settings = Settings::new(Environment::for_lowering(declarations));
+    settings.assume_default_spec = true; // the module is specialized
+    let mut found = Diagnostics::new();
+    flow::check(
+        declarations,
+        work.checked.constants(),
+        &settings,
+        &mut found,
+    );
+    let of_function = |word: Option<WordOffset>| {
+        word.is_none_or(|word| (function.offset..function.end).contains(&word))
+    };
+    let found = found.sorted();
+    found
+        .iter()
+        .filter(|problem| problem.severity != Severity::Note)
+        .filter(|problem| CONTROL_FLOW.contains(&problem.code))
+        .filter(|problem| of_function(problem.location.word))
+        .map(|problem| LeftOut::Finding {
+            code: problem.code,
+            is_refuted: problem.severity == Severity::Error,
+            word: problem
+                .location
+                .word
+                .and_then(|word| problems.original_word(word)),
+            message: problem.message.clone(),
+        })
+        .collect()
 }
 
 /// What the instruction at `offset` is to the workgroup's sequence; nothing if no step stands
@@ -181,9 +354,13 @@ fn place(plan: &EntryPlan, offset: WordOffset) -> Option<BarrierRole> {
 
 /// As many waves as asked for, but no more than the workgroup has.
 fn waves(plan: &EntryPlan, asked: u8) -> u8 {
-    let Some(size) = plan.workgroup_size else {
-        return asked; // the host says how many there are
-    };
+    let all = all_waves(plan).and_then(|all| u8::try_from(all).ok());
+    all.map_or(asked, |all| asked.min(all))
+}
+
+/// The waves of a workgroup; `None` if the host chooses how many there are.
+fn all_waves(plan: &EntryPlan) -> Option<u64> {
+    let size = plan.workgroup_size?;
     let invocations = size
         .iter()
         .map(|n| u64::from(*n))
@@ -191,7 +368,7 @@ fn waves(plan: &EntryPlan, asked: u8) -> u8 {
     let waves = invocations
         .div_ceil(u64::from(plan.wave_size.max(1)))
         .max(1);
-    u8::try_from(waves).map_or(asked, |waves| asked.min(waves))
+    Some(waves)
 }
 
 /// The workgroups that meet at the barriers of `plan`, each with `waves` waves.
@@ -211,5 +388,124 @@ fn workgroups(plan: &EntryPlan, waves: u8) -> Result<u8, Diagnostic> {
         )
         .because(format!("the model takes {} waves", model::MOST_THREADS))
         .help("choose a smaller `Bounds::waves` or `Options::cluster`")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use splitbar_passes::validate::Validation;
+    use splitbar_plan::Target;
+
+    /// What is explored of a kernel with `body`, in which %lane differs between invocations and
+    /// %group does not.
+    fn explored(body: &str, unroll: u8) -> Explored {
+        let text = format!(
+            "; Version: 1.6
+            OpCapability Shader
+            OpMemoryModel Logical GLSL450
+            OpEntryPoint GLCompute %main \"main\" %index %groups
+            OpExecutionMode %main LocalSize 128 1 1
+            OpDecorate %index BuiltIn LocalInvocationIndex
+            OpDecorate %groups BuiltIn NumWorkgroups
+            %void = OpTypeVoid
+            %fn = OpTypeFunction %void
+            %bool = OpTypeBool
+            %uint = OpTypeInt 32 0
+            %v3 = OpTypeVector %uint 3
+            %workgroup = OpConstant %uint 2
+            %semantics = OpConstant %uint 0x108
+            %c0 = OpConstant %uint 0
+            %c1 = OpConstant %uint 1
+            %c16 = OpConstant %uint 16
+            %ptr = OpTypePointer Input %uint
+            %index = OpVariable %ptr Input
+            %ptr_v3 = OpTypePointer Input %v3
+            %groups = OpVariable %ptr_v3 Input
+            %main = OpFunction %void None %fn
+            %entry = OpLabel
+            %lane = OpLoad %uint %index
+            %all = OpLoad %v3 %groups
+            %group = OpCompositeExtract %uint %all 0
+            {body}
+            OpReturn
+            OpFunctionEnd
+            "
+        );
+        let module = splitbar_passes::module::assemble(&text)
+            .unwrap()
+            .module()
+            .unwrap();
+        let words = module.words().iter();
+        let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
+        let mut options = Options::new(Target::by_name("gfx1201").unwrap());
+        options.validation = Validation::Waived;
+        let bounds = Bounds {
+            unroll,
+            ..Bounds::default()
+        };
+        let (mut explored, _) = model(&bytes, &options, bounds).unwrap();
+        explored.pop().unwrap()
+    }
+
+    fn names(explored: &Explored) -> Vec<&'static str> {
+        explored.left_out.iter().map(LeftOut::name).collect()
+    }
+
+    fn barrier_under(condition: &str) -> String {
+        format!(
+            "%some = OpULessThan %bool %{condition} %c16
+            OpSelectionMerge %end None
+            OpBranchConditional %some %then %end
+            %then = OpLabel
+            OpControlBarrier %workgroup %workgroup %semantics
+            OpBranch %end
+            %end = OpLabel"
+        )
+    }
+
+    /// Validation was waived, and what it would have said keeps its meaning.
+    #[test]
+    fn nothing_is_proved_of_waves_that_may_part() {
+        let uniform = explored(&barrier_under("group"), 3);
+        assert!(uniform.is_proved(), "{:?}", uniform.left_out);
+        assert_eq!(uniform.control_barriers, 1);
+        assert_eq!(names(&uniform), ["waves", "memory"]);
+        let parted = explored(&barrier_under("lane"), 3);
+        assert!(!parted.is_proved());
+        assert_eq!(
+            parted.report.verdict,
+            Verdict::Proved,
+            "of what was explored"
+        );
+        assert_eq!(names(&parted), ["finding", "waves", "memory"]);
+        let plain = explored("OpControlBarrier %workgroup %workgroup %semantics", 3);
+        assert!(plain.is_proved() && plain.control_barriers == 1);
+    }
+
+    #[test]
+    fn loops_that_are_cut_off_are_named() {
+        let text = |inside: &str, after: &str| {
+            format!(
+                "OpBranch %header
+                %header = OpLabel
+                %i = OpPhi %uint %c0 %entry %next %continue
+                %less = OpULessThan %bool %i %group
+                OpLoopMerge %exit %continue None
+                OpBranchConditional %less %continue %exit
+                %continue = OpLabel
+                {inside}
+                %next = OpIAdd %uint %i %c1
+                OpBranch %header
+                %exit = OpLabel
+                {after}"
+            )
+        };
+        let barrier = "OpControlBarrier %workgroup %workgroup %semantics";
+        let around = explored(&text(barrier, ""), 2);
+        assert!(around.left_out.contains(&LeftOut::Loops { most: 2 }));
+        let beside = explored(&text("", barrier), 2);
+        assert_eq!(names(&beside), ["waves", "memory"]);
     }
 }

@@ -389,6 +389,7 @@ fn a_wave_that_ends_leaves_the_named_barrier() -> Result<()> {
             next: Vec::new(),
         }],
         is_partial: false,
+        is_cut: false,
     };
     let verdict = |leaves: bool, arrives: bool| {
         let of = |plan: &EntryPlan, skeleton| {

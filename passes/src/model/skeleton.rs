@@ -41,6 +41,9 @@ pub struct Skeleton {
     pub nodes: Vec<Node>,
     /// Whether paths were left out on which arrives and waits do not alternate.
     pub is_partial: bool,
+    /// Whether paths were left out on which a loop with interesting instructions goes back
+    /// more often.
+    pub is_cut: bool,
 }
 
 /// A block in the middle of an execution.
@@ -115,6 +118,8 @@ struct Unrolling {
     spots: Vec<Spot>,
     /// By spot: where it leads; `None` when the path is one to leave out.
     next: Vec<Option<Vec<usize>>>,
+    /// Whether a loop with places was cut off.
+    is_cut: bool,
 }
 
 impl Unrolling {
@@ -132,6 +137,14 @@ impl Unrolling {
         let mut graph = Unrolling {
             spots: vec![start.clone()],
             next: Vec::new(),
+            is_cut: false,
+        };
+        let has_place = |header: BlockIndex| {
+            let of_header = loops.iter().filter(move |one| one.header == header);
+            let bodies = of_header.flat_map(|one| one.body.iter().zip(places));
+            bodies
+                .into_iter()
+                .any(|(inside, places)| *inside && !places.is_empty())
         };
         let mut index = BTreeMap::from([(start, 0)]);
         while let Some(spot) = graph.spots.get(graph.next.len()).cloned() {
@@ -142,6 +155,7 @@ impl Unrolling {
             let mut next = Vec::new();
             for to in cfg.succs(spot.block) {
                 let Some(counts) = follow(cfg, &loops, &spot, *to, unroll) else {
+                    graph.is_cut |= has_place(*to);
                     continue;
                 };
                 let spot = Spot {
@@ -177,6 +191,7 @@ impl Unrolling {
         let mut skeleton = Skeleton {
             nodes: Vec::new(),
             is_partial: self.next.iter().any(Option::is_none),
+            is_cut: self.is_cut,
         };
         let mut index: BTreeMap<Node, usize> = BTreeMap::new();
         for spot in self.postorder() {
@@ -368,6 +383,21 @@ mod tests {
         let twice = skeleton(5, &edges, &[2], 1);
         // Two, three or four times through the place: no more.
         assert_eq!(twice.matches("[2]").count(), 4, "{twice}");
+    }
+
+    #[test]
+    fn a_loop_that_is_cut_off_is_said() {
+        // 1 is the header of a loop over 2; 3 is after it.
+        let cfg = Cfg::from_edges(4, &[(0, 1), (1, 2), (2, 1), (1, 3)]);
+        for (place, is_cut) in [(0, false), (1, true), (2, true), (3, false)] {
+            let of_block = |block| {
+                let place = (block == place).then_some((WordOffset::new(9), BarrierRole::Other));
+                place.into_iter().collect()
+            };
+            let places: Vec<Vec<(WordOffset, BarrierRole)>> = (0..4).map(of_block).collect();
+            let skeleton = Skeleton::of_graph(&cfg, 2, &places).unwrap_or_default();
+            assert_eq!(skeleton.is_cut, is_cut, "{place}");
+        }
     }
 
     #[test]

@@ -112,12 +112,14 @@ Examples:
   splitbar model kernel.spv --target gfx1250 --strategy cluster --cluster-size 2,1,1 --waves 2
   splitbar model kernel.spv --target sm_90 --format json
 
-Loads and stores do not take part: the model has the barriers alone. At a branch around barriers all
-waves go the same way, and every way is explored. A loop goes back up to --unroll times.
+The model has the barriers alone, without loads and stores. At a branch around barriers all waves go
+the same way, and every way is explored. Where the rules on control flow cannot show that waves do
+so, nothing is proved, and the verdict is \"undecided\". A loop goes back up to --unroll times. The
+output lists what was not explored.
 
-Exit codes: 0 proved, 1 refuted (with the shortest way to it) or the module is invalid, 2 wrong
-usage
-or a file that cannot be read, 3 too many states or unsupported by this target, 4 a bug in splitbar.";
+Exit codes: 0 proved, 1 refuted (with the shortest path to it) or the module is invalid, 2 wrong
+usage or a file that cannot be read, 3 undecided, too many states, or unsupported by this target,
+4 a bug in splitbar.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
