@@ -47,32 +47,27 @@ impl Access {
         let mut chains: Vec<Vec<Id>> = Vec::new();
         for _ in 0..MOST_CHAINS {
             let def = entry.declarations.module.def(at)?;
-            let ids = def.operands().iter().skip(1).map(|id| Id(*id));
-            match def.op()? {
-                Op::Variable => {
-                    let variable = entry.declarations.variable(at)?;
-                    if variable.class != StorageClass::Workgroup {
-                        return None;
-                    }
-                    chains.reverse();
-                    return Some(Access {
-                        offset: inst.offset,
-                        block,
-                        variable: at,
-                        indices: chains.concat(),
-                    });
+            if def.op()? == Op::Variable {
+                let variable = entry.declarations.variable(at)?;
+                if variable.class != StorageClass::Workgroup {
+                    return None;
                 }
-                Op::AccessChain | Op::InBoundsAccessChain => chains.push(ids.collect()),
-                Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
-                    let element = def.id(1).ok()?;
-                    if entry.constants.as_u32(element) != Some(0) {
-                        return None; // a neighbour of the object that the pointer is to
-                    }
-                    chains.push(ids.skip(1).collect());
-                }
-                _ => return None, // an address from elsewhere
+                chains.reverse();
+                return Some(Access {
+                    offset: inst.offset,
+                    block,
+                    variable: at,
+                    indices: chains.concat(),
+                });
             }
-            at = def.id(0).ok()?;
+            let chain = def.chain().filter(|chain| chain.base_type.is_none())?;
+            // Another element than the first is a neighbour of the object that the pointer is to.
+            let is_first = |element| entry.constants.as_u32(element) == Some(0);
+            if !chain.element.is_none_or(is_first) {
+                return None;
+            }
+            chains.push(chain.indexes.iter().map(|id| Id(*id)).collect());
+            at = chain.base;
         }
         None
     }
