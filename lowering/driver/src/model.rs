@@ -53,8 +53,8 @@ pub enum LeftOut {
     Paths,
     /// The promise of OpControlBarriers, where several workgroups are explored.
     ControlBarriers,
-    /// An execution that breaks a rule on control flow, or may: waves that part at a branch around a
-    /// barrier, or arrives and waits that do not alternate.
+    /// An execution that breaks a rule on control flow, or may: waves that part at a branch around
+    /// a barrier, or arrives and waits that do not alternate.
     Finding {
         /// The rule.
         code: Code,
@@ -148,8 +148,10 @@ impl Explored {
 ///
 /// Control flow around barriers is taken to be uniform: at a branch every wave goes the same way,
 /// and both ways are looked at. Where the rules on control flow cannot show that,
-/// [`Explored::left_out`] has a [`LeftOut::Finding`], also without validation. With [`Strategy::Cluster`] all workgroups of [`Options::cluster`]
-/// are explored side by side; the arrives and waits are promised to be those of the whole cluster.
+/// [`Explored::left_out`] has a [`LeftOut::Finding`], also without validation.
+///
+/// With [`Strategy::Cluster`] all workgroups of [`Options::cluster`] are explored side by side; the
+/// arrives and waits are promised to be those of the whole cluster.
 ///
 /// # Errors
 /// As [`crate::plan`]; a `ModuleTooLarge` when the unrolled control flow is too large, or has no

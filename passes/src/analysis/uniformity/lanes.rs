@@ -89,8 +89,8 @@ impl Lanes {
     }
 }
 
-/// The value of `node` for each invocation, if constants and the ids inside of a workgroup of `size`
-/// decide it.
+/// The value of `node` for each invocation, if constants and the ids inside of a workgroup of
+/// `size` decide it.
 pub fn of_each(graph: &Graph, node: NodeId, size: [u32; 3]) -> Option<Vec<u64>> {
     let lanes = count(size).filter(|lanes| *lanes > 0 && *lanes <= MOST_LANES)?;
     let order = expression(graph, node)?;

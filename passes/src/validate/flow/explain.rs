@@ -108,8 +108,8 @@ impl Entry<'_, '_> {
         }
     }
 
-    /// A path on which the barrier of `event` is skipped, or executed less often: to the branch that
-    /// makes its block non-uniform, and from there past the block.
+    /// A path on which the barrier of `event` is skipped, or executed less often: to the branch
+    /// that makes its block non-uniform, and from there past the block.
     pub(in crate::validate) fn path_past(&self, event: &Event) -> Vec<WitnessStep> {
         let Some(Cause::Branch(branch)) = self.uniformity.block(event.block) else {
             return Vec::new();

@@ -276,9 +276,10 @@ pub(super) fn severity(diagnostic: Diagnostic, refuted: bool, strict: bool) -> D
 }
 
 /// Checks the run-time rules of every entry point: uniform control flow
-/// (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558; SPIR-V, OpControlBarrier), pairing (13559 to 13561), and what the
-/// lints know. Of `settings` it takes whether what can be neither proved nor refuted is an error,
-/// and whether specialization constants that were given no value have their defaults.
+/// (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558; SPIR-V, OpControlBarrier), pairing (13559 to
+/// 13561), and what the lints know. Of `settings` it takes whether what can be neither proved nor
+/// refuted is an error, and whether specialization constants that were given no value have their
+/// defaults.
 ///
 /// An error says that every execution breaks the rule, a warning that some may. Control flow is
 /// looked at where a module has split barriers, or control barriers that are conditional or in a
