@@ -131,3 +131,59 @@ fn exit_codes() {
     );
     assert_eq!(code(&["--list-passes"], &[]), Some(0));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_input_without_an_end_is_refused() {
+    let module = kernel("reduction.spv");
+    for arguments in [
+        &["/dev/zero", "-o", "-"][..],
+        &["-", "--link", "/dev/zero", "-o", "-"],
+    ] {
+        let output = opt(arguments, &module);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let expected = "/dev/zero: the file has more than 268435456 bytes";
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_device_is_an_error_and_no_panic() {
+    let module = kernel("reduction.spv");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("k.spv");
+    std::fs::write(&file, module).unwrap();
+    let file = file.to_str().unwrap();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let program = || Command::new(env!("CARGO_BIN_EXE_splitbar-opt"));
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["--list-passes"],
+        &[file, "-o", "-"],
+    ] {
+        let output = program().args(arguments).stdout(full().unwrap()).output();
+        let output = output.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(
+            said.contains("error: standard output: "),
+            "{arguments:?}: {said}"
+        );
+    }
+    // What cannot be said changes no exit code.
+    for (arguments, code) in [
+        (
+            &[file, "-o", "/dev/null", "--print-all", "--time-report"][..],
+            0,
+        ),
+        (&["/dev/null", "-o", "/dev/null"], 1),
+        (&["--no-such-flag"], 2),
+        (&["/no/such/file", "-o", "/dev/null"], 2),
+    ] {
+        let ended = program().args(arguments).stderr(full().unwrap()).status();
+        assert_eq!(ended.unwrap().code(), Some(code), "{arguments:?}");
+    }
+}

@@ -45,12 +45,22 @@ pub(crate) enum Asked {
     ListPasses,
 }
 
-/// Reads the command line of the process; help and version print themselves and end it.
+/// Why there is nothing to run.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// What the parser says: what is wrong with the command line, the help, or the version.
+    Parser(clap::Error),
+    /// What is wrong with the value of a pass.
+    Values(String),
+}
+
+/// Reads the command line of the process.
 ///
 /// # Errors
-/// What is wrong with it.
-pub(crate) fn read() -> Result<Asked, String> {
-    asked(&command().get_matches())
+/// What is wrong with it, or the help or the version, if it asks for one.
+pub(crate) fn read() -> Result<Asked, Refused> {
+    let matches = command().try_get_matches().map_err(Refused::Parser)?;
+    asked(&matches).map_err(Refused::Values)
 }
 
 fn command() -> Command {

@@ -2,22 +2,35 @@
 
 use crate::exit;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
+
+/// The most bytes of a module, as many as `splitbar` reads: many times the largest module, and few
+/// enough that a file without an end is refused at once.
+const MOST: usize = 1 << 28;
 
 /// Reads `path`, or the standard input for `-`.
 ///
 /// # Errors
-/// What the system says, with the path in front.
+/// What the system says, with the path in front; more than [`MOST`] bytes.
 pub(crate) fn read(path: &OsStr) -> Result<Vec<u8>, String> {
-    if path != "-" {
-        return std::fs::read(path).map_err(|error| named(Path::new(path), error));
-    }
+    // One byte more shows that the file is too long.
+    let limit = MOST as u64 + 1;
     let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("standard input: {error}"))?;
+    let name = if path == "-" {
+        let read = io::stdin().lock().take(limit).read_to_end(&mut bytes);
+        read.map_err(|error| format!("standard input: {error}"))?;
+        "standard input".into()
+    } else {
+        let path = Path::new(path);
+        let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
+        read.map_err(|error| named(path, error))?;
+        path.to_string_lossy()
+    };
+    if bytes.len() > MOST {
+        return Err(format!("{name}: the file has more than {MOST} bytes"));
+    }
     Ok(bytes)
 }
 
@@ -52,17 +65,28 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
 pub(crate) fn to_stdout(bytes: &[u8]) -> u8 {
     let mut out = io::stdout().lock();
     if out.is_terminal() && std::str::from_utf8(bytes).is_err() {
-        eprintln!("error: standard output: a module is not for a terminal");
+        stderr("error: standard output: a module is not for a terminal\n");
         return exit::USAGE;
     }
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    printed(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// The exit code for the `result` of writing to the standard output, as [`to_stdout`].
+pub(crate) fn printed(result: io::Result<()>) -> u8 {
+    match result {
         Ok(()) => exit::DONE,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::DONE,
         Err(error) => {
-            eprintln!("error: standard output: {error}");
+            stderr(&format!("error: standard output: {error}\n"));
             exit::USAGE
         }
     }
+}
+
+/// Writes to the standard error. A stream that is closed or full is ignored: the exit code still
+/// tells how the program ended.
+pub(crate) fn stderr(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// By the kind of the error alone: its full text may name the temporary file.

@@ -4,13 +4,14 @@ mod arguments;
 mod files;
 mod windows;
 
-use arguments::{Arguments, Asked};
+use arguments::{Arguments, Asked, Refused};
 use splitbar_passes::diagnostic::{Diagnostics, Kind, Severity, text};
 use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::pipeline::{self, Outcome, Ran, Settings};
 use splitbar_passes::transform::link;
 use splitbar_passes::transform::registry::{OPTIMIZE, PASSES};
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 /// Exit codes, the same as those of `splitbar`.
@@ -26,12 +27,26 @@ fn main() -> ExitCode {
     ExitCode::from(match arguments::read() {
         Ok(Asked::Run(arguments)) => run(&arguments),
         Ok(Asked::ListPasses) => files::to_stdout(list().as_bytes()),
-        Err(message) => usage(&message),
+        Err(Refused::Values(message)) => usage(&message),
+        Err(Refused::Parser(said)) => show_parsers(&said),
     })
 }
 
+/// Prints what the parser of the command line says, also the help and the version, and gives the
+/// exit code for it.
+fn show_parsers(said: &clap::Error) -> u8 {
+    let printed = said.print();
+    if said.use_stderr() {
+        // Nobody is left to tell if the stream is closed or full.
+        return exit::USAGE;
+    }
+    files::printed(printed.and_then(|()| io::stdout().flush()))
+}
+
 fn usage(message: &str) -> u8 {
-    eprintln!("error: {message}\n\nFor more information, try '--help'.");
+    files::stderr(&format!(
+        "error: {message}\n\nFor more information, try '--help'.\n"
+    ));
     exit::USAGE
 }
 
@@ -93,10 +108,10 @@ fn run(arguments: &Arguments) -> u8 {
 fn finish(outcome: &Outcome, original: &Module<'_>, arguments: &Arguments) -> u8 {
     show(outcome.diagnostics.clone(), arguments, Some(original));
     if arguments.time_report {
-        eprint!("{}", report(&outcome.ran));
+        files::stderr(&report(&outcome.ran));
     }
     if arguments.window_report {
-        eprint!("{}", windows::report(&outcome.module));
+        files::stderr(&windows::report(&outcome.module));
     }
     let bytes = outcome.module.to_bytes();
     match &arguments.output {
@@ -138,7 +153,8 @@ fn print(title: &str, declarations: &Declarations<'_>) {
     for inst in declarations.module.instructions() {
         let _ = writeln!(text, "{}", declarations.disassemble(inst));
     }
-    eprintln!("{text}");
+    text.push('\n');
+    files::stderr(&text);
 }
 
 fn fail(problems: Diagnostics, arguments: &Arguments, module: Option<&Module<'_>>) -> u8 {
@@ -173,5 +189,5 @@ fn show(mut problems: Diagnostics, arguments: &Arguments, module: Option<&Module
     } else {
         arguments.input.to_string_lossy()
     };
-    eprint!("{}", text::render(&problems.sorted(), &name));
+    files::stderr(&text::render(&problems.sorted(), &name));
 }
