@@ -1,6 +1,6 @@
 //! Runs passes one after the other, and never hands on a module that cannot be read.
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Kind, Severity};
 use crate::module::{Constants, Declarations, Module, SpecValues};
 use crate::transform::registry::{Pass, PassOptions};
 use crate::transform::{Origin, keeps_order};
@@ -60,8 +60,40 @@ pub struct Outcome {
 ///
 /// # Errors
 /// What is wrong with the module or what a pass cannot do, at places of the first module;
-/// `Internal` when a pass left a module that cannot be read.
+/// `Internal` when a pass left a module that cannot be read. If the first module breaks rules, they
+/// take the place of an `Internal`, but not with `validate_after_all`.
 pub fn run(
+    module: Module<'static>,
+    steps: &[Step],
+    settings: Settings,
+    observe: &mut dyn FnMut(&Step, &Declarations<'_>),
+) -> Result<Outcome, Diagnostics> {
+    let given = (!settings.validate_after_all).then(|| module.clone());
+    run_steps(module, steps, settings, observe).map_err(|problems| match &given {
+        Some(given) => explained(problems, given),
+        None => problems,
+    })
+}
+
+/// The rules that the module `given` breaks, if a pass failed on it as it may only fail on an
+/// invalid module; else `problems`.
+fn explained(problems: Diagnostics, given: &Module<'_>) -> Diagnostics {
+    let is_bug = |problem: &Diagnostic| {
+        problem.severity == Severity::Error && problem.code.kind() == Kind::Internal
+    };
+    if !problems.iter().any(is_bug) {
+        return problems;
+    }
+    let declarations = Declarations::of(given, &mut Diagnostics::new());
+    let mut broken = errors(&declarations, Environment::for_lowering(&declarations));
+    if broken.is_empty() {
+        return problems;
+    }
+    declarations.locate_all(&mut broken);
+    broken
+}
+
+fn run_steps(
     module: Module<'static>,
     steps: &[Step],
     settings: Settings,

@@ -187,3 +187,64 @@ fn a_full_device_is_an_error_and_no_panic() {
         assert_eq!(ended.unwrap().code(), Some(code), "{arguments:?}");
     }
 }
+
+/// A loop with a barrier, after which a value of its last iteration is used that is not defined on
+/// every path.
+const UNDEFINED: &str = "OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\"
+OpExecutionMode %main LocalSize 64 1 1
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %buffer DescriptorSet 0
+OpDecorate %buffer Binding 0
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%block = OpTypeStruct %uint
+%p_block = OpTypePointer StorageBuffer %block
+%p_uint = OpTypePointer StorageBuffer %uint
+%buffer = OpVariable %p_block StorageBuffer
+%u0 = OpConstant %uint 0
+%u1 = OpConstant %uint 1
+%u2 = OpConstant %uint 2
+%u3 = OpConstant %uint 3
+%semantics = OpConstant %uint 264
+%main = OpFunction %void None %fn
+%entry = OpLabel
+%place = OpAccessChain %p_uint %buffer %u0
+OpBranch %head
+%head = OpLabel
+%i = OpPhi %uint %u0 %entry %j %next
+OpLoopMerge %end %next None
+OpBranch %test
+%test = OpLabel
+%more = OpULessThan %bool %i %u3
+OpBranchConditional %more %work %end
+%work = OpLabel
+OpControlBarrier %u2 %u2 %semantics
+%value = OpIAdd %uint %i %u1
+OpBranch %next
+%next = OpLabel
+%j = OpIAdd %uint %i %u1
+OpBranch %head
+%end = OpLabel
+OpStore %place %value
+OpReturn
+OpFunctionEnd";
+
+#[test]
+fn what_is_wrong_with_the_module_is_no_bug() {
+    let words = splitbar_passes::module::assemble(UNDEFINED).unwrap().words;
+    let module: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let flags = ["--unroll-barrier-loops=64", "-", "-o", "-"];
+    let output = opt(&flags, &module);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("SB0190"), "{said}");
+    assert!(said.contains("OpStore"), "{said}");
+    // To test the passes: whatever they do.
+    let close = [&["--validate-after-all"], &flags[..]].concat();
+    assert_eq!(opt(&close, &module).status.code(), Some(4));
+}
