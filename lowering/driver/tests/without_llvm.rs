@@ -254,3 +254,76 @@ fn code_that_is_text_already_is_simulated_and_audited() {
     let audit = ["audit", "-", "--target", "sm_80", "--release", "all"];
     assert!(done(&audit, PTX.as_bytes()).contains('k'));
 }
+
+#[test]
+fn two_dumps_into_one_file_are_refused() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join("dump.bin");
+    let other = folder.join(".").join("dump.bin");
+    let sim = "sim - --target sm_80 --groups 1,1,1 --buffer 0=zeros:4 --buffer 1=zeros:4";
+    for flag in ["--dump", "--profile"] {
+        let written = match flag {
+            "--dump" => format!("1={}", other.display()),
+            _ => other.display().to_string(),
+        };
+        let dump = format!("0={}", file.display());
+        let mut arguments: Vec<&str> = sim.split(' ').collect();
+        arguments.extend(["--dump", &dump, flag, &written]);
+        let output = run(&arguments, PTX.as_bytes());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flag}: {said}");
+        assert!(said.contains("are one file"), "{flag}: {said}");
+        assert!(!file.exists(), "{flag}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_device_is_an_error_and_no_panic() {
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let ended = |arguments: &[&str], is_error: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_splitbar"));
+        command
+            .args(arguments)
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+            .stdin(Stdio::null());
+        match is_error {
+            true => command.stderr(full().unwrap()),
+            false => command.stdout(full().unwrap()),
+        };
+        command.output().unwrap()
+    };
+    let (check, plan) = (["model", MODULE, "--target", "gfx1201"], "plan");
+    let lower = ["lower", MODULE, "--target", "gfx1201", "--emit", plan];
+    for arguments in [
+        &["--help"][..],
+        &["-h"],
+        &["--version"],
+        &["help", "lower"],
+        &["sim", "--help"],
+        &["targets"],
+        &["explain", "SB0205"],
+        &["completions", "bash"],
+        &check,
+        &lower,
+    ] {
+        let output = ended(arguments, false);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(
+            said.contains("error: standard output: "),
+            "{arguments:?}: {said}"
+        );
+    }
+    // What cannot be said changes no exit code.
+    for (arguments, code) in [
+        (&["explain", "SB9999"][..], 2),
+        (&["check", "/dev/null"], 1),
+        (&["--no-such-flag"], 2),
+        (&["lower", "/no/such/file", "--target", "gfx1201"], 2),
+        (&["lower", "/dev/null", "--target", "gfx1201"], 1),
+    ] {
+        let output = ended(arguments, true);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+    }
+}

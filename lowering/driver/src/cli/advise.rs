@@ -138,7 +138,7 @@ pub(super) fn run(args: &AdviseArgs) -> u8 {
             failure.exit_code()
         }
         Err(Stop::Usage(text)) => {
-            eprintln!("error: {text}");
+            write::error(&text);
             exit::USAGE
         }
     }

@@ -38,7 +38,7 @@ pub(super) fn run(args: &AuditArgs) -> u8 {
             failure.exit_code()
         }
         Err(Stop::Usage(why)) => {
-            eprintln!("error: {why}");
+            write::error(&why);
             exit::USAGE
         }
     }

@@ -13,7 +13,9 @@ pub(super) fn run(code: &str) -> u8 {
         None => match finding(code) {
             Some(text) => write::to_stdout(text.as_bytes()),
             None => {
-                eprintln!("error: there is no diagnostic code {code:?}; they look like SB0205");
+                write::error(&format!(
+                    "there is no diagnostic code {code:?}; they look like SB0205"
+                ));
                 exit::USAGE
             }
         },

@@ -260,7 +260,7 @@ impl Watch {
             let time = since.elapsed();
             self.total += time;
             if self.verbose {
-                eprintln!("{:>10} {:>10.3} ms", stage.name(), time.as_secs_f64() * 1e3);
+                Watch::say(stage.name(), time);
             }
         }
     }
@@ -268,8 +268,14 @@ impl Watch {
     fn end(&mut self) {
         self.lap();
         if self.verbose {
-            eprintln!("{:>10} {:>10.3} ms", "all", self.total.as_secs_f64() * 1e3);
+            Watch::say("all", self.total);
         }
+    }
+
+    /// Prints a line with the time that `name` took.
+    fn say(name: &str, time: Duration) {
+        let milliseconds = time.as_secs_f64() * 1e3;
+        write::stderr(&format!("{name:>10} {milliseconds:>10.3} ms\n"));
     }
 }
 
@@ -284,10 +290,10 @@ impl Observer for Watch {
             let pass = pass.map_or_else(String::new, |pass| {
                 format!("; LLVM's pass `{pass}` is running")
             });
-            eprintln!(
-                "note: stage `{stage}` has taken {} s so far{pass}",
+            write::stderr(&format!(
+                "note: stage `{stage}` has taken {} s so far{pass}\n",
                 since.as_secs()
-            );
+            ));
         }
     }
 

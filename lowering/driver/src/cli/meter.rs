@@ -1,7 +1,7 @@
 //! How far a simulation is: a line on a terminal that is written again and again, or lines where
 //! somebody asked for them.
 
-use super::Format;
+use super::{Format, write};
 use indicatif::{ProgressBar, ProgressStyle};
 use splitbar::simulate::machine::Progress;
 use std::io::IsTerminal;
@@ -86,12 +86,12 @@ impl Meter {
 impl Lines {
     fn say(&mut self, what: &str) {
         self.said = Instant::now();
-        eprintln!(
-            "{:>7.1} s  schedule {} of {}: {what}",
+        write::stderr(&format!(
+            "{:>7.1} s  schedule {} of {}: {what}\n",
             self.start.elapsed().as_secs_f64(),
             self.done + 1,
             self.schedules
-        );
+        ));
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn run(args: &ModelArgs) -> u8 {
             failure.exit_code()
         }
         Err(Stop::Usage(text)) => {
-            eprintln!("error: {text}");
+            write::error(&text);
             exit::USAGE
         }
     }

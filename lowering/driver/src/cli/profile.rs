@@ -79,7 +79,7 @@ fn stopped(stop: Stop, input: &Path) -> u8 {
             failure.exit_code()
         }
         Stop::Usage(text) => {
-            eprintln!("error: {text}");
+            write::error(&text);
             exit::USAGE
         }
     }

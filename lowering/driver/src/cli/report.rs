@@ -1,10 +1,11 @@
 //! Problems on the standard error.
 
-use super::{Format, LowerArgs, arguments, flags};
+use super::{Format, LowerArgs, arguments, flags, write};
 use splitbar::diagnostic::text::Colour;
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar::diagnostic::{json, text};
 use splitbar::exit;
+use std::io::Write;
 use std::path::Path;
 
 /// Prints problems in the form that `args` ask for.
@@ -19,13 +20,13 @@ pub(super) fn show(problems: &Diagnostics, input: &Path, format: Format) {
         Format::Text => text::render_with(&problems, &name(input), colour()),
         Format::Json => json::render(&problems, &name(input)),
     };
-    eprint!("{rendered}");
+    write::stderr(&rendered);
 }
 
 /// Prints what is wrong with the command line or its files, and gives the exit code for it.
 pub(super) fn usage(text: &str, input: &Path, format: Format) -> u8 {
     match format {
-        Format::Text => eprintln!("error: {text}"),
+        Format::Text => write::error(text),
         Format::Json => show(
             &Diagnostic::error(Code::WrongUsage, text).into(),
             input,
@@ -38,10 +39,17 @@ pub(super) fn usage(text: &str, input: &Path, format: Format) -> u8 {
 /// Prints what the parser of the command line says, and gives the exit code for it. The parser has
 /// stopped, so whether JSON is wanted is read from the arguments themselves.
 pub(super) fn arguments(error: &clap::Error) -> u8 {
-    if !error.use_stderr() || asked() == Format::Text {
-        // Help and the version are no errors. Nobody is left to tell if the stream is closed.
+    let code = u8::try_from(error.exit_code()).unwrap_or(exit::USAGE);
+    if !error.use_stderr() {
+        // Help and the version are what was asked for.
+        let printed = error.print().and_then(|()| std::io::stdout().flush());
+        return write::printed(printed)
+            .map_or_else(|text| usage(&text, Path::new("-"), asked()), |()| code);
+    }
+    if asked() == Format::Text {
+        // Nobody is left to tell if the stream is closed or full.
         let _ = error.print();
-        return u8::try_from(error.exit_code()).unwrap_or(exit::USAGE);
+        return code;
     }
     let said = error.render().to_string();
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());

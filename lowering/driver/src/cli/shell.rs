@@ -24,7 +24,7 @@ pub(super) fn manual(folder: &Path) -> u8 {
     match pages(folder) {
         Ok(()) => exit::DONE,
         Err(text) => {
-            eprintln!("error: {text}");
+            write::error(&text);
             exit::USAGE
         }
     }

@@ -150,7 +150,7 @@ pub(super) fn run(args: &SimArgs) -> u8 {
             failure.exit_code()
         }
         Err(Stop::Usage(text)) => {
-            eprintln!("error: {}", flags::named(&text));
+            write::error(&flags::named(&text));
             exit::USAGE
         }
     }
@@ -419,20 +419,23 @@ fn compiled_already(args: &SimArgs) -> Result<(), String> {
     }
 }
 
-/// That each buffer that is to be written is there, and that its file, and that of the profile, can
-/// be written and is none that is read.
+/// Checks that each buffer of a `--dump` exists, and that the files of the dumps and of the profile
+/// can be written, are no inputs and differ from each other.
 fn check_dumps(args: &SimArgs, inputs: &Inputs) -> Result<(), String> {
     let read: Vec<&Path> = std::iter::once(args.input.as_path())
         .chain(args.launch.files())
         .collect();
+    let mut places = write::Places::default();
     if let Some(file) = &args.profile {
         write::check(file, &read)?;
+        places.add(file)?;
     }
     for dump in &args.dump {
         if !inputs.buffers.iter().any(|(place, _)| *place == dump.place) {
             return Err(format!("there is no buffer {}", dump.place));
         }
         write::check(&dump.file, &read)?;
+        places.add(&dump.file)?;
     }
     Ok(())
 }

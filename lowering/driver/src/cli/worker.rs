@@ -1,7 +1,7 @@
 //! `splitbar worker`: the process that a [`splitbar::Worker`] or another command starts. People do
 //! not call it.
 
-use super::{Cli, Command, Served};
+use super::{Cli, Command, Served, write};
 use clap::Parser;
 use splitbar::exit;
 use std::io;
@@ -13,7 +13,7 @@ pub(super) fn run(served: &Served) -> u8 {
         None => splitbar::serve_isolated(served.memory).map(|()| exit::DONE),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
+        write::error(&error.to_string());
         exit::USAGE
     })
 }

@@ -125,7 +125,15 @@ fn folder(path: &Path) -> &Path {
 /// What the system says.
 pub(super) fn stdout(bytes: &[u8]) -> Result<(), String> {
     let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    printed(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// The `result` of writing to the standard output. A reader that has gone away is not an error.
+///
+/// # Errors
+/// As [`stdout`].
+pub(super) fn printed(result: io::Result<()>) -> Result<(), String> {
+    match result {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(format!("standard output: {error}")),
@@ -137,10 +145,21 @@ pub(super) fn to_stdout(bytes: &[u8]) -> u8 {
     match stdout(bytes) {
         Ok(()) => exit::DONE,
         Err(text) => {
-            eprintln!("error: {text}");
+            error(&text);
             exit::USAGE
         }
     }
+}
+
+/// Prints `text` as an error, on a line of the standard error.
+pub(super) fn error(text: &str) {
+    stderr(&format!("error: {text}\n"));
+}
+
+/// Writes to the standard error. A stream that is closed or full is ignored: the exit code still
+/// tells how the command ended.
+pub(super) fn stderr(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Whether binary data may go to the standard output.

@@ -38,7 +38,8 @@ pub(super) fn copy(
             std::process::exit(match code {
                 Ok(Ok(Ok(code))) => i32::from(code),
                 Ok(Ok(Err(error))) => {
-                    eprintln!("error: {error}");
+                    // Nobody is left to tell where the stream is closed or full.
+                    let _ = writeln!(io::stderr(), "error: {error}");
                     i32::from(exit::USAGE)
                 }
                 Ok(Err(_)) | Err(_) => PANICKED,

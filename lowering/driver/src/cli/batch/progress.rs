@@ -3,7 +3,7 @@
 use super::jobs::Job;
 use super::pool::Outcome;
 use super::summary::kind;
-use crate::cli::Format;
+use crate::cli::{Format, write};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 
@@ -56,7 +56,9 @@ impl Progress {
                     true => ", from the store",
                     false => "",
                 };
-                eprintln!("{done} of {jobs}: {target}/{name}: {said}{stored}");
+                write::stderr(&format!(
+                    "{done} of {jobs}: {target}/{name}: {said}{stored}\n"
+                ));
             }
         }
     }
