@@ -8,15 +8,17 @@ use crate::output::plan_text;
 use crate::split::{self, Moved, Split};
 use crate::stage::{Artefact, Observer, Stage};
 use crate::weigh::{Weighed, Written};
+use spirv::StorageClass;
 use splitbar_passes::analysis::pairing::SiteId;
 use splitbar_passes::analysis::program::Program;
-use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
+use splitbar_passes::analysis::uses::{Reached, Uses};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location, Severity};
 use splitbar_passes::module::{
-    Constants, Declarations, EntryPoint, Module, SpecValues, WordOffset,
+    Constants, Declarations, EntryPoint, Id, Module, SpecValues, WordOffset,
 };
 use splitbar_passes::transform::registry::{Pass, PassOptions};
 use splitbar_passes::transform::{Edited, Origin};
-use splitbar_passes::validate::{Checked, Inlined};
+use splitbar_passes::validate::{Checked, Inlined, Validation};
 use splitbar_plan::EntryPlan;
 use splitbar_plan::faults::Guards;
 use splitbar_typed::{Kernel, Wanted};
@@ -105,6 +107,8 @@ pub(crate) struct Source<'s> {
     pub(crate) split: Option<(&'s Declarations<'s>, &'s Origin)>,
     /// What became of its barriers then.
     pub(crate) moves: &'s [Moved],
+    /// What the entry points of the given module touch, by their functions, if it was split.
+    pub(crate) touched: &'s BTreeMap<Id, Uses>,
 }
 
 impl<'s> Source<'s> {
@@ -162,15 +166,33 @@ fn split<R>(
     let span = info_span!("split").entered();
     let given = source.declarations;
     let mut problems = Problems::of(source);
-    let edited = split::split(given.module, options).map_err(|refused| problems.and(refused))?;
+    // Passes take valid modules. What they make of another one may look valid, or like a bug.
+    let rules = options.validation;
+    problems.take(errors(|found| {
+        rules.check_static(given, source.constants, found);
+    }))?;
+    // An arrive without a wait, for example, is only found when the control flow is known.
+    let explained = |refused: Diagnostics| {
+        let rules = match rules {
+            Validation::Waived => Validation::Default,
+            rules => rules,
+        };
+        let broken = errors(|found| rules.check_alone(given, source.constants, found));
+        match broken.is_empty() {
+            true => refused,
+            false => broken,
+        }
+    };
+    let edited =
+        split::split(given.module, options).map_err(|refused| problems.and(explained(refused)))?;
     let Some(Split { edited, moves }) = edited else {
         span.exit();
         return then(source, observer);
     };
     observer.begin(Stage::Split);
     show(observer, Artefact::Split, || edited.module.to_bytes());
-    let declarations =
-        Declarations::of_made(&edited.module, "splitting").map_err(|found| problems.and(found))?;
+    let declarations = Declarations::of_made(&edited.module, "splitting")
+        .map_err(|found| problems.and(explained(found)))?;
     let mut found = Diagnostics::new();
     let constants = constants(
         &declarations,
@@ -182,17 +204,44 @@ fn split<R>(
         found.push(Diagnostic::bug(
             "splitting gave constants that cannot be evaluated",
         ));
-        return Err(problems.and(found));
+        return Err(problems.and(explained(found)));
     }
     span.exit();
+    let touched = touched(given, source.constants).map_err(|found| problems.and(found.into()))?;
     let source = Source {
         declarations: &declarations,
         constants: &constants,
         split: Some((given, &edited.origin)),
         moves: &moves,
+        touched: &touched,
         ..source
     };
     then(source, observer)
+}
+
+/// What each entry point touches, by its function.
+///
+/// # Errors
+/// Those of [`Reached::of`].
+fn touched(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+) -> Result<BTreeMap<Id, Uses>, Diagnostic> {
+    let mut touched = BTreeMap::new();
+    for entry in &declarations.entry_points {
+        let reached = Reached::of(declarations, constants, entry)?;
+        touched.insert(entry.function, reached.own);
+    }
+    Ok(touched)
+}
+
+/// The errors among what `check` finds.
+fn errors(check: impl FnOnce(&mut Diagnostics)) -> Diagnostics {
+    let (mut found, mut errors) = (Diagnostics::new(), Diagnostics::new());
+    check(&mut found);
+    let severe = found.iter().filter(|one| one.severity == Severity::Error);
+    severe.for_each(|error| errors.push(error.clone()));
+    errors
 }
 
 /// Reads a module: instructions, then declarations, then the constants that these specialization
@@ -222,13 +271,14 @@ pub(crate) fn read<R>(
         declarations = Declarations::of_made(module, MADE_READY)?;
     }
     let constants = constants(&declarations, spec, workgroup_size, &mut found);
-    let nothing = Diagnostics::new();
+    let (nothing, untouched) = (Diagnostics::new(), BTreeMap::new());
     let mut problems = Problems::of(Source {
         declarations: &declarations,
         constants: &constants,
         found: &nothing,
         split: None,
         moves: &[],
+        touched: &untouched,
     });
     problems.take(found)?;
     show(observer, Artefact::Disassembly, || {
@@ -241,6 +291,7 @@ pub(crate) fn read<R>(
         found: &problems.found,
         split: None,
         moves: &[],
+        touched: &untouched,
     };
     then(source, observer)
 }
@@ -368,6 +419,7 @@ pub(crate) fn prepare<R>(
         options,
         origin,
         guards: Guards::default(),
+        touched: source.touched,
     };
     span.exit();
 
@@ -526,6 +578,8 @@ pub(crate) struct Work<'w> {
     pub(crate) origin: Option<&'w Origin>,
     /// What keeps code from faults of LLVM.
     pub(crate) guards: Guards,
+    /// As [`Source::touched`].
+    touched: &'w BTreeMap<Id, Uses>,
 }
 
 impl<'w> Work<'w> {
@@ -606,11 +660,41 @@ impl<'w> Work<'w> {
         for entry in self.entries(diagnostics) {
             let target = self.options.target;
             match Kernel::of(program, entry, target, wanted, diagnostics) {
-                Ok(kernel) => kernels.push(kernel),
+                Ok(mut kernel) => {
+                    self.keep_arguments(&mut kernel);
+                    kernels.push(kernel);
+                }
                 Err(bug) => diagnostics.push(bug),
             }
         }
         kernels
+    }
+
+    /// Lets `kernel` touch all that its arguments come from in the given module: passes may leave
+    /// uses out, and whoever launches the kernel knows the given module.
+    fn keep_arguments(&self, kernel: &mut Kernel<'_>) {
+        let Some(given) = self.touched.get(&kernel.entry.function) else {
+            return;
+        };
+        let declarations = self.checked.declarations();
+        let is_argument = |id: &Id| {
+            declarations.variable(*id).is_some_and(|variable| {
+                matches!(
+                    variable.class,
+                    StorageClass::StorageBuffer
+                        | StorageClass::Uniform
+                        | StorageClass::UniformConstant
+                        | StorageClass::PushConstant
+                        | StorageClass::Input
+                )
+            })
+        };
+        let arguments =
+            |ids: &BTreeSet<Id>| -> Vec<Id> { ids.iter().copied().filter(is_argument).collect() };
+        let own = &mut kernel.reached.own;
+        own.variables.extend(arguments(&given.variables));
+        own.lengths.extend(arguments(&given.lengths));
+        own.prints |= given.prints;
     }
 
     /// The entry points to compile: all, or those of the name that was asked for. A module may hold

@@ -327,3 +327,104 @@ fn a_full_device_is_an_error_and_no_panic() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}");
     }
 }
+
+/// A loop with a barrier, after which a value of its last iteration is used that is not defined on
+/// every path.
+const UNDEFINED: &str = "OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\"
+OpExecutionMode %main LocalSize 64 1 1
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %buffer DescriptorSet 0
+OpDecorate %buffer Binding 0
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%block = OpTypeStruct %uint
+%p_block = OpTypePointer StorageBuffer %block
+%p_uint = OpTypePointer StorageBuffer %uint
+%buffer = OpVariable %p_block StorageBuffer
+%u0 = OpConstant %uint 0
+%u1 = OpConstant %uint 1
+%u2 = OpConstant %uint 2
+%u3 = OpConstant %uint 3
+%semantics = OpConstant %uint 264
+%main = OpFunction %void None %fn
+%entry = OpLabel
+%place = OpAccessChain %p_uint %buffer %u0
+OpBranch %head
+%head = OpLabel
+%i = OpPhi %uint %u0 %entry %j %next
+OpLoopMerge %end %next None
+OpBranch %test
+%test = OpLabel
+%more = OpULessThan %bool %i %u3
+OpBranchConditional %more %work %end
+%work = OpLabel
+OpControlBarrier %u2 %u2 %semantics
+%value = OpIAdd %uint %i %u1
+OpBranch %next
+%next = OpLabel
+%j = OpIAdd %uint %i %u1
+OpBranch %head
+%end = OpLabel
+OpStore %place %value
+OpReturn
+OpFunctionEnd";
+
+#[test]
+fn rules_come_before_passes() {
+    let words = splitbar_passes::module::assemble(UNDEFINED).unwrap().words;
+    let module: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let unroll = "--split-barriers always --unroll-barrier-loops 64";
+    for options in [
+        "--split-barriers always",
+        unroll,
+        &format!("--no-validate {unroll}"),
+    ] {
+        let lower = "lower - --target gfx1201 --emit plan";
+        let arguments: Vec<&str> = lower.split(' ').chain(options.split(' ')).collect();
+        let output = run(&arguments, &module);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{options}: {said}");
+        assert!(said.contains("SB0190"), "{options}: {said}");
+        assert!(said.contains("OpStore"), "{options}: {said}");
+        assert!(!said.contains("SB0900"), "{options}: {said}");
+    }
+}
+
+/// The body of the loop, which never runs, alone reads the first buffer.
+#[test]
+fn arguments_are_those_of_the_module() {
+    let text = UNDEFINED
+        .replace(
+            "OpDecorate %buffer Binding 0\n",
+            "OpDecorate %buffer Binding 0\nOpDecorate %other DescriptorSet 0\nOpDecorate %other Binding 1\n",
+        )
+        .replace(
+            "%buffer = OpVariable %p_block StorageBuffer\n",
+            "%buffer = OpVariable %p_block StorageBuffer\n%other = OpVariable %p_block StorageBuffer\n",
+        )
+        .replace("OpULessThan %bool %i %u3", "OpULessThan %bool %i %u0")
+        .replace("%value = OpIAdd %uint %i %u1", "%value = OpLoad %uint %place")
+        .replace(
+            "OpStore %place %value",
+            "%second = OpAccessChain %p_uint %other %u0\nOpStore %second %u1",
+        );
+    let words = splitbar_passes::module::assemble(&text).unwrap().words;
+    let module: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let arguments = |options: &[&str]| {
+        let reflect = ["lower", "-", "--target", "gfx1201", "--emit", "reflect"];
+        let reflected = done(&[&reflect[..], options].concat(), &module);
+        let reflected: Value = serde_json::from_str(&reflected).unwrap();
+        reflected[0]["arguments"].clone()
+    };
+    let given = arguments(&[]);
+    let unrolled = ["--split-barriers", "always", "--unroll-barrier-loops", "64"];
+    assert_eq!(arguments(&unrolled), given);
+    let buffers = given.as_array().unwrap().iter();
+    let buffers = buffers.filter(|argument| argument["kind"] == "buffer");
+    assert_eq!(buffers.count(), 2, "{given:#}");
+}

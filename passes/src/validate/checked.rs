@@ -30,6 +30,23 @@ impl Validation {
         }
     }
 
+    /// Checks the rules that need no control flow on a module that passes are about to change. The
+    /// problems have words for places, and come in the order of the rules.
+    pub fn check_static(
+        self,
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        found: &mut Diagnostics,
+    ) {
+        match self.environment(declarations) {
+            Some(environment) => {
+                let settings = Settings::new(environment);
+                super::check_static(declarations, constants, &settings, found);
+            }
+            None => check_required(declarations, constants, found),
+        }
+    }
+
     /// Checks the rules on a module whose barrier functions cannot be inlined: those on one
     /// instruction, or the declarations.
     pub fn check_alone(
