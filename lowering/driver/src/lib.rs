@@ -60,6 +60,7 @@ mod pipeline;
 mod prepare;
 mod ptxas;
 mod reflect;
+mod scratch;
 mod settings;
 mod shape;
 #[cfg(feature = "sim")]

@@ -1,5 +1,6 @@
 //! AMDGPU objects to code objects (`.hsaco`) with whatever lld is installed.
 
+use crate::scratch;
 use crate::tool::Refusal;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use std::ffi::OsString;
@@ -61,7 +62,7 @@ pub fn code_object(object: &[u8], named: Option<&Path>) -> Result<Vec<u8>, Diagn
 }
 
 fn run(linker: &Linker, object: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let folder = scratch::folder()?;
     let (input, output) = (
         folder.path().join("kernel.o"),
         folder.path().join("kernel.hsaco"),

@@ -1,6 +1,7 @@
 //! PTX to machine code for NVIDIA GPUs, and back to text, with NVIDIA's own ptxas and nvdisasm
 //! where they are installed.
 
+use crate::scratch;
 use crate::tool::Refusal;
 use crate::usage::{self, Usage};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -193,7 +194,7 @@ fn run(
     bytes: &[u8],
     output: Option<&str>,
 ) -> Result<(Vec<u8>, String), Refusal> {
-    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let folder = scratch::folder()?;
     let input = folder.path().join(input);
     std::fs::write(&input, bytes).map_err(|error| format!("{}: {error}", input.display()))?;
     let output = output.map(|name| folder.path().join(name));

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 type Test = fn() -> Result<()>;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 12] = [
+    let tests: [(&str, Test); 13] = [
         ("bytes_are_the_same", bytes_are_the_same),
         ("threads_have_workers", threads_have_workers),
         ("other_releases_are_refused", other_releases_are_refused),
@@ -33,6 +33,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("every_command_has_limits", every_command_has_limits),
         ("limits_are_told_as_json", limits_are_told_as_json),
         ("tools_end_with_the_worker", tools_end_with_the_worker),
+        ("no_folders_are_left", no_folders_are_left),
         (
             "long_compilations_name_the_pass",
             long_compilations_name_the_pass,
@@ -513,6 +514,59 @@ fn tools_end_with_the_worker() -> Result<()> {
         exit::UNSUPPORTED,
     )?;
     ends(std::fs::read_to_string(&number)?.trim())
+}
+
+/// Nothing is left of the files of a tool that does not end: signals, and the limit on time.
+#[cfg(unix)]
+fn no_folders_are_left() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (tool, files) = (folder.path().join("tool"), folder.path().join("files"));
+    std::fs::write(&tool, "#!/bin/sh\nexec sleep 1000\n")?;
+    std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    std::fs::create_dir(&files)?;
+    let count = || std::fs::read_dir(&files).map_or(0, Iterator::count);
+    let kernel = Fixture::load("reduction")?.module_path();
+    let lower = ["lower", "--target=gfx1100", "--emit=hsaco"];
+    let sim = [
+        "sim",
+        "--target=gfx1100",
+        "--groups=1,1,1",
+        "--buffer=0:0=zeros:2048",
+        "--buffer=0:1=zeros:2048",
+        "--buffer=0:2=zeros:2048",
+    ];
+    for arguments in [&lower[..], &sim] {
+        for name in ["INT", "TERM", "none"] {
+            let limit = match name {
+                "none" => "--time-limit=5",
+                _ => "--time-limit=600",
+            };
+            let mut owner = Command::new(tools::splitbar()?)
+                .args(arguments)
+                .arg(limit)
+                .arg(&kernel)
+                .env("SPLITBAR_LLD", &tool)
+                .env("TMPDIR", &files)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()?;
+            until("the tool has files", || (count() > 0).then_some(()))?;
+            if name != "none" {
+                signal(name, owner.id())?;
+            }
+            let status = owner.wait()?;
+            ensure!(!status.success(), "{arguments:?} {name}: {status}");
+            until("its files go", || (count() == 0).then_some(()))
+                .with_context(|| format!("{arguments:?} {name}"))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn no_folders_are_left() -> Result<()> {
+    Ok(())
 }
 
 /// In the note on a stage that takes long, and in what is said at the limit.

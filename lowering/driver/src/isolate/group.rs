@@ -1,6 +1,7 @@
 //! A process and the programs that it starts (ptxas, lld), as one group: when it ends, or is ended,
 //! they end with it.
 
+use crate::scratch;
 use std::io;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -158,6 +159,10 @@ impl Group {
             #[cfg(unix)]
             Process::Copied(id) => super::copy::end(*id)?,
         };
+        if status.code().is_none() {
+            // It was killed, and had no time to remove anything.
+            scratch::remove_of(self.id());
+        }
         self.status = Some(status);
         Ok(status)
     }
@@ -172,6 +177,7 @@ impl Drop for Group {
 /// Ends this process at once, and its group if it is the first of one. Work may be going on, under
 /// which nothing may be taken down.
 pub(super) fn end_own() -> ! {
+    scratch::remove_of(std::process::id());
     #[cfg(unix)]
     {
         use rustix::process::{Signal, getpgrp, getpid, kill_process, kill_process_group};
