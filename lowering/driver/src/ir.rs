@@ -28,8 +28,9 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// LLVM takes a module that its verifier accepts for one of a compiler: who does not trust the
-/// source uses a [`Worker`](crate::Worker) with [`Source::llvm_ir`](crate::Source::llvm_ir).
+/// LLVM takes a module that its verifier accepts for one of a compiler. Where it gives up, this
+/// returns `IrEndsLlvm`, and the thread that LLVM ran on stays. LLVM may also crash: if you do not
+/// trust the source, use a [`Worker`](crate::Worker) with [`Source::llvm_ir`](crate::Source::llvm_ir).
 ///
 /// # Errors
 /// What LLVM cannot read (`UnreadableIr`), what a call of a barrier asks and the module does not
@@ -144,8 +145,10 @@ fn read(
 
 /// The module as it is.
 fn unchanged(bytes: &[u8], options: &Options) -> Result<Output, Failure> {
-    let lowered = crate::llvm::ir::unchanged(bytes, options.target, options.optimization)?;
+    let lowered = crate::llvm::ir::unchanged(bytes, options.target, options.optimization)
+        .map_err(refused_all)?;
     Ok(Output {
+        is_ir: true,
         target: options.target,
         entries: Vec::new(),
         lowered,
@@ -156,7 +159,37 @@ fn unchanged(bytes: &[u8], options: &Options) -> Result<Output, Failure> {
     })
 }
 
-fn said_of(ir: &IrModule, mut failure: Failure) -> Failure {
-    ir.relocate(&mut failure.diagnostics);
-    failure
+fn said_of(ir: &IrModule, failure: Failure) -> Failure {
+    let mut problems = refused_all(failure.diagnostics);
+    ir.relocate(&mut problems);
+    problems.into()
+}
+
+/// Turns a refusal by LLVM or another tool into `IrEndsLlvm`: it is no bug here, since others wrote
+/// the module.
+pub(crate) fn refused(problem: Diagnostic) -> Diagnostic {
+    if !matches!(
+        problem.code,
+        Code::LlvmFailed | Code::Internal | Code::LinkerFailed | Code::AssemblerFailed
+    ) {
+        return problem;
+    }
+    let refused = Diagnostic::error(Code::IrEndsLlvm, problem.message);
+    let refused = problem
+        .reasons
+        .into_iter()
+        .fold(refused, Diagnostic::because);
+    refused.help("leave out what the reason names, or compile the module for a target that has it")
+}
+
+/// As [`refused`], for all `problems` but our own bugs.
+pub(crate) fn refused_all(problems: Diagnostics) -> Diagnostics {
+    let mut all = Diagnostics::new();
+    for problem in problems.iter().cloned() {
+        all.push(match problem.code {
+            Code::Internal => problem,
+            _ => refused(problem),
+        });
+    }
+    all
 }

@@ -1,5 +1,6 @@
 //! What a compilation gives.
 
+use crate::ir;
 use crate::link;
 use crate::llvm::Lowered;
 use crate::ptxas;
@@ -62,6 +63,8 @@ pub struct Output {
     )]
     pub(crate) lines: bool,
     pub(crate) warnings: Diagnostics,
+    /// Whether others wrote its module for LLVM.
+    pub(crate) is_ir: bool,
 }
 
 impl Output {
@@ -117,7 +120,9 @@ impl Output {
     /// # Errors
     /// `LlvmFailed`.
     pub fn assembly(&self) -> Result<String, Diagnostics> {
-        self.lowered.assembly()
+        self.lowered
+            .assembly()
+            .map_err(|refused| self.of_ir(refused))
     }
 
     /// A relocatable ELF object (AMDGPU).
@@ -127,7 +132,7 @@ impl Output {
     /// `LlvmFailed`.
     pub fn object(&self) -> Result<Vec<u8>, Diagnostics> {
         self.only_amdgpu("object")?;
-        self.lowered.object()
+        self.lowered.object().map_err(|refused| self.of_ir(refused))
     }
 
     /// A code object that the ROCm loader takes (AMDGPU). Runs a linker.
@@ -136,7 +141,8 @@ impl Output {
     /// As [`Output::object`], and `LinkerMissing`, `LinkerFailed`, `ToolFailed`.
     pub fn hsaco(&self) -> Result<Vec<u8>, Diagnostics> {
         self.only_amdgpu("code object")?;
-        link::code_object(&self.lowered.object()?, self.lld.as_deref())
+        link::code_object(&self.object()?, self.lld.as_deref())
+            .map_err(|refused| self.of_ir(refused))
     }
 
     /// Machine code in NVIDIA's container (NVPTX). Runs ptxas.
@@ -146,7 +152,8 @@ impl Output {
     /// `ToolFailed`.
     pub fn cubin(&self) -> Result<Vec<u8>, Diagnostics> {
         match self.target.arch {
-            Arch::Nvptx(_) => ptxas::cubin(&self.assembly()?, self.target, self.ptxas.as_deref()),
+            Arch::Nvptx(_) => ptxas::cubin(&self.assembly()?, self.target, self.ptxas.as_deref())
+                .map_err(|refused| self.of_ir(refused)),
             Arch::Amdgpu(_) => Err(Diagnostic::error(
                 Code::UnsupportedOnTarget,
                 format!("there is no cubin for {}", self.target.name),
@@ -154,6 +161,14 @@ impl Output {
             .because("cubins are for NVIDIA GPUs")
             .help("use `Output::hsaco`")
             .into()),
+        }
+    }
+
+    /// What is refused, if others wrote the module for LLVM, is no bug.
+    fn of_ir(&self, refused: Diagnostics) -> Diagnostics {
+        match self.is_ir {
+            true => ir::refused_all(refused),
+            false => refused,
         }
     }
 

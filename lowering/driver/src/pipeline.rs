@@ -241,6 +241,7 @@ fn lower(
         )
         .collect();
     Ok(Output {
+        is_ir: options.ir.is_some(),
         target: options.target,
         entries,
         lowered,
@@ -352,9 +353,8 @@ impl Work<'_> {
             assembly.clone().into_bytes()
         });
         let functions = asm::parse(&assembly, &self.options.target.arch).map_err(|error| {
-            let message = "the assembly cannot be read back";
-            let bug = Diagnostic::error(Code::Internal, message);
-            bug.because(error.to_string()).help(REPORT)
+            self.unreadable("the assembly cannot be read back".to_owned())
+                .because(error.to_string())
         })?;
         let machine = measure::machine(&assembly, self.options, diagnostics);
         let kernels = kernels.iter().zip(plans).zip(lowered.kernels());
@@ -364,14 +364,10 @@ impl Work<'_> {
                     .iter()
                     .find(|function| function.name == abi.symbol)
                     .ok_or_else(|| {
-                        Diagnostic::error(
-                            Code::Internal,
-                            format!(
-                                "the assembly has no function for entry point `{}`",
-                                plan.entry
-                            ),
-                        )
-                        .help(REPORT)
+                        let entry = &plan.entry;
+                        self.unreadable(format!(
+                            "the assembly has no function for entry point `{entry}`"
+                        ))
                     })?;
                 let shape = self.options.audit.then(|| {
                     let function = plan.function;
@@ -398,5 +394,17 @@ impl Work<'_> {
                 ))
             })
             .collect()
+    }
+
+    /// The diagnostic for assembly that is not as expected: a bug, unless others wrote the module
+    /// for LLVM, which takes what they write for right.
+    fn unreadable(&self, message: String) -> Diagnostic {
+        match self.options.ir {
+            Some(_) => Diagnostic::error(Code::UnreadableIrAssembly, message).help(
+                "leave out what makes LLVM write such assembly, or lower barriers as full ones, \
+                 which are not measured",
+            ),
+            None => Diagnostic::error(Code::Internal, message).help(REPORT),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Target machines, the mid-level optimiser, assembly and objects: LLVM in this process.
 
 use crate::Optimization;
-use crate::ffi::{self, Errors};
+use crate::ffi::{self, Errors, Lost};
 use crate::machines::{Key, Machine};
 use crate::work;
 use inkwell::OptimizationLevel;
@@ -33,7 +33,8 @@ thread_local! {
 /// Runs LLVM work on a thread with a large stack: this one, if it has one.
 ///
 /// # Errors
-/// `WorkerLimit` when the system refuses the thread, `Internal` when it does not finish.
+/// `WorkerLimit` when the system refuses the thread, `LlvmFailed` when LLVM gives up, `Internal`
+/// when the work does not finish.
 pub(crate) fn on_large_stack<T: Send>(
     work: impl FnOnce() -> Result<T, Diagnostics> + Send,
 ) -> Result<T, Diagnostics> {
@@ -45,22 +46,17 @@ pub(crate) fn on_large_stack<T: Send>(
         IS_LARGE.set(true);
         work()
     };
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .name("llvm".to_owned())
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, work);
-        match thread.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(Diagnostic::bug("the code generator's thread panicked").into()),
-            Err(problem) => Err(Diagnostic::error(
-                Code::WorkerLimit,
-                format!("the code generator's thread could not be started: {problem}"),
-            )
-            .help("allow more memory or threads")
-            .into()),
-        }
-    })
+    match ffi::on_thread(STACK_BYTES, work) {
+        Ok(result) => result,
+        Err(Lost::Panicked) => Err(Diagnostic::bug("the code generator's thread panicked").into()),
+        Err(Lost::GaveUp(reason)) => Err(llvm_failed("LLVM gave up", &reason).into()),
+        Err(Lost::NotStarted(problem)) => Err(Diagnostic::error(
+            Code::WorkerLimit,
+            format!("the code generator's thread could not be started: {problem}"),
+        )
+        .help("allow more memory or threads")
+        .into()),
+    }
 }
 
 /// What LLVM said when it refused.

@@ -43,7 +43,7 @@ mod signed_zero;
 mod work;
 
 pub use disassemble::{Disassembled, disassemble};
-pub use ffi::{Fork, fork};
+pub use ffi::{Fork, end_with_llvm, fork};
 pub use late_windows::LateWindows;
 pub use splitbar_plan::Optimization;
 pub use work::{Work, work};

@@ -121,7 +121,8 @@ codes! {
     UninlinableBarriers = 605, Unsupported, "a function with barriers cannot be inlined into the kernels";
     UnsupportedIrControlFlow = 606, Unsupported, "a kernel with split barriers branches in a way that is not followed";
     ForeignBarrier = 607, Unsupported, "a kernel with split barriers has a barrier of the target that is not planned";
-    IrEndsLlvm = 608, Unsupported, "LLVM has no code for something in a module in LLVM IR, and ends the process";
+    IrEndsLlvm = 608, Unsupported, "LLVM has no code for something in a module in LLVM IR";
+    UnreadableIrAssembly = 609, Unsupported, "the assembly of a module in LLVM IR cannot be read";
 
     // 09xx: ours.
     Internal = 900, Internal, "a bug in splitbar";

@@ -7,7 +7,7 @@ mod random;
 mod translated;
 
 use crate::cli::expect;
-use crate::support::{is_nvptx, linkable, trial};
+use crate::support::{is_nvptx, linkable, target as target_of, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::root;
@@ -33,7 +33,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             }
         }
     }
-    let tests: [(&str, Test); 9] = [
+    let tests: [(&str, Test); 10] = [
         ("what_compilers_write_goes_in", what_compilers_write_goes_in),
         ("halves_stay_apart", halves_stay_apart),
         ("names_and_forms", names_and_forms),
@@ -45,6 +45,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("blocks_never_reached", blocks_never_reached),
         ("arguments_are_reflected", arguments_are_reflected),
         ("what_is_wrong_is_said", what_is_wrong_is_said),
+        (
+            "what_llvm_does_not_take_has_a_code",
+            what_llvm_does_not_take_has_a_code,
+        ),
         ("others_are_left_alone", others_are_left_alone),
     ];
     trials.extend(kernels::trials());
@@ -484,6 +488,42 @@ joined:
         let command = ["lower-ir", "-", "--target", "gfx1201"];
         let ran = expect(&command, module.as_bytes(), code).context(what)?;
         ensure!(ran.stderr.contains(says), "{what}: {}", ran.stderr);
+    }
+    Ok(())
+}
+
+/// What LLVM ends the process on, and code that nobody reads: by the program and by the library,
+/// whose process goes on.
+fn what_llvm_does_not_take_has_a_code() -> Result<()> {
+    let foreign = |target| -> Result<String> {
+        let text = rotate(target)?;
+        let call = "  %foreign = call float @llvm.amdgcn.tanh.f32(float 1.0)
+  %word = bitcast float %foreign to i32
+  %value = add i32 %id, %word\n";
+        let text = text.replace("  %value = add i32 %id, %number\n", call);
+        Ok(text + "declare float @llvm.amdgcn.tanh.f32(float)\n")
+    };
+    let collected = rotate("gfx1201")?.replace("\"64,64\" !reqd", "\"64,64\" gc \"x\" !reqd");
+    let parted = rotate("sm_90")?.replace("poison, align 4", "poison, partition \"p\", align 4");
+    for (what, target, text, says) in [
+        ("an intrinsic", "gfx1201", foreign("gfx1201")?, "SB0608"),
+        ("a collector", "gfx1201", collected, "SB0608"),
+        ("a partition", "sm_90", parted, "SB0609"),
+    ] {
+        let command = ["lower-ir", "-", "--target", target];
+        let ran = expect(&command, text.as_bytes(), 3).context(what)?;
+        ensure!(ran.stderr.contains(says), "{what}: {}", ran.stderr);
+        let mut options = splitbar::Options::new(target_of(target)?);
+        options.measure = true;
+        for _ in 0..2 {
+            let made = splitbar::compile_ir(text.as_bytes(), &options);
+            let made = made.and_then(|output| Ok(output.assembly()?));
+            let failure = made.err().with_context(|| format!("{what} is taken"))?;
+            ensure!(failure.exit_code() == 3, "{what}: {failure}");
+            ensure!(failure.to_string().contains(says), "{what}: {failure}");
+        }
+        // LLVM still compiles what it takes.
+        splitbar::compile_ir(rotate(target)?.as_bytes(), &options)?.assembly()?;
     }
     Ok(())
 }

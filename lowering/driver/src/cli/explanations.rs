@@ -381,6 +381,11 @@ const CODES: &[Text<Code>] = &[
         "Leave out what the reason names.",
     ),
     (
+        Code::UnreadableIrAssembly,
+        "Windows are counted, and fences audited, in the assembly that LLVM writes. Some things in a module in LLVM IR make LLVM write lines that no assembler reads, such as partitions of symbols for NVIDIA GPUs, or leave out a kernel.",
+        "Leave out what the reason names. With `--strategy fused` nothing has to be counted.",
+    ),
+    (
         Code::LinkerMissing,
         "A code object for AMD GPUs is linked by LLVM's linker, and none was found on PATH or in the Rust tool chain.",
         "Install lld, or name one in SPLITBAR_LLD. `--emit obj` needs no linker.",

@@ -25,7 +25,7 @@ pub(crate) use message::Bytes;
 pub use serve::{perform, serve_isolated};
 pub use source::Source;
 
-use crate::{Failure, Observer, Options, Stage, exit};
+use crate::{Failure, Observer, Options, Stage, exit, ir};
 use group::{Group, Pipes, Streams};
 use message::{Event, Request};
 use said::Listener;
@@ -196,7 +196,7 @@ impl Worker {
                     let died = running.death(stage, memory_limit(&self.isolation));
                     return Err(match language {
                         Language::SpirV => died,
-                        Language::LlvmIr => on_ir(died),
+                        Language::LlvmIr => on_ir(died, stage),
                     }
                     .into());
                 }
@@ -410,19 +410,18 @@ fn death(
     ))
 }
 
-/// The diagnostic for a worker that died of what somebody else wrote for LLVM: LLVM takes a module
-/// that its verifier accepts for one of a compiler, which writes nothing that the target lacks.
-fn on_ir(died: Diagnostic) -> Diagnostic {
-    let gave_up = died
-        .reasons
-        .iter()
-        .any(|reason| reason.starts_with("LLVM ERROR"));
-    if !gave_up || died.code == Code::WorkerLimit {
-        return died;
+/// The diagnostic for a worker that died in `stage` of what somebody else wrote for LLVM: LLVM
+/// takes a module that its verifier accepts for one of a compiler, which writes nothing that the
+/// target lacks.
+fn on_ir(died: Diagnostic, stage: Option<Stage>) -> Diagnostic {
+    let mut reasons = died.reasons.iter();
+    let gave_up = reasons.any(|reason| reason.starts_with("LLVM ERROR"));
+    // LLVM reads and verifies the module first.
+    let is_llvms = gave_up || is_llvms(stage) || stage == Some(Stage::Read);
+    match died.code {
+        Code::LlvmFailed | Code::Internal if is_llvms => ir::refused(died),
+        _ => died,
     }
-    let refused = Diagnostic::error(Code::IrEndsLlvm, died.message);
-    let refused = died.reasons.into_iter().fold(refused, Diagnostic::because);
-    refused.help("leave out what the reason names, or compile the module for a target that has it")
 }
 
 /// Whether most of a stage is LLVM's work.

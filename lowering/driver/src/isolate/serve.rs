@@ -50,6 +50,7 @@ fn serve(
     if let Some(bytes) = memory {
         limit_memory(bytes)?;
     }
+    llvm::end_with_llvm(); // the owner starts another process
     message::greet(&mut to)?;
     llvm::report_passes(NO_PASS);
     let (requests, next) = mpsc::channel();

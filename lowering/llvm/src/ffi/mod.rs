@@ -15,6 +15,8 @@
 pub(crate) use builder::RawBuilder;
 pub(crate) use disassembler::{Disassembler, LLVMInitializeAMDGPUDisassembler};
 pub(crate) use errors::Errors;
+pub use fatal::end_with_llvm;
+pub(crate) use fatal::{Lost, on_thread};
 pub use fork::{Fork, fork};
 pub(crate) use functions::{block_ref, declaration, inline_assembly, intrinsic, intrinsic_id};
 use inkwell::context::{AsContextRef, Context};
@@ -116,6 +118,7 @@ macro_rules! calls {
 mod builder;
 mod disassembler;
 mod errors;
+mod fatal;
 mod fork;
 mod functions;
 mod instructions;
