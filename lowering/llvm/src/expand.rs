@@ -8,6 +8,7 @@ use crate::codegen;
 use crate::emit::Result;
 use crate::emit::barrier::names;
 use crate::ffi::{self, Block, Func, RawBuilder, Ty, Value};
+use crate::late_functions;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::targets::TargetMachine;
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Most values that one guard holds.
 const MAX_HELD: usize = 256;
 
-/// The passes that inline the bodies and drop what is left of them.
+/// The passes that inline the bodies, and functions that come late, and drop what is left of them.
 fn passes(target: &Target) -> &'static str {
     match target.arch {
         // What a kernel does not ask its launch for is found out once more: before, there were
@@ -45,9 +46,15 @@ pub(crate) fn expand<'c>(
     target: &Target,
     machine: &TargetMachine,
 ) -> std::result::Result<(), Diagnostics> {
-    if has_bodies(context, module, target)? {
+    let has_bodies = has_bodies(context, module, target)?;
+    let has_late = late_functions::release(context, module)?;
+    if has_late || has_bodies {
         codegen::verify(module, "with its barriers expanded")?;
         codegen::run(module, machine, passes(target))?;
+        if has_late {
+            // They were given the addresses of built-in variables. This pass moves no arithmetic.
+            codegen::run(module, machine, "function(sroa)")?;
+        }
         none_left(module)?;
     }
     Ok(())
@@ -90,7 +97,7 @@ fn missing(name: &str) -> Box<Diagnostic> {
 /// in its block and is used behind it, in order. Phis are among them: they stand for what was
 /// computed, or loaded, under a condition that ends before the call. Every block is walked once,
 /// however many of the calls it has.
-fn leaving<'c>(calls: &[Value<'c>]) -> HashMap<Value<'c>, Vec<Value<'c>>> {
+pub(crate) fn leaving<'c>(calls: &[Value<'c>]) -> HashMap<Value<'c>, Vec<Value<'c>>> {
     let wanted: HashSet<Value<'c>> = calls.iter().copied().collect();
     let mut done = HashSet::new();
     let blocks = calls.iter().map(|call| call.block());

@@ -29,6 +29,7 @@ mod ffi;
 mod hidden_lanes;
 pub mod ir;
 mod lane_moves;
+mod late_functions;
 mod late_windows;
 mod machines;
 pub mod marks;

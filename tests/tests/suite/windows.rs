@@ -8,8 +8,11 @@ use regex::Regex;
 use splitbar::asm::amdgpu::late_windows::{Ordered, widen};
 use splitbar::waits::operation::Memory;
 use splitbar::window::Window;
-use splitbar::{SplitBarriers, Target};
-use splitbar_tests::fixture::Fixture;
+use splitbar::{Choice, SplitBarriers, Target};
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::transform::registry::{Pass, PassOptions};
+use splitbar_tests::fixture::{self, Fixture};
 use splitbar_tests::tools;
 use std::process::Command;
 
@@ -104,6 +107,11 @@ pub(crate) fn trials() -> Vec<Trial> {
     for target in ["gfx1201", "gfx1250", "gfx1310"] {
         trials.push(trial(format!("window/late/{target}"), move || late(target)));
     }
+    for target in ["gfx1201", "gfx1250", "sm_80", "sm_90"] {
+        trials.push(trial(format!("window/instrumented/{target}"), move || {
+            instrumented(target)
+        }));
+    }
     for target in ["sm_80", "sm_90", "sm_120"] {
         for arithmetic in [FMA, MMA] {
             trials.push(trial(
@@ -121,6 +129,54 @@ pub(crate) fn trials() -> Vec<Trial> {
         }
     }
     trials
+}
+
+/// A kernel that writes a profile has the windows that it has without: all of them together lose at
+/// most a tenth of their instructions, and none is emptied. What the profile adds does not count. A
+/// loop that is not unrolled any more has a half of its windows' instructions left.
+fn instrumented(target: &str) -> Result<()> {
+    let pass = Pass::named("instrument-barrier-skew").context("no such pass")?;
+    let clocks = PassOptions::Clocks {
+        set: 7,
+        binding: 0,
+        gpu: None,
+    };
+    let kept = |bytes: &[u8]| -> Result<usize> {
+        let output = compile_bytes(bytes, target, |options| {
+            options.choice = Choice::AlwaysSplit;
+            options.measure = true;
+        })?;
+        let windows = output.entries().iter().flat_map(|entry| &entry.windows);
+        Ok(windows.flatten().map(|window| window.kept as usize).sum())
+    };
+    let (mut all, mut left) = (0, 0);
+    for fixture in fixture::all()? {
+        let bytes = fixture.module()?;
+        let module = told(Module::parse(&bytes))?;
+        let mut found = Diagnostics::new();
+        let declarations = Declarations::of(&module, &mut found);
+        let made = pass.run(&module, &declarations, &clocks, &mut found);
+        let Ok(Some(made)) = made else {
+            continue; // a kernel of OpenCL, or one without barriers
+        };
+        let Ok(plain) = kept(&bytes) else {
+            continue; // nothing for this target
+        };
+        let with = kept(&made.module.to_bytes())?.min(plain);
+        ensure!(
+            2 * with >= plain,
+            "{}: {with} of {plain} instructions are left",
+            fixture.name
+        );
+        all += plain;
+        left += with;
+    }
+    ensure!(all > 100, "{all} instructions are no measure");
+    ensure!(
+        10 * left >= 9 * all,
+        "{left} of {all} instructions are left"
+    );
+    Ok(())
 }
 
 /// The windows of the plain multiplication are as wide in final code as they may be, and loads of

@@ -16,8 +16,10 @@ use crate::Lowering;
 use crate::debug::Lines;
 use crate::debug::line_of;
 use crate::ffi::{self, Block, Func, Ty, Value};
+use crate::late_functions;
 use inkwell::context::Context;
 use inkwell::module::Module;
+use spirv::{FunctionControl, StorageClass};
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::analysis::undefined::Undefined;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -26,7 +28,7 @@ use splitbar_passes::module::{
 };
 use splitbar_passes::printf::Table;
 use splitbar_plan::target::Arch;
-use splitbar_plan::{EntryPlan, waves};
+use splitbar_plan::{EntryPlan, Optimization, waves};
 use splitbar_typed::Kernel;
 use splitbar_typed::abi::{Abi, AbiForm, KernelAbi, Passing, length_passing, symbol};
 use splitbar_typed::types::{self as typed, id_count};
@@ -347,7 +349,17 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         llvm.set_internal();
         llvm.attribute(context, "nounwind");
         llvm.attribute(context, "convergent");
-        if inline {
+        let values = function.params.len() as u32;
+        let first_value = (usize::from(masked) + hidden.len()) as u32;
+        let params = (first_value..first_value + values).filter_map(|index| llvm.param(index));
+        let takes_values = params.into_iter().all(|param| !param.ty().is_pointer());
+        let result = types::require(self.types, declarations, function.result_type);
+        let is_void = result.is_ok_and(|result| matches!(result.kind, Kind::Void));
+        let optimizes = self.lowering.optimization != Optimization::O0;
+        let is_procedure = takes_values && is_void;
+        if inline && optimizes && is_procedure && may_come_late(declarations, function, &hidden) {
+            late_functions::mark(context, llvm);
+        } else if inline {
             llvm.attribute(context, "alwaysinline");
         }
         target_attributes(self.b, self.lowering.target, plan, llvm);
@@ -517,6 +529,35 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         }
         self.recycle(emitter);
     }
+}
+
+/// Returns true if `function` is not to be inlined and writes no variable of the invocation:
+/// nothing is lost if the optimiser sees it apart from its callers.
+fn may_come_late(
+    declarations: &Declarations<'_>,
+    function: &Function<'_>,
+    hidden: &[Hidden],
+) -> bool {
+    let inst = declarations.module.at(function.offset);
+    let control = inst.and_then(|inst| inst.operand(0).ok());
+    let control = control.map(FunctionControl::from_bits_retain);
+    let is_own = |id: Id| {
+        let class = declarations.variable(id).map(|variable| variable.class);
+        !matches!(
+            class,
+            Some(
+                StorageClass::StorageBuffer
+                    | StorageClass::Uniform
+                    | StorageClass::PushConstant
+                    | StorageClass::Input
+            )
+        )
+    };
+    let touches_own = hidden.iter().any(|hidden| match hidden {
+        Hidden::Variable(id) => is_own(*id),
+        Hidden::Length(_) | Hidden::PrintBuffer => false,
+    });
+    control.is_some_and(|control| control.contains(FunctionControl::DONT_INLINE)) && !touches_own
 }
 
 /// Instructions that are written when every call is inlined.

@@ -7,7 +7,7 @@ use crate::profile::{Gpu, module_hash};
 use crate::transform::built_ins::Input;
 use crate::transform::edit::{Edit, string};
 use crate::transform::operands::SUBGROUP;
-use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, FunctionControl, Op, StorageClass};
 
 /// The extension that has the clock.
 const EXTENSION: &str = "SPV_KHR_shader_clock";
@@ -27,7 +27,9 @@ pub(super) struct Recorder {
     arrive: u32,
     arrived: u32,
     inputs: Inputs,
-    /// void (uint arrive, uint wait, uvec2 arrived, uvec2 waited, uvec2 passed).
+    /// void (uint arrive, uint wait, uvec2 arrived, uvec2 waited, uvec2 passed, uint phase). It
+    /// takes values, returns nothing and is not to be inlined, so that its branches come into the
+    /// kernel when nothing can sink behind them any more: they would empty the window.
     function: u32,
 }
 
@@ -109,15 +111,13 @@ impl Recorder {
         edit: &mut Edit<'_, '_>,
         offset: WordOffset,
     ) -> Result<(), Diagnostic> {
-        let [waited, passed, arrive, arrived, call] = ids(edit)?;
+        let [waited, passed, arrive, arrived] = ids(edit)?;
         let place = edit.number(offset.get())?;
         self.read(edit, offset, waited)?;
         self.read_behind(edit, offset, passed)?;
         edit.after(offset, Op::Load, &[self.uint, arrive, self.arrive])?;
         edit.after(offset, Op::Load, &[self.clock, arrived, self.arrived])?;
-        let call = [self.void, call, self.function, arrive, place];
-        let call: Vec<u32> = call.into_iter().chain([arrived, waited, passed]).collect();
-        edit.after(offset, Op::FunctionCall, &call)
+        self.record(edit, offset, [arrive, place, arrived, waited, passed])
     }
 
     /// Makes a record behind the OpControlBarrier at `offset`, which may stand between an arrive
@@ -127,13 +127,29 @@ impl Recorder {
         edit: &mut Edit<'_, '_>,
         offset: WordOffset,
     ) -> Result<(), Diagnostic> {
-        let [arrived, passed, call] = ids(edit)?;
+        let [arrived, passed] = ids(edit)?;
         let place = edit.number(offset.get())?;
         self.read(edit, offset, arrived)?;
         self.read_behind(edit, offset, passed)?;
-        let call = [self.void, call, self.function, place, place];
-        let call: Vec<u32> = call.into_iter().chain([arrived, arrived, passed]).collect();
-        edit.after(offset, Op::FunctionCall, &call)
+        self.record(edit, offset, [place, place, arrived, arrived, passed])
+    }
+
+    /// Calls the function with these `values` and counts the phase, behind the instruction at
+    /// `offset`.
+    fn record(
+        &self,
+        edit: &mut Edit<'_, '_>,
+        offset: WordOffset,
+        values: [u32; 5],
+    ) -> Result<(), Diagnostic> {
+        let [phase, call, next] = ids(edit)?;
+        let one = edit.number(1)?;
+        edit.after(offset, Op::Load, &[self.uint, phase, self.phase])?;
+        let call = [self.void, call, self.function];
+        let call: Vec<u32> = call.into_iter().chain(values).chain([phase]).collect();
+        edit.after(offset, Op::FunctionCall, &call)?;
+        edit.after(offset, Op::IAdd, &[self.uint, next, phase, one])?;
+        edit.after(offset, Op::Store, &[self.phase, next])
     }
 
     /// Reads the clock before the instruction at `offset`.
@@ -157,30 +173,27 @@ impl Recorder {
         edit.after(offset, Op::ReadClockKHR, &operands)
     }
 
-    /// Writes the function: it counts the phase, and the first invocation of the subgroup takes a
-    /// number, writes the header if it is the first one, and then its record.
+    /// Writes the function: the first invocation of the subgroup takes a number, writes the header
+    /// if it is the first one, and then its record.
     fn write(&mut self, edit: &mut Edit<'_, '_>, gpu: Option<Gpu>) -> Result<(), Diagnostic> {
         let (uint, function) = (self.uint, self.function);
         let boolean = edit.type_of(Op::TypeBool, &[])?;
-        let parameters = [uint, uint, self.clock, self.clock, self.clock];
+        let parameters = [uint, uint, self.clock, self.clock, self.clock, uint];
         let ty: Vec<u32> = [self.void].into_iter().chain(parameters).collect();
         let ty = edit.type_of(Op::TypeFunction, &ty)?;
         let (zero, one) = (edit.number(0)?, edit.number(1)?);
         let words = edit.number(RECORD_WORDS)?;
-        let [arrive, wait, arrived, waited, passed] = ids(edit)?;
+        let [arrive, wait, arrived, waited, passed, phase] = ids(edit)?;
         let [entry, writes, takes, begins, fills, end] = ids(edit)?;
-        edit.function(Op::Function, &[self.void, function, 0, ty])?;
+        let control = FunctionControl::DONT_INLINE.bits();
+        edit.function(Op::Function, &[self.void, function, control, ty])?;
         for (ty, id) in parameters
             .iter()
-            .zip([arrive, wait, arrived, waited, passed])
+            .zip([arrive, wait, arrived, waited, passed, phase])
         {
             edit.function(Op::FunctionParameter, &[*ty, id])?;
         }
         edit.function(Op::Label, &[entry])?;
-        let [phase, next] = ids(edit)?;
-        edit.function(Op::Load, &[uint, phase, self.phase])?;
-        edit.function(Op::IAdd, &[uint, next, phase, one])?;
-        edit.function(Op::Store, &[self.phase, next])?;
         let [is_elected, length, capacity, has_room] = ids(edit)?;
         let elect = [boolean, is_elected, self.subgroup];
         edit.function(Op::GroupNonUniformElect, &elect)?;
