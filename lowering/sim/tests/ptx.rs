@@ -218,10 +218,8 @@ fn equal_writes_are_a_note() {
     // Other values, a part of the bytes, and a read between.
     let other = format!("shr.u32 %r1, %t, 5; st.shared.u32 [s], %r1; {own}");
     finds(&other, 64, FindingKind::SharedRace);
-    let read = format!(
-        "mov.u32 %r1, 7; st.shared.u32 [s], %r1; ld.shared.u32 %r2, [s]; st.global.u32 [%own], %r2;"
-    );
-    finds(&read, 64, FindingKind::SharedRace);
+    let read = "mov.u32 %r1, 7; st.shared.u32 [s], %r1; ld.shared.u32 %r2, [s]; st.global.u32 [%own], %r2;";
+    finds(read, 64, FindingKind::SharedRace);
 }
 
 #[test]

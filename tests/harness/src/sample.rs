@@ -63,6 +63,7 @@ pub(crate) fn sample(trials: Vec<Trial>, sample: Sample) -> Vec<Trial> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

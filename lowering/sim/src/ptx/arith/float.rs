@@ -86,8 +86,8 @@ pub(crate) fn sub(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     sum(m, value(m, a), -value(m, b))
 }
 
-/// What [`Mode::each`] makes of operands of which the first, as many as [`Mode::table`] says, are of
-/// the narrower type [`Mode::other`].
+/// What [`Mode::each`] makes of the operands. The first of them, as many as [`Mode::table`] says,
+/// are of the narrower type [`Mode::other`].
 pub(crate) fn mixed(m: &Mode, operands: Arguments) -> u64 {
     let mut operands = operands;
     for operand in operands.iter_mut().take(m.table.into()) {
