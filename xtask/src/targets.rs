@@ -55,6 +55,8 @@ struct Amdgpu {
     waitcnt: Option<Waitcnt>,
     counters: BTreeMap<Counter, u32>,
     matrix: Matrix,
+    /// By the name of a target.
+    byte_dots: BTreeMap<String, ByteDots>,
     float8_conversions: bool,
     images: bool,
     texel_buffers: bool,
@@ -67,6 +69,16 @@ struct Amdgpu {
     release: CacheOps,
     invalidation_waits: bool,
     execution: Option<Execution>,
+}
+
+/// Dot products of four bytes; the file leaves out who has none.
+#[derive(Deserialize, Debug, Clone, Copy)]
+#[serde(rename_all = "kebab-case")]
+enum ByteDots {
+    #[serde(skip)]
+    None,
+    SameSigns,
+    AnySigns,
 }
 
 /// What the choice among strategies goes by, for one of them.
@@ -245,6 +257,7 @@ const AMDGPU_FACTS: &[&str] = &[
     "waitcnt",
     "counters",
     "matrix",
+    "byte_dots",
     "float8_conversions",
     "images",
     "texel_buffers",
@@ -345,12 +358,15 @@ fn generate() -> Result<String> {
     let amd: File<Amdgpu> = load(&folder, "amdgpu.toml", AMDGPU_FACTS)?;
     let nv: File<Nvptx> = load(&folder, "nvptx.toml", NVPTX_FACTS)?;
     known(&amd.variants, amd.family.iter().flat_map(|f| &f.targets))?;
+    for f in &amd.family {
+        known(&f.byte_dots, f.targets.iter())?;
+    }
     known(&nv.variants, nv.family.iter().flat_map(|f| &f.targets))?;
     known(&nv.optin_bytes, nv.family.iter().flat_map(|f| &f.targets))?;
 
     let mut out = String::from(
         "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data\n//! there.\n\n\
-         use super::{\n    Amdgpu, Arch, CacheOps, Cost, Counter, Execution, Field, Matrix, Mbarrier, Mma, Nvptx, Target,\n    Waitcnt,\n};\n\n\
+         use super::{\n    Amdgpu, Arch, ByteDots, CacheOps, Cost, Counter, Execution, Field, Matrix, Mbarrier, Mma, Nvptx, Target,\n    Waitcnt,\n};\n\n\
          /// Every target: AMD by generation, then NVIDIA by number.\n\
          #[rustfmt::skip] // one row a line\n\
          pub(super) static TARGETS: &[Target] = &[\n",
@@ -361,7 +377,7 @@ fn generate() -> Result<String> {
                 out,
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
                  cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, ordered_vmem: {}, cumode_feature: {}, \
-                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, vop3_literals: {}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, float8_conversions: {}, images: {}, texel_buffers: {}, sampler_max_lod: Field {{ bit: {}, bits: {} }}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
+                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, vop3_literals: {}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, byte_dots: ByteDots::{:?}, float8_conversions: {}, images: {}, texel_buffers: {}, sampler_max_lod: Field {{ bit: {}, bits: {} }}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
                  async_counter: {}, acquire: {}, release: {}, invalidation_waits: {}, execution: {} }}), variants: &{:?}, wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {}, barrier_cycles: {}, costs: {} }},",
                 f.generation,
                 f.split_barrier,
@@ -378,6 +394,7 @@ fn generate() -> Result<String> {
                 f.waitcnt(),
                 f.counters(),
                 f.matrix,
+                f.byte_dots.get(name).copied().unwrap_or(ByteDots::None),
                 f.float8_conversions,
                 f.images,
                 f.texel_buffers,

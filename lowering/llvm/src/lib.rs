@@ -21,6 +21,7 @@ mod codegen;
 mod constant_loops;
 mod debug;
 mod disassemble;
+mod dot_sums;
 mod effects;
 mod emit;
 mod expand;
@@ -199,6 +200,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             if guards.has(Guard::PrivateArrays) {
                 private_arrays::keep(&module, &machine)?;
             }
+            dot_sums::fold(&context, &module);
             faults::rewrite(&context, &module, lowering.target, guards);
             if guards.has(Guard::SharedBlocks) {
                 shared_blocks::keep(&context, &module)?;

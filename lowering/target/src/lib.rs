@@ -119,6 +119,8 @@ pub struct Amdgpu {
     pub counters: &'static [(Counter, u32)],
     /// Matrix multiply-add.
     pub matrix: Matrix,
+    /// Dot products of four bytes in one instruction.
+    pub byte_dots: ByteDots,
     /// Conversions between `f32` and the 8-bit floats of OCP.
     pub float8_conversions: bool,
     /// Image loads, stores and size queries. Where there are none, LLVM 23.1 may crash on their
@@ -264,6 +266,17 @@ impl Waitcnt {
             .filter(|(counter, _)| !counters.contains(counter))
             .fold(0, |immediate, (_, field)| immediate | field.mask())
     }
+}
+
+/// Dot products of four bytes with a sum of 32 bits, in one instruction of an AMD GPU.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ByteDots {
+    /// There are none.
+    None,
+    /// Of two signed vectors, or of two unsigned ones: `v_dot4_i32_i8`, `v_dot4_u32_u8`.
+    SameSigns,
+    /// Of signed and unsigned ones in any combination: `v_dot4_i32_iu8`.
+    AnySigns,
 }
 
 /// Matrix multiply-add with results of 16 x 16, by the instructions and the way that lanes hold

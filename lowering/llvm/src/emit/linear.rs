@@ -11,6 +11,7 @@ use super::{Handled, Result};
 use crate::ffi::{Ty, Value};
 use spirv::Op;
 use splitbar_passes::module::Inst;
+use splitbar_plan::target::{Arch, ByteDots};
 
 /// OpFDot2MixAcc32VALVE and OpFDot2MixAcc16VALVE: a dot product of two components on top of an
 /// accumulator, computed in 32 bits.
@@ -174,6 +175,56 @@ pub(crate) fn dot<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Value
     Ok(sum)
 }
 
+/// The dot product of two vectors of four bytes in one instruction; `None` where the GPU has none.
+fn byte_dot<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    vectors: [Value<'c>; 2],
+    signed: [bool; 2],
+) -> Result<Option<Value<'c>>> {
+    let Arch::Amdgpu(gpu) = &e.target.arch else {
+        return Ok(None);
+    };
+    let b = e.b;
+    let word = |vector| b.bitcast(vector, b.int_type(32));
+    let [x, y] = [word(vectors[0])?, word(vectors[1])?];
+    let bit = |set: bool| b.int_type(1).int(set.into());
+    let (nothing, clamp) = (b.i32(0), bit(false));
+    let dot = match (gpu.byte_dots, signed) {
+        (ByteDots::SameSigns, [true, true]) => {
+            b.intrinsic("llvm.amdgcn.sdot4", &[], &[x, y, nothing, clamp])?
+        }
+        (ByteDots::SameSigns, [false, false]) => {
+            b.intrinsic("llvm.amdgcn.udot4", &[], &[x, y, nothing, clamp])?
+        }
+        (ByteDots::AnySigns, [x_signed, y_signed]) => {
+            let arguments = [bit(x_signed), x, bit(y_signed), y, nothing, clamp];
+            b.intrinsic("llvm.amdgcn.sudot4", &[], &arguments)?
+        }
+        (ByteDots::SameSigns | ByteDots::None, _) => return Ok(None),
+    };
+    Ok(Some(dot))
+}
+
+/// The sum of the products of the components of two vectors, each widened to `to` first.
+fn sum_of_products<'c>(
+    b: &Build<'c>,
+    [x, y]: [Value<'c>; 2],
+    [x_signed, y_signed]: [bool; 2],
+    to: Ty<'c>,
+) -> Result<Value<'c>> {
+    let mut sum: Option<Value<'c>> = None;
+    for lane in 0..x.ty().lanes() {
+        let left = b.int_resize(b.lane(x, lane)?, to, x_signed)?;
+        let right = b.int_resize(b.lane(y, lane)?, to, y_signed)?;
+        let product = b.mul(left, right)?;
+        sum = Some(match sum {
+            Some(sum) => b.add(sum, product)?,
+            None => product,
+        });
+    }
+    sum.ok_or_else(|| b.mismatch("a vector without components"))
+}
+
 /// OpSDot and its kin: components are widened to the result before they are multiplied and summed
 /// (an overflow on the way is undefined); the AccSat forms add an accumulator with saturation. Two
 /// 32-bit integers with the PackedVectorFormat operand are vectors of four 8-bit components, the
@@ -195,17 +246,15 @@ fn integer_dot<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> R
         }
     };
     let (x, y) = (unpack(e.operand(inst, 0)?)?, unpack(e.operand(inst, 1)?)?);
-    let mut sum: Option<Value<'c>> = None;
-    for lane in 0..x.ty().lanes() {
-        let left = b.int_resize(b.lane(x, lane)?, to, x_signed)?;
-        let right = b.int_resize(b.lane(y, lane)?, to, y_signed)?;
-        let product = b.mul(left, right)?;
-        sum = Some(match sum {
-            Some(sum) => b.add(sum, product)?,
-            None => product,
-        });
-    }
-    let sum = sum.ok_or_else(|| b.mismatch("a vector without components"))?;
+    let is_of_bytes = x.ty() == b.int_type(8).vector(4) && to == b.int_type(32);
+    let in_one = match is_of_bytes {
+        true => byte_dot(e, [x, y], [x_signed, y_signed])?,
+        false => None,
+    };
+    let sum = match in_one {
+        Some(sum) => sum,
+        None => sum_of_products(b, [x, y], [x_signed, y_signed], to)?,
+    };
     if !accumulate {
         return Ok(sum);
     }

@@ -14,6 +14,7 @@ use spirv::{
 use splitbar_passes::module::Module;
 
 mod descriptors;
+mod dots;
 mod float8;
 mod images;
 mod prints;
