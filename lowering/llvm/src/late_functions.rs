@@ -46,8 +46,11 @@ pub(crate) fn release<'c>(context: &'c Context, module: &Module<'c>) -> Result<b
         let left = leaving(&calls);
         for call in calls {
             b.position_before(call);
-            let values = left.get(&call).into_iter().flatten().copied();
-            for value in values.filter(|value| is_computed(*value)) {
+            let mut values = Vec::new();
+            for value in left.get(&call).into_iter().flatten() {
+                add_parts(*value, &mut values);
+            }
+            for value in values {
                 let (id, _) = ffi::intrinsic_id(USE)
                     .ok_or_else(|| Box::new(Diagnostic::bug(format!("{USE} is not there"))))?;
                 let intrinsic = ffi::intrinsic(module, id, &[]);
@@ -60,6 +63,26 @@ pub(crate) fn release<'c>(context: &'c Context, module: &Module<'c>) -> Result<b
         function.attribute(context, "alwaysinline");
     }
     Ok(!late.is_empty())
+}
+
+/// Most parts of a vector that are looked at.
+const MOST_PARTS: usize = 256;
+
+/// Adds what of `value` is arithmetic to `values`: of a vector, what was put into it.
+fn add_parts<'c>(value: Value<'c>, values: &mut Vec<Value<'c>>) {
+    let mut todo = vec![value];
+    for _ in 0..MOST_PARTS {
+        let Some(value) = todo.pop() else { return };
+        match (value.opcode(), &value.operands()[..]) {
+            (Some(Opcode::LLVMInsertElement), [vector, part, _]) => todo.extend([*vector, *part]),
+            (Some(Opcode::LLVMShuffleVector), [one, other, ..]) => todo.extend([*one, *other]),
+            (Some(Opcode::LLVMFreeze | Opcode::LLVMBitCast), [of]) if value.ty().is_vector() => {
+                todo.push(*of);
+            }
+            _ if is_computed(value) && !values.contains(&value) => values.push(value),
+            _ => {} // from elsewhere, or loaded
+        }
+    }
 }
 
 /// Returns true for arithmetic: a use of a loaded value would wait for it, and parts of vectors may

@@ -541,7 +541,10 @@ fn no_folders_are_left() -> Result<()> {
                 "none" => "--time-limit=5",
                 _ => "--time-limit=600",
             };
-            let mut owner = Command::new(tools::splitbar()?)
+            // What is started in the background of a shell ignores SIGINT, and so do its children.
+            let mut owner = Command::new("env")
+                .arg("--default-signal=INT,TERM")
+                .arg(tools::splitbar()?)
                 .args(arguments)
                 .arg(limit)
                 .arg(&kernel)
@@ -555,7 +558,11 @@ fn no_folders_are_left() -> Result<()> {
             if name != "none" {
                 signal(name, owner.id())?;
             }
-            let status = owner.wait()?;
+            let ended = until("it ends", || owner.try_wait().ok().flatten());
+            if ended.is_err() {
+                owner.kill()?;
+            }
+            let status = ended.with_context(|| format!("{arguments:?} {name}"))?;
             ensure!(!status.success(), "{arguments:?} {name}: {status}");
             until("its files go", || (count() == 0).then_some(()))
                 .with_context(|| format!("{arguments:?} {name}"))?;
