@@ -50,7 +50,7 @@ kinds! {
     StaleRead = 3017, "a load may find an old value in a cache that was not invalidated since the wave learnt of the write";
     NotWrittenBack = 3018, "a load may miss what another workgroup stored, because the cache that it is in was not written back";
     MissingProxyFence = 3019, "a bulk copy goes to or from memory that a thread has written, and no fence.proxy.async of that memory stands between";
-    EqualWrites = 3020, "two waves, or two lanes of one that go their own ways, write the same value to a byte, and nothing orders them";
+    EqualWrites = 3040, "two waves, or two lanes of one that go their own ways, write the same value to a byte, and nothing orders them";
 }
 
 impl FindingKind {

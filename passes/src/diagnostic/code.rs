@@ -242,7 +242,7 @@ codes! {
     WindowRace = 2014, Invalid, "a workgroup variable that the pair orders is read between arrive and wait";
     WindowWrite = 2015, Invalid, "a workgroup variable is written between arrive and wait, and other invocations read it after the wait";
 
-    // 30xx: launches on the simulator; numbers below 3020 are its findings.
+    // 30xx: launches on the simulator; numbers below 3020 and from 3040 on are its findings.
     LaunchTooLarge = 3020, Limit, "a launch on the simulator is larger than its limits, or has no workgroup";
 
     // 31xx: profiles of barriers.

@@ -684,7 +684,7 @@ fn command_line() -> Result<()> {
     let ran = run("0:1=i16:5x9:32x2", "sm_90")?;
     ensure!(ran.code == Some(0), "{:?} {}", ran.code, ran.stderr);
     let said = String::from_utf8_lossy(&ran.stdout);
-    ensure!(said.contains("note: [SB3020]"), "{said}");
+    ensure!(said.contains("note: [SB3040]"), "{said}");
     for wrong in [
         "0:1=i16",
         "0:1=i16:",
