@@ -68,7 +68,7 @@ fn alignment() -> Result<()> {
         let ir = output.ir();
         // AMD's private variables of this size are registers by now.
         let private: &[&str] = match gpu {
-            "sm_90" => &["alloca [16 x i8], align 256", "alloca [16 x i8], align 128"],
+            "sm_90" => &["alloca [4 x i32], align 256", "alloca [4 x i32], align 128"],
             _ => &[],
         };
         for variable in private {
