@@ -366,7 +366,7 @@ fn generate() -> Result<String> {
 
     let mut out = String::from(
         "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data\n//! there.\n\n\
-         use super::{\n    Amdgpu, Arch, ByteDots, CacheOps, Cost, Counter, Execution, Field, Matrix, Mbarrier, Mma, Nvptx, Target,\n    Waitcnt,\n};\n\n\
+         use super::{\n    Amdgpu, Arch, ByteDots, CacheOps, Cost, Counter, Execution, Field, Matrix, Mbarrier, Mma,\n    Nvptx, Target, Waitcnt,\n};\n\n\
          /// Every target: AMD by generation, then NVIDIA by number.\n\
          #[rustfmt::skip] // one row a line\n\
          pub(super) static TARGETS: &[Target] = &[\n",
