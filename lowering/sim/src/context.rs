@@ -670,13 +670,13 @@ impl Context<'_> {
             let changes_nothing = match counted {
                 Counted::Written(Some(from)) => {
                     from.get(part.clone()) == view.bytes.get(part.clone())
-                        && !view.shadow.was_read(offset, bytes, stamp, &clock.now)
                 }
                 Counted::Written(None) | Counted::All | Counted::Loaded(_) => false,
             };
             if view.writable
-                && let Some(earlier) = view.shadow.access(offset, bytes, stamp, &clock.now)
+                && let Some(race) = view.shadow.access(offset, bytes, stamp, &clock.now)
             {
+                let earlier = race.earlier;
                 counted.suspect(self.uses, at.pc);
                 if !earlier.write {
                     self.uses.suspect(earlier.site.pc);
@@ -684,7 +684,9 @@ impl Context<'_> {
                 let both_plain =
                     earlier.sharing != Sharing::Atomic && stamp.sharing != Sharing::Atomic;
                 let kind = match space {
-                    _ if changes_nothing && both_plain => FindingKind::EqualWrites,
+                    _ if changes_nothing && both_plain && !race.with_read => {
+                        FindingKind::EqualWrites
+                    }
                     Space::Global => FindingKind::GlobalRace,
                     Space::Shared => FindingKind::SharedRace,
                 };

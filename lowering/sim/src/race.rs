@@ -78,6 +78,33 @@ impl Stamp {
     }
 }
 
+/// A race of an access with earlier ones.
+#[derive(Copy, Clone, Debug)]
+pub struct Race {
+    /// One of the earlier accesses: a write of the byte, if one races.
+    pub earlier: Stamp,
+    /// True if one of the earlier accesses is a read.
+    pub with_read: bool,
+}
+
+impl Race {
+    /// Both races of one access, `self` with the first bytes.
+    fn and(self, other: Race) -> Race {
+        Race {
+            with_read: self.with_read || other.with_read,
+            ..self
+        }
+    }
+
+    /// As [`Race::and`], where there may be none.
+    fn join(one: Option<Race>, other: Option<Race>) -> Option<Race> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.and(other)),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
 #[derive(Copy, Clone, Debug)]
 struct Cell {
     write: Stamp,
@@ -122,22 +149,6 @@ impl Shadow {
         }
     }
 
-    /// Returns true if a read of one of `bytes` bytes at `offset` since its last write races with
-    /// the write `stamp`.
-    pub fn was_read(&self, offset: usize, bytes: usize, stamp: Stamp, known: &Clock) -> bool {
-        (offset..offset.saturating_add(bytes)).any(|byte| {
-            let page = self.pages.get(byte / 4 / PAGE).and_then(Option::as_ref);
-            let Some(cell) = page.and_then(|page| page.get(byte / 4 % PAGE)) else {
-                return false;
-            };
-            let parts = (cell.readers == SPLIT).then(|| self.split.get(&(byte / 4)));
-            let part = parts.flatten().and_then(|parts| parts.get(byte % 4));
-            let cell = part.unwrap_or(cell);
-            let mut others = self.lists.get(cell.readers).iter();
-            cell.read.races(&stamp, known) || others.any(|read| read.races(&stamp, known))
-        })
-    }
-
     /// The last writes of `bytes` bytes at `offset`, by other agents than that of `stamp`.
     pub fn writes_by_others(
         &self,
@@ -163,15 +174,15 @@ impl Shadow {
             .filter(move |write| write.time > 0 && !write.same_agent(&stamp))
     }
 
-    /// Records an access to `bytes` bytes at `offset` and gives an earlier access that races with
-    /// it, if any.
+    /// Records an access to `bytes` bytes at `offset` and gives its race with earlier ones, if
+    /// there is one.
     pub fn access(
         &mut self,
         offset: usize,
         bytes: usize,
         stamp: Stamp,
         known: &Clock,
-    ) -> Option<Stamp> {
+    ) -> Option<Race> {
         let mut race = None;
         let end = offset.saturating_add(bytes);
         let mut at = offset;
@@ -179,7 +190,8 @@ impl Shadow {
             let dword = at / 4;
             let next = ((dword + 1) * 4).min(end);
             let whole = at.is_multiple_of(4) && next - at == 4;
-            race = race.or(self.dword(dword, whole, at % 4..at % 4 + (next - at), stamp, known));
+            let found = self.dword(dword, whole, at % 4..at % 4 + (next - at), stamp, known);
+            race = Race::join(race, found);
             at = next;
         }
         race
@@ -192,7 +204,7 @@ impl Shadow {
         bytes: std::ops::Range<usize>,
         stamp: Stamp,
         known: &Clock,
-    ) -> Option<Stamp> {
+    ) -> Option<Race> {
         let page = self.pages.get_mut(dword / PAGE)?;
         let cell = page
             .get_or_insert_with(|| Box::new([EMPTY; PAGE]))
@@ -212,25 +224,19 @@ impl Shadow {
         let parts = self.split.get_mut(&dword)?;
         let mut race = None;
         for part in parts.get_mut(bytes)? {
-            race = race.or(access(part, &mut self.lists, stamp, known));
+            race = Race::join(race, access(part, &mut self.lists, stamp, known));
         }
         race
     }
 }
 
-fn access(cell: &mut Cell, lists: &mut Lists, stamp: Stamp, known: &Clock) -> Option<Stamp> {
-    let mut race = cell.write.races(&stamp, known).then_some(cell.write);
+fn access(cell: &mut Cell, lists: &mut Lists, stamp: Stamp, known: &Clock) -> Option<Race> {
+    let write = cell.write.races(&stamp, known).then_some(cell.write);
+    let mut read = None;
     if stamp.write {
-        if cell.read.races(&stamp, known) {
-            race = race.or(Some(cell.read));
-        }
-        race = race.or_else(|| {
-            lists
-                .get(cell.readers)
-                .iter()
-                .find(|r| r.races(&stamp, known))
-                .copied()
-        });
+        let reads = lists.get(cell.readers);
+        let races = |read: &&Stamp| read.races(&stamp, known);
+        read = [&cell.read].into_iter().chain(reads).find(races).copied();
         lists.give_back(cell.readers);
         *cell = Cell {
             write: stamp,
@@ -249,7 +255,10 @@ fn access(cell: &mut Cell, lists: &mut Lists, stamp: Stamp, known: &Clock) -> Op
     } else {
         lists.remember(cell.readers, stamp);
     }
-    race
+    write.or(read).map(|earlier| Race {
+        earlier,
+        with_read: read.is_some(),
+    })
 }
 
 impl Lists {
@@ -416,7 +425,7 @@ mod tests {
             writer.learn(&published, Order::Acquire, Scope::Workgroup);
         }
         let race = shadow.access(4, 4, stamp(3, &writer, Sharing::Plain, true), &writer.now);
-        assert_eq!(race.map(|r| r.site.wave), Some(2));
+        assert_eq!(race.map(|r| r.earlier.site.wave), Some(2));
     }
 
     #[test]
