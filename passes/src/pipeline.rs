@@ -228,10 +228,7 @@ fn errors(declarations: &Declarations<'_>, environment: Environment) -> Diagnost
     let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut found);
     let settings = validate::Settings::new(environment);
     validate(declarations, &constants, &settings, &mut found);
-    let mut errors = Diagnostics::new();
-    let of_module = found.iter().filter(|one| one.severity == Severity::Error);
-    of_module.for_each(|error| errors.push(error.clone()));
-    errors
+    found.errors()
 }
 
 fn guilty(step: &Step, what: &str) -> Diagnostic {

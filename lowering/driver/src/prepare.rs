@@ -12,7 +12,7 @@ use spirv::StorageClass;
 use splitbar_passes::analysis::pairing::SiteId;
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::analysis::uses::{Reached, Uses};
-use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location, Severity};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
 use splitbar_passes::module::{
     Constants, Declarations, EntryPoint, Id, Module, SpecValues, WordOffset,
 };
@@ -237,11 +237,9 @@ fn touched(
 
 /// The errors among what `check` finds.
 fn errors(check: impl FnOnce(&mut Diagnostics)) -> Diagnostics {
-    let (mut found, mut errors) = (Diagnostics::new(), Diagnostics::new());
+    let mut found = Diagnostics::new();
     check(&mut found);
-    let severe = found.iter().filter(|one| one.severity == Severity::Error);
-    severe.for_each(|error| errors.push(error.clone()));
-    errors
+    found.errors()
 }
 
 /// Reads a module: instructions, then declarations, then the constants that these specialization

@@ -330,49 +330,8 @@ fn a_full_device_is_an_error_and_no_panic() {
 
 /// A loop with a barrier, after which a value of its last iteration is used that is not defined on
 /// every path.
-const UNDEFINED: &str = "OpCapability Shader
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main \"main\"
-OpExecutionMode %main LocalSize 64 1 1
-OpDecorate %block Block
-OpMemberDecorate %block 0 Offset 0
-OpDecorate %buffer DescriptorSet 0
-OpDecorate %buffer Binding 0
-%void = OpTypeVoid
-%fn = OpTypeFunction %void
-%bool = OpTypeBool
-%uint = OpTypeInt 32 0
-%block = OpTypeStruct %uint
-%p_block = OpTypePointer StorageBuffer %block
-%p_uint = OpTypePointer StorageBuffer %uint
-%buffer = OpVariable %p_block StorageBuffer
-%u0 = OpConstant %uint 0
-%u1 = OpConstant %uint 1
-%u2 = OpConstant %uint 2
-%u3 = OpConstant %uint 3
-%semantics = OpConstant %uint 264
-%main = OpFunction %void None %fn
-%entry = OpLabel
-%place = OpAccessChain %p_uint %buffer %u0
-OpBranch %head
-%head = OpLabel
-%i = OpPhi %uint %u0 %entry %j %next
-OpLoopMerge %end %next None
-OpBranch %test
-%test = OpLabel
-%more = OpULessThan %bool %i %u3
-OpBranchConditional %more %work %end
-%work = OpLabel
-OpControlBarrier %u2 %u2 %semantics
-%value = OpIAdd %uint %i %u1
-OpBranch %next
-%next = OpLabel
-%j = OpIAdd %uint %i %u1
-OpBranch %head
-%end = OpLabel
-OpStore %place %value
-OpReturn
-OpFunctionEnd";
+const UNDEFINED: &str =
+    include_str!("../../../fixtures/invalid/definitions/barrier_loop_at_exit.spvasm");
 
 #[test]
 fn rules_come_before_passes() {

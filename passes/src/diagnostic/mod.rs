@@ -282,6 +282,12 @@ impl Diagnostics {
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|d| d.severity == Severity::Error)
     }
+    /// The errors among them, in the same order.
+    #[must_use]
+    pub fn errors(mut self) -> Self {
+        self.0.retain(|d| d.severity == Severity::Error);
+        self
+    }
     /// Sorted by place, then severity and code; repeats removed.
     #[must_use]
     pub fn sorted(mut self) -> Self {
