@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::{llvm, nvidia, shell};
 
-/// How long, and where the seeds begin.
+/// The options of `cargo xtask soak`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Ends behind the round in which so many minutes are over
+    /// Ends after the round in which this many minutes have passed
     #[arg(long, value_name = "N", default_value_t = 60)]
     minutes: u64,
     /// The first seed: the same one runs the same programs again
@@ -52,8 +52,8 @@ const FAMILIES: [Family; 4] = [
     },
 ];
 
-/// Runs rounds until the time is over; an error if one found something. What was found is made
-/// smaller and left in `target/soak`.
+/// Runs rounds until the time is over. Returns an error if a round found something; smaller
+/// versions of the failing programs are in `target/soak`.
 pub(crate) fn run(options: &Options) -> Result<()> {
     llvm::ensure()?;
     let found = shell::root().join("target/soak");
@@ -65,6 +65,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if !FAMILIES.iter().any(|family| chosen(family.name)) && !chosen("fuzz") {
         bail!("no family has that name: random/, tangles/, undefined/, faults/shapes, fuzz");
     }
+    // What does not build is no finding.
+    shell::run(shell::cargo(&[
+        "test",
+        "--release",
+        "--package=splitbar-tests",
+        "--package=splitbar-fuzz",
+        "--no-run",
+    ]))?;
     let end = Instant::now() + Duration::from_secs(60 * options.minutes);
     let mut failed = Vec::new();
     let mut round = 0;
