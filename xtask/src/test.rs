@@ -69,8 +69,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// What must hold before a change lands: all of the small families of the suite, and a share
-    /// of the large ones, another one for each commit.
+    /// The tests of CI: all of the small families of the suite, and a share of the large ones. Each
+    /// commit has its own share.
     pub(crate) fn of_ci() -> Options {
         Options {
             sample: Some(format!("{},{CI_ONE_OF},{CI_AT_LEAST}", seed_of_commit())),

@@ -58,7 +58,7 @@ pub enum LeftOut {
     Finding {
         /// The rule.
         code: Code,
-        /// Whether every execution breaks the rule: the module is invalid.
+        /// True if every execution breaks the rule: the module is invalid.
         is_refuted: bool,
         /// Where, in the module that was given.
         word: Option<WordOffset>,

@@ -63,7 +63,7 @@ pub struct Output {
     )]
     pub(crate) lines: bool,
     pub(crate) warnings: Diagnostics,
-    /// Whether others wrote its module for LLVM.
+    /// True if others wrote its module for LLVM.
     pub(crate) is_ir: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Sums of dot products of bytes: an instruction for the product adds a number of 32 bits, and LLVM
-//! puts nothing there by itself.
+//! Sums of dot products of bytes. The instruction for the product also adds a number of 32 bits,
+//! but LLVM does not use that operand by itself.
 
 use crate::ffi::{self, Func, Opcode, RawBuilder, Value};
 use inkwell::context::Context;
@@ -12,8 +12,8 @@ const DOTS: [(&str, usize); 3] = [
     ("llvm.amdgcn.sudot4", 4),
 ];
 
-/// Adds inside of dot products what is added to their results in the same block. To be called on
-/// AMDGPU when the optimiser has run.
+/// Moves a number that is added to a dot product, in the same block, into the dot product. Call it
+/// on AMDGPU after the optimiser.
 pub(crate) fn fold(context: &Context, module: &Module<'_>) {
     let builder = RawBuilder::new(context);
     for function in ffi::functions(ffi::module_ref(module)) {
@@ -48,8 +48,8 @@ fn fold_one<'c>(builder: &RawBuilder<'c>, sum: Value<'c>) {
     }
 }
 
-/// The 0 that the dot product `value` adds; `None` for everything else, and where a vector is 0 as
-/// well.
+/// The 0 that the dot product `value` adds; `None` if it adds another number, if one of its vectors
+/// is 0 as well, and for other instructions.
 fn added(value: Value<'_>) -> Option<Value<'_>> {
     let name = value.callee().map(Func::name)?;
     let (_, place) = DOTS.iter().find(|(dot, _)| name == *dot)?;

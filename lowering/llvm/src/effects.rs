@@ -14,8 +14,8 @@ const OWN: [u16; 2] = [3, 5];
 /// memory), as the bits that say that they are written.
 const WRITES: u64 = 0b10 | 0b10 << 6;
 
-/// Whether `kernel` may leave something that others can see: a write to memory that outlives the
-/// workgroup, or a call that may write some.
+/// Returns true if `kernel` may leave something that others can see: a write to memory that
+/// outlives the workgroup, or a call that may write some.
 pub(crate) fn are_left(module: &Module<'_>, kernel: &str) -> bool {
     let Some(function) = module.get_function(kernel) else {
         return true;

@@ -68,7 +68,7 @@ pub(crate) fn release<'c>(context: &'c Context, module: &Module<'c>) -> Result<b
 /// Most parts of a vector that are looked at.
 const MOST_PARTS: usize = 256;
 
-/// Adds what of `value` is arithmetic to `values`: of a vector, what was put into it.
+/// Adds `value` to `values` if it is arithmetic; for a vector, the parts that are.
 fn add_parts<'c>(value: Value<'c>, values: &mut Vec<Value<'c>>) {
     let mut todo = vec![value];
     for _ in 0..MOST_PARTS {

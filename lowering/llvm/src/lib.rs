@@ -427,7 +427,7 @@ impl Lowered {
         }
     }
 
-    /// Whether the code of the kernel with this symbol writes anything that others can see.
+    /// Returns true if the code of the kernel with this symbol writes anything that others can see.
     pub fn has_effects(&self, symbol: &str) -> bool {
         !self.idle.contains(symbol)
     }

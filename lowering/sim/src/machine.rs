@@ -96,7 +96,7 @@ pub struct WaveStart {
 pub struct Report {
     /// The problems, in the order in which they were found.
     pub findings: Vec<Finding>,
-    /// What is no problem and worth a look ([`FindingKind::is_note`]), in the same order.
+    /// Notes ([`FindingKind::is_note`]): worth a look, and not a problem. In the same order.
     pub notes: Vec<Finding>,
     /// Problems beyond those that are kept.
     pub not_kept: u64,

@@ -54,7 +54,7 @@ pub(crate) struct Uses {
     used: Vec<u64>,
     pairs: Vec<(Label, Label)>,
     known: HashMap<(Label, Label), Label>,
-    /// Whether all of a pair is used.
+    /// For each pair, true if all of it is used.
     spent: Vec<bool>,
     /// Bytes of memories: the shared ones by workgroup.
     memory: BTreeMap<(Option<u32>, u64), Label>,
@@ -66,7 +66,7 @@ fn place(space: Space, group: u32, address: u64) -> (Option<u32>, u64) {
 }
 
 impl Uses {
-    /// Whether the launch has to run again: there are loads to follow.
+    /// Returns true if the launch has to run again: there are loads to follow.
     pub(crate) fn has_more(&self) -> bool {
         !self.more.is_empty()
     }
@@ -99,7 +99,7 @@ impl Uses {
         }
     }
 
-    /// Whether labels are kept in this run.
+    /// Returns true if labels are kept in this run.
     pub(crate) fn follows(&self) -> bool {
         self.purpose == Purpose::Follow
     }

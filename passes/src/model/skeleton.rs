@@ -41,7 +41,7 @@ pub struct Skeleton {
     pub nodes: Vec<Node>,
     /// Whether paths were left out on which arrives and waits do not alternate.
     pub is_partial: bool,
-    /// Whether paths were left out on which a loop with interesting instructions goes back
+    /// True if paths were left out on which a loop with interesting instructions goes back
     /// more often.
     pub is_cut: bool,
 }
@@ -118,7 +118,7 @@ struct Unrolling {
     spots: Vec<Spot>,
     /// By spot: where it leads; `None` when the path is one to leave out.
     next: Vec<Option<Vec<usize>>>,
-    /// Whether a loop with places was cut off.
+    /// True if a loop with places was cut off.
     is_cut: bool,
 }
 

@@ -16,8 +16,8 @@ pub struct Access {
     pub writes: bool,
 }
 
-/// What begins so accesses memory, and whether it reads and writes; the first row that fits counts.
-/// Asynchronous copies are not among them: their marks order them.
+/// Beginnings of mnemonics that access memory: does it read, does it write. The first row that
+/// matches decides. Asynchronous copies have no row: their marks order them.
 const ACCESSES: &[(&str, bool, bool)] = &[
     ("ldmatrix", true, false),
     ("ld.", true, false),

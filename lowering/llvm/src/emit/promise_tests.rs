@@ -99,7 +99,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether the module calls functions.
+/// Returns true if the module calls functions.
 fn calls(module: &Module<'_>) -> bool {
     let mut insts = module.instructions();
     insts.any(|inst| inst.op() == Some(spirv::Op::FunctionCall))

@@ -11,7 +11,7 @@ use splitbar_passes::module::{Id, Inst};
 use splitbar_plan::target::Arch;
 
 impl<'c> FunctionEmitter<'_, 'c, '_> {
-    /// Whether the result of `inst` may be undefined, whatever its operands.
+    /// Returns true if the result of `inst` may be undefined, whatever its operands.
     pub(super) fn may_be_undefined(&self, inst: Inst<'_>) -> bool {
         inst.result()
             .is_some_and(|result| self.undefined.cause(result).is_some())

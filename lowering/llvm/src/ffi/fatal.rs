@@ -1,5 +1,5 @@
 //! What LLVM does when it has no answer: it reports a reason and ends the process. Here the thread
-//! that asked stops for ever instead, and the one that waits for it gets the reason.
+//! that asked stops forever instead, and the one that waits for it gets the reason.
 
 use inkwell::llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
 use std::cell::Cell;
@@ -29,7 +29,7 @@ thread_local! {
     static WAITING: Cell<Option<Sender<End>>> = const { Cell::new(None) };
 }
 
-/// Whether the process ends when LLVM gives up.
+/// True if the process ends when LLVM gives up.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
 /// Lets LLVM end this process when it gives up, as it does without this crate: for a process that
@@ -63,7 +63,7 @@ pub(crate) fn on_thread<T: Send>(stack: usize, work: impl FnOnce() -> T + Send) 
     };
     let builder = Builder::new().name("llvm".to_owned()).stack_size(stack);
     // SAFETY: what `run` borrows lives as long as it is used: this function returns when the thread
-    // has ended, or when it has stopped for ever in `give_up`, after which it touches nothing.
+    // has ended, or when it has stopped forever in `give_up`, after which it touches nothing.
     let thread = unsafe { builder.spawn_unchecked(run) }.map_err(Lost::NotStarted)?;
     if let Ok(Some(reason)) = receiver.recv() {
         return Err(Lost::GaveUp(reason));

@@ -31,7 +31,7 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    /// Whether no register has any.
+    /// Returns true if no register has any.
     pub(super) fn is_empty(&self) -> bool {
         self.vector.is_empty() && self.scalar.is_empty() && self.scc == NONE
     }
@@ -72,7 +72,7 @@ impl Labels {
         }
     }
 
-    /// Whether the instruction reads or writes a labelled register.
+    /// Returns true if the instruction reads or writes a labelled register.
     fn concerns(&self, inst: &Inst) -> bool {
         let touches_scc = self.scc != NONE
             && matches!(
@@ -365,7 +365,7 @@ impl Kernel {
     }
 }
 
-/// Whether every byte of each source counts: it compares, or computes with a float.
+/// Returns true if every byte of each source counts: it compares, or computes with a float.
 fn decides_by_all(vector: &Vector) -> bool {
     let compares = matches!(vector.row.compute, Compute::Test(_));
     let floats = vector.form == Form::Plain && vector.row.src.iter().any(|ty| ty.sign().is_some());

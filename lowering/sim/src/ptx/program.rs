@@ -146,16 +146,16 @@ operations! {
             count: uses Option<Source>,
             /// Bytes of bulk copies that the phase expects on top.
             bytes: uses Option<Source>,
-            /// Whether the thread leaves for good.
+            /// True if the thread takes no part in later phases.
             drop: plain bool,
         },
         /// `test_wait` and `try_wait`.
         Test {
-            /// Whether the phase is complete.
+            /// The predicate that tells if the phase is complete.
             to: def Register,
             /// The state, or the parity of the phase.
             phase: uses Source,
-            /// Whether `phase` is a parity.
+            /// True if `phase` is a parity.
             parity: plain bool,
         },
     }

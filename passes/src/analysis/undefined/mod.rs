@@ -54,8 +54,8 @@ impl Undefined {
         self.results.get(&id).copied()
     }
 
-    /// Whether the variable `id` of class Function or Private may be read before all of it is
-    /// written.
+    /// Returns true if the variable `id` of class Function or Private may be read before all of it
+    /// is written.
     pub fn is_read_unwritten(&self, id: Id) -> bool {
         self.unwritten.contains(&id)
     }
@@ -106,7 +106,7 @@ fn may_be_undefined(ranges: &Ranges<'_, '_>, inst: Inst<'_>, cause: Cause) -> bo
     }
 }
 
-/// Whether the place `pointer` may be beyond an array in a variable of one invocation.
+/// Returns true if the place `pointer` may be beyond an array in a variable of one invocation.
 fn may_leave_array(ranges: &Ranges<'_, '_>, pointer: Id) -> bool {
     let declarations = ranges.declarations;
     let Some(chain) = declarations.module.def(pointer).and_then(Inst::chain) else {

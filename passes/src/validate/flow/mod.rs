@@ -43,17 +43,17 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Whether it is an arrive or a wait: only these pair.
+    /// Returns true if it is an arrive or a wait: only these pair.
     pub(super) fn pairs(&self) -> bool {
         self.kind != SiteKind::ControlBarrier
     }
 
-    /// Whether it is an arrive.
+    /// Returns true if it is an arrive.
     pub(super) fn arrives(&self) -> bool {
         self.kind == SiteKind::Arrive
     }
 
-    /// Whether it is a wait.
+    /// Returns true if it is a wait.
     pub(super) fn waits(&self) -> bool {
         self.kind == SiteKind::Wait
     }
@@ -230,7 +230,7 @@ impl<'e, 'm> Entry<'e, 'm> {
     }
 }
 
-/// Whether invocations wait for each other at a barrier of `kind`.
+/// Returns true if invocations wait for each other at a barrier of `kind`.
 fn stops(kind: SiteKind) -> bool {
     match kind {
         SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier => true,
@@ -238,8 +238,8 @@ fn stops(kind: SiteKind) -> bool {
     }
 }
 
-/// Whether some invocations may execute a control barrier of scope Workgroup less often than
-/// others, as far as its place tells.
+/// Returns true if some invocations may execute a control barrier of scope Workgroup less often
+/// than others, as far as its place tells.
 fn may_be_uneven(site: &Site) -> bool {
     site.kind == SiteKind::ControlBarrier
         && site.execution == Some(Scope::Workgroup)

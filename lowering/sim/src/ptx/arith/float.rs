@@ -86,8 +86,8 @@ pub(crate) fn sub(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     sum(m, value(m, a), -value(m, b))
 }
 
-/// What [`Mode::each`] makes of the operands. The first of them, as many as [`Mode::table`] says,
-/// are of the narrower type [`Mode::other`].
+/// Calls [`Mode::each`]. The first operands, as many as [`Mode::table`] says, have the narrower
+/// type [`Mode::other`] and are widened first.
 pub(crate) fn mixed(m: &Mode, operands: Arguments) -> u64 {
     let mut operands = operands;
     for operand in operands.iter_mut().take(m.table.into()) {

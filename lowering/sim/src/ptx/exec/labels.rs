@@ -57,7 +57,7 @@ impl Labels {
         }
     }
 
-    /// Whether a register has labels in one of the lanes.
+    /// Returns true if a register has labels in one of the lanes.
     fn has(&self, register: u32, lanes: Lanes) -> bool {
         let range = (register, Lane::new(0))..(register + 1, Lane::new(0));
         let mut all = self.registers.range(range);

@@ -326,7 +326,7 @@ impl<'m> Builder<'_, 'm> {
         )
     }
 
-    /// Whether `selector`, of at most 32 bits, is `literal`.
+    /// Returns true if `selector`, of at most 32 bits, is `literal`.
     fn is_case(&mut self, selector: NodeId, literal: u32) -> NodeId {
         let width = self.graph.node(selector).width;
         let bits = u64::from(literal) & ((1 << width.min(32)) - 1);
