@@ -6,11 +6,13 @@
 //! defines tangles (SPV_KHR_maximal_reconvergence); [`text`] writes it as a module, [`shrink`]
 //! makes it smaller.
 
+mod found;
 mod run;
 mod shrink;
 mod text;
 mod walk;
 
+pub use found::found;
 pub use run::run;
 pub use shrink::shrink;
 pub use text::text;

@@ -69,6 +69,11 @@ pub(crate) fn trials() -> Vec<Trial> {
     };
     let end = first + count.unwrap_or(PROGRAMS);
     let mut trials = Vec::new();
+    for (name, program) in tangles::found() {
+        trials.push(trial(format!("tangles/found/{name}"), move || {
+            right_everywhere(&program)
+        }));
+    }
     let mut begin = first;
     while begin < end {
         let seeds = begin..(begin + CHUNK).min(end);
@@ -77,6 +82,17 @@ pub(crate) fn trials() -> Vec<Trial> {
         trials.push(trial(name, move || all(seeds, count.is_some(), only)));
     }
     trials
+}
+
+/// That the program is right on every target at every level.
+fn right_everywhere(program: &Program) -> Result<()> {
+    linkable("gfx1201")?;
+    for name in TARGETS {
+        for level in LEVELS {
+            agrees(0, program, (name, level)).with_context(|| format!("{name} {}", level.0))?;
+        }
+    }
+    Ok(())
 }
 
 /// The ways of a program.

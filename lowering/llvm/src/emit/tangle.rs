@@ -334,7 +334,15 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let arrives = b.icmp(IntPredicate::LLVMIntEQ, goal, b.i32(own.code()))?;
         if let (Some(mask), Some(slot)) = (mask, self.mask) {
             let lanes = vote(self, mask, arrives)?;
-            b.raw().store(lanes, slot);
+            let mut own = lanes;
+            // A construct without joins is left by all lanes or none: what they go to restores no
+            // mask.
+            let is_block = |(_, place): &(Goal, Place)| matches!(place, Place::Block(_));
+            if dispatch.others.iter().any(is_block) {
+                let rest = b.and(mask, b.not(lanes)?)?;
+                own = b.select(arrives, lanes, rest)?;
+            }
+            b.raw().store(own, slot);
         }
         let others = self.new_block();
         b.cond_br(arrives, head, others)?;
