@@ -9,6 +9,7 @@ pub mod corpus;
 pub mod features;
 pub mod fixture;
 pub mod joint_matrices;
+pub mod launch;
 pub mod matrices;
 pub mod matrix_operations;
 pub mod opencl;

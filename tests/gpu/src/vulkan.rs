@@ -8,7 +8,7 @@ use crate::ffi::vulkan::{Bound, Descriptor, Launch, Trouble, run as launch};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::Pass;
 use std::io::{Read, Write};
@@ -169,31 +169,6 @@ pub fn fused(bytes: &[u8]) -> Result<Vec<u32>> {
     let steps = [Step { pass, options }];
     let outcome = pipeline::run(module, &steps, Settings::default(), &mut |_, _| {});
     Ok(outcome.map_err(told)?.module.words().to_vec())
-}
-
-/// Whether the variable of a set and binding is a uniform buffer: a block of storage class Uniform
-/// (Vulkan, "Shader Resource and Descriptor Type Correspondence"). BufferBlock was the older
-/// spelling of a storage buffer.
-pub fn is_uniform(declarations: &Declarations<'_>, set: u32, binding: u32) -> bool {
-    use spirv::Decoration;
-    use splitbar_passes::module::Type;
-    declarations.variables.iter().any(|variable| {
-        let at = |kind| declarations.decoration(variable.id, kind);
-        let block = match declarations.ty(variable.pointer_type) {
-            Some(Type::Pointer { pointee, .. }) => *pointee,
-            _ => None,
-        };
-        let is_storage = block.is_some_and(|block| {
-            let decorations = declarations.decorations(block).iter();
-            decorations
-                .clone()
-                .any(|d| d.kind == Decoration::BufferBlock as u32)
-        });
-        at(Decoration::DescriptorSet) == Some(set)
-            && at(Decoration::Binding) == Some(binding)
-            && variable.class == spirv::StorageClass::Uniform
-            && !is_storage
-    })
 }
 
 /// Runs a launch in a child process: `program` with the argument `vulkan`.

@@ -5,11 +5,11 @@
 //! `SPLITBAR_CORPUS_ONLY=TEXT` those with TEXT in their names.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use splitbar_gpu::corpus::launch::{self, GUESSES, Launch, On, Place};
-use splitbar_gpu::corpus::layout::difference;
 use splitbar_gpu::corpus::simulate::{self, Code, Ran};
 use splitbar_gpu::vulkan::{self, Answer, Buffer, Job};
 use splitbar_tests::harness::{self, Missing, trial};
+use splitbar_tests::launch::layout::difference;
+use splitbar_tests::launch::{self, GUESSES, Launch, On, Place};
 use splitbar_tests::{corpus, tools};
 use std::path::Path;
 use std::process::ExitCode;

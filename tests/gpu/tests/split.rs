@@ -6,11 +6,11 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use spirv::Op;
-use splitbar_gpu::corpus::launch::{self, GUESSES, Launch, On};
-use splitbar_gpu::corpus::layout::difference;
 use splitbar_gpu::corpus::simulate::{self, Code, Ran};
 use splitbar_passes::module::Module;
 use splitbar_tests::harness::{self, Missing, trial};
+use splitbar_tests::launch::layout::difference;
+use splitbar_tests::launch::{self, GUESSES, Launch, On};
 use splitbar_tests::{corpus, tools};
 use std::path::Path;
 use std::process::ExitCode;

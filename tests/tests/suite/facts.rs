@@ -1,24 +1,38 @@
 //! The table of instruction facts against final code: the memory that the simulator sees an
 //! instruction access lies within its row. The simulator knows nothing of the table.
+//!
+//! Of the published modules a plain run takes some; `SPLITBAR_CORPUS=all` takes all.
 
 use crate::sim::inputs;
 use crate::support::{compile_bytes, linkable, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use spirv::StorageClass;
+use spirv::{Op, StorageClass};
 use splitbar::Optimization;
-use splitbar::simulate::Job;
 use splitbar::simulate::machine::memory::Space;
 use splitbar::simulate::machine::{Accessed, Schedule};
+use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::facts::{Class, Operand};
-use splitbar_passes::module::{Declarations, Id, Inst, Module, Type, WordOffset};
+use splitbar_passes::module::{Declarations, Id, Inst, Module, SpecValues, Type, WordOffset};
+use splitbar_tests::corpus;
 use splitbar_tests::fixture::Fixture;
+use splitbar_tests::launch::{self, GUESSES, Interface, Launch, On, Place};
 use splitbar_tests::reference;
 use std::collections::BTreeSet;
 
 /// Most instructions that are looked at for one access.
 const MOST_SOURCES: usize = 64;
+
+/// Trials of the published modules for each GPU.
+const PARTS: usize = 4;
+
+/// Of how many published modules a plain run takes one in each trial.
+const SAMPLE: usize = 160;
+
+/// Instructions of waves that a launch of a published module may take: a guessed size can be a loop
+/// without end.
+const STEPS: u64 = 20_000;
 
 const TARGETS: [&str; 3] = ["gfx942", "gfx1201", "sm_90"];
 
@@ -36,7 +50,102 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
             }
         }
     }
+    for target in TARGETS {
+        for part in 0..PARTS {
+            let name = format!("facts/corpus/{target}/{part}");
+            trials.push(trial(name, move || {
+                linkable(target)?;
+                published_modules(target, part)
+            }));
+        }
+    }
     trials
+}
+
+/// That the accesses of published modules are described, at -O0.
+fn published_modules(target: &str, part: usize) -> Result<()> {
+    let step = if corpus::is_complete() { PARTS } else { SAMPLE };
+    let modules = corpus::modules()?.iter();
+    let (mut launched, mut described) = (0, 0);
+    let mut wrong = Vec::new();
+    for (name, module) in modules.skip(part).step_by(step) {
+        match of_published(module, target) {
+            Ok(0) => {}
+            Ok(count) => (launched, described) = (launched + 1, described + count),
+            Err(problem) => wrong.push(format!("{name}: {problem:#}")),
+        }
+    }
+    println!("{target}: {described} accesses of {launched} modules");
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    ensure!(launched > 0, "no module was launched");
+    Ok(())
+}
+
+/// How many accesses of a published module are described: those of the first launch that the
+/// simulator has nothing against, or of the last guess; 0 where none can be made.
+fn of_published(bytes: &[u8], target: &str) -> Result<usize> {
+    let compiled = |spec: &[(u32, u32)], size: Option<[u32; 3]>| {
+        compile_bytes(bytes, target, |options| {
+            options.lines = true;
+            options.optimization = Optimization::O0;
+            options.workgroup_size = size;
+            let values = spec.iter().map(|(id, value)| (*id, u64::from(*value)));
+            options.spec = SpecValues(values.collect());
+        })
+    };
+    let is_kernel = {
+        let module = Module::parse(bytes).map_err(|problem| anyhow::anyhow!("{problem}"))?;
+        let mut all = module.instructions();
+        let kernel = spirv::Capability::Kernel as u32;
+        all.any(|inst| inst.op() == Some(Op::Capability) && inst.operand(0) == Ok(kernel))
+    };
+    let interface = match is_kernel {
+        true => match compiled(&[], Some([32, 1, 1])) {
+            Ok(output) => Some(serde_json::from_str::<Vec<Interface>>(&output.reflect())?),
+            Err(_) => return Ok(0), // not for this GPU
+        },
+        false => None,
+    };
+    let mut described = 0;
+    for guess in GUESSES {
+        let launch = match interface.as_ref().map(|all| all.first()) {
+            Some(Some(interface)) => launch::of_kernel(bytes, interface, guess),
+            Some(None) => return Ok(0),
+            None => launch::of(bytes, guess, On::Simulator),
+        };
+        let Ok(launch) = launch else {
+            return Ok(described);
+        };
+        let Ok(output) = compiled(&launch.spec, launch.size) else {
+            return Ok(described);
+        };
+        let outcome = Job::compiled(&output, 0)
+            .and_then(|job| job.run(&launch_inputs(&launch), Schedule::nth(0, 1)));
+        let Ok(outcome) = outcome else {
+            return Ok(described); // it has what the simulator lacks
+        };
+        described = described.max(are_described(bytes, &outcome.report.accesses)?);
+        if outcome.report.findings.is_empty() {
+            break;
+        }
+    }
+    Ok(described)
+}
+
+fn launch_inputs(launch: &Launch) -> Inputs {
+    let name = |place| match place {
+        Place::Binding { set, binding } => BufferName::Binding(set, binding),
+        Place::Argument(index) => BufferName::Argument(index),
+    };
+    let buffers = launch.buffers.iter();
+    let buffers = buffers.map(|one| (name(one.place), one.bytes.clone()));
+    let mut inputs = Inputs::new(launch.groups, buffers.collect());
+    inputs.workgroup_size = launch.size;
+    inputs.push.clone_from(&launch.push);
+    inputs.dynamic_shared = launch.dynamic_shared;
+    inputs.limits.accesses = true;
+    inputs.limits.steps = STEPS;
+    inputs
 }
 
 fn accesses_are_described(
@@ -53,11 +162,18 @@ fn accesses_are_described(
     let mut inputs = inputs(&case);
     inputs.limits.accesses = true;
     let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
+    let described = are_described(&bytes, &outcome.report.accesses)?;
+    ensure!(described > 0, "no access has an instruction");
+    Ok(())
+}
+
+/// How many of the accesses are in the rows of their instructions: all that have one.
+fn are_described(bytes: &[u8], accesses: &[Accessed]) -> Result<usize> {
     let mut problems = Diagnostics::new();
-    let module = Module::parse(&bytes).map_err(|problem| anyhow::anyhow!("{problem}"))?;
+    let module = Module::parse(bytes).map_err(|problem| anyhow::anyhow!("{problem}"))?;
     let declarations = Declarations::of(&module, &mut problems);
     let mut described = 0;
-    for access in &outcome.report.accesses {
+    for access in accesses {
         let word = access.place.word.filter(|word| *word > 0);
         let Some(inst) = word.and_then(|word| module.at(WordOffset::new(word))) else {
             continue; // code that belongs to no instruction
@@ -73,8 +189,7 @@ fn accesses_are_described(
         );
         described += 1;
     }
-    ensure!(described > 0, "no access has an instruction");
-    Ok(())
+    Ok(described)
 }
 
 /// Returns true if the row of `inst` has the access, or the rows of what it is computed from: LLVM
@@ -153,6 +268,11 @@ fn has_access<'m>(declarations: &Declarations<'m>, inst: Inst<'m>, access: &Acce
         || facts.class == Class::Declaration;
     if access.space == Space::Shared && uses_reserved_memory {
         return true; // barrier objects and exchanges of the lowering
+    }
+    // A constant that a variable begins with lies in global memory.
+    let has_initializer = facts.class == Class::Declaration && inst.operands().len() > 1;
+    if access.space == Space::Global && !access.write && has_initializer {
+        return true;
     }
     let mut found = facts.class == Class::Print && access.write;
     declarations.accesses(inst, |id, one| {

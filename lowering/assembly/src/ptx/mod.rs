@@ -13,6 +13,7 @@ mod functions;
 mod lex;
 mod parse;
 mod pressure;
+mod registers;
 pub mod syntax;
 
 pub use access::{Access, access};
@@ -20,3 +21,4 @@ pub use error::SyntaxError;
 pub use functions::functions;
 pub use parse::module;
 pub use pressure::{Pressure, pressure};
+pub use registers::{Role, each_register};

@@ -7,6 +7,7 @@
 //! Backward data flow over bit sets: a register is live from its definition to the last use of its
 //! value on any path.
 
+use super::registers::{Role, each_register};
 use super::syntax::{Function, Instruction, Operand, StateSpace, Statement, Variable, What};
 use std::collections::HashMap;
 
@@ -96,7 +97,7 @@ impl<'t> Registers<'t> {
                     families.push(variable);
                 }
                 What::Instruction(inst) => {
-                    each_name(inst, &mut |name, _| registers.see(name, &families));
+                    each_register(inst, &mut |name, _| registers.see(name, &families));
                 }
                 _ => {}
             }
@@ -130,77 +131,6 @@ fn words(kind: &str) -> u32 {
         "64" => 2,
         _ if kind == "pred" => 0,
         _ => 1,
-    }
-}
-
-/// What happens to a register.
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Act {
-    Use,
-    Definition,
-}
-
-/// Opcodes, up to the first point, whose first operand is none that they write, though it is a
-/// register.
-const WITHOUT_RESULT: &[&str] = &[
-    "bar",
-    "barrier",
-    "bra",
-    "brx",
-    "exit",
-    "membar",
-    "mbarrier",
-    "nanosleep",
-    "ret",
-    "setmaxnreg",
-    "trap",
-];
-
-/// Calls `act` with every name of `inst`, uses before definitions.
-fn each_name<'t>(inst: &'t Instruction<'t>, act: &mut impl FnMut(&'t str, Act)) {
-    let base = inst.opcode.split('.').next().unwrap_or(inst.opcode);
-    let writes = !WITHOUT_RESULT.contains(&base)
-        || inst.opcode.contains(".red.")
-        || base == "mbarrier"
-            && ["arrive", "wait"]
-                .iter()
-                .any(|what| inst.opcode.contains(what))
-        || base == "mbarrier" && inst.opcode.contains("pending_count");
-    let (first, others) = match inst.operands.split_first() {
-        Some((first, others)) if writes => (Some(first), others),
-        _ => (None, inst.operands.as_slice()),
-    };
-    if let Some((guard, _)) = inst.guard {
-        act(guard, Act::Use);
-    }
-    others
-        .iter()
-        .for_each(|operand| names(operand, Act::Use, act));
-    if let Some(first) = first {
-        names(first, Act::Definition, act);
-    }
-}
-
-fn names<'t>(operand: &'t Operand<'t>, kind: Act, act: &mut impl FnMut(&'t str, Act)) {
-    use super::syntax::Base;
-    match operand {
-        Operand::Name(name, _) => act(name, kind),
-        Operand::Not(name) => act(name, Act::Use),
-        Operand::Pair(one, other) => [one, other].into_iter().for_each(|name| act(name, kind)),
-        Operand::Address(Base::Name(name), _) => act(name, Act::Use),
-        Operand::Texel(base, places) => {
-            if let Base::Name(name) = base {
-                act(name, Act::Use);
-            }
-            places.iter().for_each(|place| names(place, Act::Use, act));
-        }
-        Operand::List(list) => list.iter().for_each(|one| names(one, kind, act)),
-        Operand::Address(Base::Number, _)
-        | Operand::Integer(_)
-        | Operand::Single(_)
-        | Operand::Double(_)
-        | Operand::Nothing
-        | Operand::Other => {}
     }
 }
 
@@ -311,19 +241,19 @@ impl<'r> Live<'r> {
     /// Steps over `inst` from behind it to before it: the most words that it needs at once.
     fn back(&mut self, inst: &Instruction<'_>) -> u32 {
         // A result takes its register, whether anybody reads it or not.
-        self.each(inst, Act::Definition, true);
+        self.each(inst, Role::Definition, true);
         let behind = self.words;
         // Lanes that a guard leaves out keep the old value.
         if inst.guard.is_none() {
-            self.each(inst, Act::Definition, false);
+            self.each(inst, Role::Definition, false);
         }
-        self.each(inst, Act::Use, true);
+        self.each(inst, Role::Use, true);
         behind.max(self.words)
     }
 
-    fn each(&mut self, inst: &Instruction<'_>, kind: Act, live: bool) {
+    fn each(&mut self, inst: &Instruction<'_>, kind: Role, live: bool) {
         let registers = self.registers;
-        each_name(inst, &mut |name, act| {
+        each_register(inst, &mut |name, act| {
             if let Some(number) = registers.numbers.get(name).filter(|_| act == kind) {
                 self.change(*number, live);
             }

@@ -1,8 +1,8 @@
 //! A launch on the simulator: `splitbar sim` in a process of its own.
 
-use super::launch::{Interface, Launch};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use splitbar_tests::launch::{Interface, Launch};
 use std::path::Path;
 use std::process::Command;
 

@@ -1,13 +1,16 @@
-//! A comparison of two readers of one fact: the memory that an instruction accesses, as decoded
-//! here, and as the audit reads it from the text.
+//! Comparisons of two readers of one fact: the memory that an instruction accesses and the registers
+//! that it uses and defines, as decoded here, and as they are read from the text.
 
 #![allow(clippy::unwrap_used)]
 
 use super::super::kernel;
+use super::super::roles::Role;
 use crate::accesses::Accesses;
 use crate::memory::Space;
 use pretty_assertions::assert_eq;
-use splitbar_assembly::ptx::access;
+use splitbar_assembly::ptx::syntax::What;
+use splitbar_assembly::ptx::{self, access};
+use std::collections::BTreeSet;
 
 /// Instructions with memory, and some without.
 const LINES: &[&str] = &[
@@ -53,16 +56,114 @@ fn of(accesses: Accesses) -> Memories {
     ]
 }
 
+/// More instructions, of each kind of operand. Left out: `add.cc`, whose carry is a register of the
+/// decoder, and `nanosleep`, whose time the simulator does not look at.
+const MORE_LINES: &[&str] = &[
+    "@%p1 add.s32 %r1, %r2, %r3",
+    "mad.lo.s32 %r1, %r2, %r3, %r4",
+    "mul.wide.u32 %rd1, %r1, %r2",
+    "setp.lt.s32 %p1, %r1, 7",
+    "setp.lt.and.s32 %p1, %r1, %r2, %p2",
+    "selp.b32 %r1, %r2, %r3, %p1",
+    "cvt.u64.u32 %rd1, %r1",
+    "mov.b64 %rd1, {%r1, %r2}",
+    "mov.b64 {%r1, %r2}, %rd1",
+    "not.b32 %r1, %r2",
+    "lop3.b32 %r1, %r2, %r3, %r4, 0x96",
+    "prmt.b32 %r1, %r2, %r3, 0x5410",
+    "shf.l.wrap.b32 %r1, %r2, %r3, %r4",
+    "bfe.u32 %r1, %r2, %r3, 8",
+    "fma.rn.f32 %r1, %r2, %r3, %r4",
+    "vote.sync.ballot.b32 %r1, %p1, %r2",
+    "vote.sync.any.pred %p1, %p2, -1",
+    "match.any.sync.b32 %r1, %r2, %r3",
+    "shfl.sync.idx.b32 %r1|%p1, %r2, %r3, 31, -1",
+    "activemask.b32 %r1",
+    "redux.sync.add.s32 %r1, %r2, %r3",
+    "bar.sync %r1, 64",
+    "bar.arrive 1, %r1",
+    "bar.red.popc.u32 %r1, 2, 64, %p1",
+    "bar.red.or.pred %p1, 0, %p2",
+    "bar.warp.sync %r1",
+    "barrier.sync 1, 64",
+    "mbarrier.init.shared.b64 [s], %r1",
+    "mbarrier.arrive.shared.b64 %rd1, [s]",
+    "mbarrier.test_wait.shared.b64 %p1, [s], %rd1",
+    "mbarrier.try_wait.shared.b64 %p1, [s], %rd1",
+    "cp.async.ca.shared.global [%rd1], [%rd2], 4",
+    "cp.async.commit_group",
+    "cp.async.wait_group 0",
+    "membar.gl",
+    "setmaxnreg.inc.sync.aligned.u32 64",
+    "exit",
+    "@%p1 trap",
+];
+
+fn module(text: &str) -> String {
+    format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n\
+         .visible .entry k(.param .u64 k_out)\n{{\n.reg .pred %p<4>;\n.reg .b16 %rs<4>;\n\
+         .reg .b32 %r<5>;\n.reg .b64 %rd<4>;\n.shared .align 16 .b8 s[64];\n\
+         .local .align 16 .b8 l[64];\n{text};\n}}\n"
+    )
+}
+
+/// How many registers are defined, and how many are used.
+type Registers = (usize, usize);
+
+#[test]
+fn text_and_decoded_operations_agree_on_registers() {
+    let mut differ = Vec::new();
+    for text in LINES.iter().chain(MORE_LINES) {
+        let module = module(text);
+        let kernel = kernel(&module, None).unwrap_or_else(|problem| panic!("{text}: {problem}"));
+        let (mut defined, mut used) = (BTreeSet::new(), BTreeSet::new());
+        for coded in &kernel.code {
+            coded.operands(&kernel.lists, &mut |role, register| {
+                let of = match role {
+                    Role::Definition => &mut defined,
+                    Role::Use | Role::Address | Role::Guard => &mut used,
+                };
+                of.insert(register);
+            });
+        }
+        // No line defines what it uses: such a register is the decoder's own.
+        let own: BTreeSet<_> = defined.intersection(&used).copied().collect();
+        let specials = kernel.specials.iter().map(|(register, _)| *register);
+        let hidden: BTreeSet<_> = own.into_iter().chain(specials).collect();
+        let decoded: Registers = (
+            defined.difference(&hidden).count(),
+            used.difference(&hidden).count(),
+        );
+        let parsed = ptx::module(&module).unwrap();
+        let (mut defined, mut used) = (BTreeSet::new(), BTreeSet::new());
+        for statement in &parsed.functions[0].body {
+            let What::Instruction(inst) = &statement.what else {
+                continue;
+            };
+            ptx::each_register(inst, &mut |name, role| {
+                let of = match role {
+                    ptx::Role::Definition => &mut defined,
+                    ptx::Role::Use => &mut used,
+                };
+                let is_declared = ["%p", "%r"].iter().any(|file| name.starts_with(file));
+                if is_declared {
+                    of.insert(name);
+                }
+            });
+        }
+        let read: Registers = (defined.len(), used.len());
+        if read != decoded {
+            differ.push(format!("{text}: {read:?} in the text, {decoded:?} decoded"));
+        }
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
 #[test]
 fn text_and_decoded_operations_agree_on_memory() {
     for text in LINES {
-        let module = format!(
-            ".version 8.6\n.target sm_90\n.address_size 64\n\
-             .visible .entry k(.param .u64 k_out)\n{{\n.reg .b16 %rs<4>;\n.reg .b32 %r<4>;\n\
-             .reg .b64 %rd<4>;\n.shared .align 16 .b8 s[64];\n.local .align 16 .b8 l[64];\n\
-             {text};\n}}\n"
-        );
-        let kernel = kernel(&module, None).unwrap();
+        let kernel = kernel(&module(text), None).unwrap();
         let decoded = kernel.code.iter().map(|coded| of(coded.op.accesses()));
         // What is beside the instruction has no memory.
         let decoded = decoded.fold([false; 4], |all, one| {

@@ -1,9 +1,14 @@
 //! A launch for a module that came without one, made from what the module declares.
+//!
+//! Nobody wrote down what published modules expect, so a launch is a guess: numbers that are small
+//! enough to index with. Whether it was a good one the simulator says, which sees accesses outside
+//! of buffers and races.
 
-use super::layout::{self, Field, Scalar};
-use crate::vulkan::is_uniform;
+pub mod layout;
+
 use fastrand::Rng;
 use half::f16;
+use layout::{Field, Scalar};
 use serde::Deserialize;
 use spirv::{Capability, Decoration, Op, StorageClass};
 use splitbar_passes::diagnostic::Diagnostics;
@@ -446,6 +451,29 @@ fn contents(fields: &[Field], bytes: usize, least: u32, most: u32, rng: &mut Rng
         }
     }
     block
+}
+
+/// Returns true if the variable of a set and binding is a uniform buffer: a block of storage class Uniform
+/// (Vulkan, "Shader Resource and Descriptor Type Correspondence"). BufferBlock was the older
+/// spelling of a storage buffer.
+fn is_uniform(declarations: &Declarations<'_>, set: u32, binding: u32) -> bool {
+    declarations.variables.iter().any(|variable| {
+        let at = |kind| declarations.decoration(variable.id, kind);
+        let block = match declarations.ty(variable.pointer_type) {
+            Some(Type::Pointer { pointee, .. }) => *pointee,
+            _ => None,
+        };
+        let is_storage = block.is_some_and(|block| {
+            let decorations = declarations.decorations(block).iter();
+            decorations
+                .clone()
+                .any(|d| d.kind == Decoration::BufferBlock as u32)
+        });
+        at(Decoration::DescriptorSet) == Some(set)
+            && at(Decoration::Binding) == Some(binding)
+            && variable.class == StorageClass::Uniform
+            && !is_storage
+    })
 }
 
 #[cfg(test)]
