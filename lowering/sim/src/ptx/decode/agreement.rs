@@ -116,7 +116,7 @@ fn text_and_decoded_operations_agree_on_registers() {
     let mut differ = Vec::new();
     for text in LINES.iter().chain(MORE_LINES) {
         let module = module(text);
-        let kernel = kernel(&module, None).unwrap_or_else(|problem| panic!("{text}: {problem}"));
+        let kernel = kernel(&module, None).unwrap();
         let (mut defined, mut used) = (BTreeSet::new(), BTreeSet::new());
         for coded in &kernel.code {
             coded.operands(&kernel.lists, &mut |role, register| {
