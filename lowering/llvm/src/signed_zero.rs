@@ -14,6 +14,9 @@ use inkwell::values::{
 };
 use splitbar_passes::diagnostic::Diagnostics;
 
+/// How far back a product is looked for: what is further away may be one.
+const MOST_STEPS: u32 = 6;
+
 /// Puts the statement behind every product that is rounded to 16 bits and whose zeros have a sign.
 /// To be called when the optimiser has run.
 ///
@@ -55,7 +58,7 @@ fn hide<'c>(
     }
 }
 
-/// The product, if `instruction` rounds one to 16 bits and its zeros have a sign.
+/// What `instruction` rounds to 16 bits, if that may be a product whose zeros have a sign.
 fn product(instruction: InstructionValue<'_>) -> Option<BasicValueEnum<'_>> {
     if instruction.get_opcode() != InstructionOpcode::FPTrunc {
         return None;
@@ -67,9 +70,29 @@ fn product(instruction: InstructionValue<'_>) -> Option<BasicValueEnum<'_>> {
     // A half; a bfloat has such an instruction on gfx12.5.
     let narrow = matches!(to, BasicTypeEnum::FloatType(to) if to.get_bit_width() == 16);
     let value = instruction.get_operand(0).and_then(Operand::value)?;
-    let from = value.as_instruction_value()?;
+    (narrow && may_be_product(value, MOST_STEPS)).then_some(value)
+}
+
+/// Returns true if the code generator may make `value` a product whose zeros have a sign: it takes
+/// elements of a vector apart, moves negations into factors, and divides by multiplying.
+fn may_be_product(value: BasicValueEnum<'_>, steps: u32) -> bool {
+    let Some(from) = value.as_instruction_value() else {
+        return false;
+    };
     let unsigned = from
         .get_fast_math_flags()
         .is_ok_and(|flags| flags.contains(FastMathFlags::NoSignedZeros));
-    (narrow && from.get_opcode() == InstructionOpcode::FMul && !unsigned).then_some(value)
+    match from.get_opcode() {
+        InstructionOpcode::FMul | InstructionOpcode::FDiv => !unsigned,
+        InstructionOpcode::ExtractElement
+        | InstructionOpcode::InsertElement
+        | InstructionOpcode::ShuffleVector
+        | InstructionOpcode::FNeg
+        | InstructionOpcode::Select
+        | InstructionOpcode::Freeze => {
+            let mut operands = from.get_operands().flatten().filter_map(Operand::value);
+            steps == 0 || operands.any(|one| may_be_product(one, steps - 1))
+        }
+        _ => false,
+    }
 }

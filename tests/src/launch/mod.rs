@@ -453,9 +453,9 @@ fn contents(fields: &[Field], bytes: usize, least: u32, most: u32, rng: &mut Rng
     block
 }
 
-/// Returns true if the variable of a set and binding is a uniform buffer: a block of storage class Uniform
-/// (Vulkan, "Shader Resource and Descriptor Type Correspondence"). BufferBlock was the older
-/// spelling of a storage buffer.
+/// Returns true if the variable of a set and binding is a uniform buffer: a block of storage class
+/// Uniform (Vulkan, "Shader Resource and Descriptor Type Correspondence"). BufferBlock was the
+/// older spelling of a storage buffer.
 fn is_uniform(declarations: &Declarations<'_>, set: u32, binding: u32) -> bool {
     declarations.variables.iter().any(|variable| {
         let at = |kind| declarations.decoration(variable.id, kind);

@@ -21,6 +21,12 @@ pub enum Float {
     ZeroMinusMin,
     /// (0 - x) and the sign of y's product with 0.
     ZeroProduct,
+    /// x * y, rounded to a half.
+    HalfProduct,
+    /// -(x * y), rounded to a half.
+    HalfNegated,
+    /// The second number of (y, x) * (x, y), rounded to a half.
+    HalfOfVector,
 }
 
 /// A comparison of numbers.
@@ -49,7 +55,10 @@ const COMPARISONS: [Comparison; 12] = [
 
 impl Float {
     pub(crate) fn random(rng: &mut Rng) -> Float {
-        match rng.u32(..6) {
+        match rng.u32(..9) {
+            6 => Float::HalfProduct,
+            7 => Float::HalfNegated,
+            8 => Float::HalfOfVector,
             0 => Float::ZeroMinus,
             1 => Float::ZeroMinusMin,
             2 => Float::ZeroProduct,
@@ -82,6 +91,9 @@ impl Float {
                 if a < b { a } else { b }
             }
             Float::ZeroProduct => (0.0 - x) * (y * 0.0),
+            // Such products are halves.
+            Float::HalfProduct | Float::HalfOfVector => x * y,
+            Float::HalfNegated => -(x * y),
             _ => (0.0 - x) * y,
         }
     }
@@ -108,6 +120,23 @@ impl Float {
                     let y = out.push(&format!("OpFAdd %f32 {y} %fhalf"));
                     out.push(&format!("OpExtInst %f32 %glsl NMin {minus} {y}"))
                 }
+                Float::HalfProduct => {
+                    let product = out.push(&format!("OpFMul %f32 {x} {y}"));
+                    halved(&product, out)
+                }
+                Float::HalfNegated => {
+                    let product = out.push(&format!("OpFMul %f32 {x} {y}"));
+                    let negated = out.push(&format!("OpFNegate %f32 {product}"));
+                    halved(&negated, out)
+                }
+                Float::HalfOfVector => {
+                    let [a, b] = [(&y, &x), (&x, &y)].map(|(one, other)| {
+                        out.push(&format!("OpCompositeConstruct %f32v2 {one} {other}"))
+                    });
+                    let product = out.push(&format!("OpFMul %f32v2 {a} {b}"));
+                    let second = out.push(&format!("OpCompositeExtract %f32 {product} 1"));
+                    halved(&second, out)
+                }
                 Float::ZeroProduct => {
                     let product = out.push(&format!("OpFMul %f32 {y} {zero}"));
                     out.push(&format!("OpFMul %f32 {minus} {product}"))
@@ -117,6 +146,12 @@ impl Float {
         };
         out.push(&format!("OpBitcast %u32 {number}"))
     }
+}
+
+/// `number` rounded to a half, as a number of 32 bits.
+fn halved(number: &str, out: &mut Text) -> String {
+    let half = out.push(&format!("OpFConvert %f16 {number}"));
+    out.push(&format!("OpFConvert %f32 {half}"))
 }
 
 /// A number from -3 to 4 from the low bits.

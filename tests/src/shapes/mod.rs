@@ -355,6 +355,7 @@ fn carried(expression: &Expression, inputs: &[String; 4], out: &mut Text) -> Str
 const HEAD: &str = "OpCapability Shader
 OpCapability Int8
 OpCapability Int16
+OpCapability Float16
 OpCapability GroupNonUniform
 OpCapability GroupNonUniformBallot
 OpCapability SignedZeroInfNanPreserve
@@ -363,6 +364,7 @@ OpExtension \"SPV_KHR_float_controls\"
 OpMemoryModel Logical GLSL450
 OpEntryPoint GLCompute %main \"main\" %local %workgroup %words %results %indexed
 OpExecutionMode %main LocalSize SIZE 1 1
+OpExecutionMode %main SignedZeroInfNanPreserve 16
 OpExecutionMode %main SignedZeroInfNanPreserve 32
 OpDecorate %local BuiltIn LocalInvocationId
 OpDecorate %workgroup BuiltIn WorkgroupId
@@ -384,7 +386,9 @@ OpDecorate %indexed NonWritable
 %i32 = OpTypeInt 32 1
 %u8 = OpTypeInt 8 0
 %u16 = OpTypeInt 16 0
+%f16 = OpTypeFloat 16
 %f32 = OpTypeFloat 32
+%f32v2 = OpTypeVector %f32 2
 %v3 = OpTypeVector %u32 3
 %bytes = OpTypeVector %u8 4
 %pair = OpTypeStruct %u32 %u32

@@ -6,6 +6,8 @@
 //! `SPLITBAR_SHAPES=1000 cargo test --release -p splitbar-tests --test suite -- faults/` runs so
 //! many kernels of each family, `SPLITBAR_FIRST_SEED=N` begins with this one.
 
+mod modules;
+
 use crate::random::variable;
 use crate::support::{assembled, linkable, target, trial};
 use anyhow::{Context, Result, bail, ensure};
@@ -126,7 +128,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         })
     });
     let costs = trial("faults/costs".to_owned(), costs);
-    away.chain(there).chain(random).chain([costs]).collect()
+    let modules = modules::trials();
+    let all = away.chain(there).chain(random).chain([costs]);
+    all.chain(modules).collect()
 }
 
 /// Instructions of code over a sample of the corpus, with all guards and without each. A plain run

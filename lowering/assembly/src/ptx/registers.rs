@@ -1,7 +1,7 @@
 //! The registers that an instruction of PTX defines and uses, by their names in the text.
 //!
-//! Source: PTX ISA, the syntax of each instruction. The simulator declares the same with its decoded
-//! operations; its tests compare the two.
+//! Source: PTX ISA, the syntax of each instruction. The simulator declares the same with its
+//! decoded operations; its tests compare the two.
 
 use super::syntax::{Base, Instruction, Operand};
 
@@ -30,8 +30,8 @@ const WITHOUT_RESULT: &[&str] = &[
     "trap",
 ];
 
-/// Calls `act` with every name of an operand of `inst`, uses before definitions. Names of variables,
-/// labels and special registers are among them.
+/// Calls `act` with every name of an operand of `inst`, uses before definitions. Names of
+/// variables, labels and special registers are among them.
 pub fn each_register<'t>(inst: &'t Instruction<'t>, act: &mut impl FnMut(&'t str, Role)) {
     let base = inst.opcode.split('.').next().unwrap_or(inst.opcode);
     let writes = !WITHOUT_RESULT.contains(&base)

@@ -4,6 +4,7 @@
 mod guard;
 #[cfg(test)]
 mod page;
+pub mod reports;
 mod table;
 
 pub use guard::{Guard, Guards};

@@ -1,5 +1,5 @@
-//! Comparisons of two readers of one fact: the memory that an instruction accesses and the registers
-//! that it uses and defines, as decoded here, and as they are read from the text.
+//! Comparisons of two readers of one fact: the memory that an instruction accesses and the
+//! registers that it uses and defines, as decoded here, and as they are read from the text.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,0 +1,177 @@
+//! Public reports of miscompiles by LLVM that a SPIR-V module can reach, and what splitbar makes of
+//! each: one table, `docs/llvm_reports.md` as text. Reports that no module can reach are counted,
+//! not listed. The verdicts speak of the pinned LLVM and of the modules that were tried, no more.
+
+mod amdgpu;
+mod independent;
+#[cfg(test)]
+mod page;
+mod tracker;
+
+/// A folder of the collection FuzzX (<https://github.com/SemiAnalysisAI/FuzzX>).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Folder {
+    /// `amdgpu`: LLVM's code generator for AMD GPUs.
+    Amdgpu,
+    /// `x86`: x86, and what LLVM does for all targets.
+    X86,
+    /// `ptx`: NVIDIA's assembler ptxas.
+    Ptx,
+}
+
+impl Folder {
+    /// The name of the folder.
+    pub fn name(self) -> &'static str {
+        match self {
+            Folder::Amdgpu => "amdgpu",
+            Folder::X86 => "x86",
+            Folder::Ptx => "ptx",
+        }
+    }
+}
+
+/// Where something was reported.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// An entry of FuzzX.
+    FuzzX {
+        /// Its folder.
+        folder: Folder,
+        /// Its number in the folder.
+        number: u32,
+    },
+    /// An issue or a pull request of llvm-project.
+    Llvm(u32),
+}
+
+/// What splitbar makes of a report. Texts are Markdown.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// LLVM is wrong; this row of [`super::FAULTS`] says what keeps code from it.
+    Guarded(&'static str),
+    /// The code that was tried is right; how it was tried.
+    Right(&'static str),
+    /// SPIR-V leaves the result open; why.
+    Free(&'static str),
+    /// LLVM was corrected before the pinned release.
+    Fixed {
+        /// The pull request of llvm-project.
+        pull: u32,
+        /// What was tried; none: nothing.
+        tried: Option<&'static str>,
+    },
+    /// Nothing was tried; why.
+    NotTried(&'static str),
+}
+
+/// A report that a SPIR-V module can reach. Texts are Markdown.
+#[derive(Copy, Clone, Debug)]
+pub struct Report {
+    /// Where it was reported.
+    pub origin: Origin,
+    /// What goes wrong.
+    pub what: &'static str,
+    /// The GPUs where it may go wrong.
+    pub gpus: &'static str,
+    /// What splitbar makes of it.
+    pub verdict: Verdict,
+}
+
+/// The reports that a module can reach, by origin and number.
+pub const REPORTS: [&[Report]; 3] = [amdgpu::REPORTS, independent::REPORTS, tracker::REPORTS];
+
+/// Reports of one origin that no module can reach, by reason.
+#[derive(Copy, Clone, Debug)]
+pub struct Unreachable {
+    /// The folder of FuzzX; none: LLVM's issue tracker.
+    pub folder: Option<Folder>,
+    /// How many they are.
+    pub count: usize,
+    /// Why no module reaches them. Markdown.
+    pub reason: &'static str,
+}
+
+/// The reports that no module can reach.
+#[rustfmt::skip] // One reason is one line of the page.
+pub const UNREACHABLE: &[Unreachable] = &[
+    Unreachable { folder: Some(Folder::Amdgpu), count: 18, reason: "the compiler crashes on an intrinsic that splitbar does not emit there: no wrong code" },
+    Unreachable { folder: Some(Folder::Amdgpu), count: 12, reason: "intrinsics, library calls and pointers that splitbar does not emit (reductions and medians by name, legacy products, `pow`, buffer resources as pointers)" },
+    Unreachable { folder: Some(Folder::Amdgpu), count: 21, reason: "arguments, attributes and calls of front ends of C, and calls between whole-wave or chained functions" },
+    Unreachable { folder: Some(Folder::Amdgpu), count: 7, reason: "image accesses of some channels, and masks of schedules or counts of barriers that splitbar does not use" },
+    Unreachable { folder: Some(Folder::Amdgpu), count: 10, reason: "the other instruction selector, sanitizers, strict floats, inline assembly, approximate or flushed doubles, ballots wider than a wave, two scopes in one instruction" },
+    Unreachable { folder: Some(Folder::X86), count: 92, reason: "a hint, a flag or the mark `volatile` is lost: no value is wrong" },
+    Unreachable { folder: Some(Folder::X86), count: 55, reason: "x86, or options that splitbar does not use" },
+    Unreachable { folder: Some(Folder::X86), count: 85, reason: "other targets' passes, atomic accesses that SPIR-V does not have, integers of more than 64 bits, library calls, and claims that the collection itself withdrew; judged by title and by the collection's own notes, not tried" },
+    Unreachable { folder: Some(Folder::X86), count: 5, reason: "atomic operations without an order, vector loops with masked tails, and widths that SPIR-V does not have" },
+    Unreachable { folder: Some(Folder::Ptx), count: 87, reason: "ptxas is wrong, not LLVM: the PTX says the right thing. `splitbar sim` runs PTX itself, so nothing was tried" },
+    Unreachable { folder: None, count: 1, reason: "an instruction that splitbar does not emit" },
+];
+
+/// Returns the reports of `folder`, or of LLVM's issue tracker for `None`, that a module can reach.
+pub fn reachable(folder: Option<Folder>) -> impl Iterator<Item = &'static Report> {
+    REPORTS
+        .into_iter()
+        .flatten()
+        .filter(move |report| match report.origin {
+            Origin::FuzzX { folder: of, .. } => folder == Some(of),
+            Origin::Llvm(_) => folder.is_none(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::FAULTS;
+    use super::{Folder, Origin, REPORTS, UNREACHABLE, Verdict, reachable};
+
+    #[test]
+    fn rows_are_sorted_and_told_apart() {
+        let origins: Vec<Origin> = REPORTS.into_iter().flatten().map(|r| r.origin).collect();
+        for pair in origins.windows(2) {
+            assert!(pair[0] < pair[1], "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn guards_are_faults_of_the_table() {
+        for report in REPORTS.into_iter().flatten() {
+            if let Verdict::Guarded(id) = report.verdict {
+                assert!(FAULTS.iter().any(|fault| fault.id == id), "{id}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_fit_into_cells() {
+        for report in REPORTS.into_iter().flatten() {
+            let verdict = match report.verdict {
+                Verdict::Guarded(text)
+                | Verdict::Right(text)
+                | Verdict::Free(text)
+                | Verdict::NotTried(text) => text,
+                Verdict::Fixed { tried, .. } => tried.unwrap_or("-"),
+            };
+            for text in [report.what, report.gpus, verdict] {
+                assert!(!text.is_empty(), "{:?}", report.origin);
+                assert!(
+                    !text.replace("\\|", "").contains(['|', '\n']),
+                    "{:?}",
+                    report.origin
+                );
+            }
+        }
+    }
+
+    /// What the list of reports has for each folder, reachable or not.
+    #[test]
+    fn all_reports_that_were_read_are_counted() {
+        for (folder, read) in [
+            (Some(Folder::Amdgpu), 178),
+            (Some(Folder::X86), 261),
+            (Some(Folder::Ptx), 87),
+        ] {
+            let unreachable = UNREACHABLE.iter().filter(|row| row.folder == folder);
+            let unreachable: usize = unreachable.map(|row| row.count).sum();
+            assert_eq!(reachable(folder).count() + unreachable, read, "{folder:?}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The table as text, and its freshness.
+
+use super::{Folder, Origin, REPORTS, Report, UNREACHABLE, Verdict, reachable};
+use expect_test::expect_file;
+use std::fmt::Write as _;
+
+const HEAD: &str = "# Public reports of LLVM miscompiles, tried
+
+This page shows which published miscompiles of LLVM a SPIR-V module can reach, and what splitbar makes of each. Look here when you have read of a miscompile and want to know whether your
+kernel is safe from it. The reports are those of [FuzzX](https://github.com/SemiAnalysisAI/FuzzX), a collection of what fuzzing of LLVM and ptxas found, and of LLVM's issue tracker, as far as they
+were known in autumn 2026. The table is `lowering/plan/src/faults/reports/`; `cargo xtask bless faults` writes this page.
+
+Verdicts speak of LLVM 23.1.1 and of the modules that were tried, at the levels and on the GPUs that a row names. Kernels ran on the simulator; their results were compared with values computed
+elsewhere. \"Right\" does not say that no other module meets the fault.
+
+- **guarded**: LLVM is wrong, and splitbar keeps code from it: see the [table of faults](llvm.md)
+- **right**: the code that was tried is right
+- **free**: SPIR-V leaves the result open
+- **fixed**: LLVM was corrected before 23.1
+- **not tried**: nothing is known
+";
+
+fn folders() -> [Option<Folder>; 4] {
+    [
+        Some(Folder::Amdgpu),
+        Some(Folder::X86),
+        Some(Folder::Ptx),
+        None,
+    ]
+}
+
+fn title(folder: Option<Folder>) -> String {
+    folder.map_or_else(
+        || "LLVM's issue tracker".to_owned(),
+        |folder| format!("FuzzX, folder `{}`", folder.name()),
+    )
+}
+
+fn counts() -> String {
+    let mut text = "\n## Counts\n\n| source | read | reachable | guarded | right | free | fixed | not tried |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    let mut all = [0; 7];
+    for folder in folders() {
+        let mut row = [0; 7];
+        for report in reachable(folder) {
+            row[1] += 1;
+            row[column(&report.verdict)] += 1;
+        }
+        row[0] = row[1] + unreachable(folder);
+        text += &line(&title(folder), row);
+        for (sum, count) in all.iter_mut().zip(row) {
+            *sum += count;
+        }
+    }
+    text + &line("all", all)
+}
+
+fn line(title: &str, counts: [usize; 7]) -> String {
+    let mut text = format!("| {title} |");
+    for count in counts {
+        let _ = write!(text, " {count} |");
+    }
+    text + "\n"
+}
+
+fn column(verdict: &Verdict) -> usize {
+    match verdict {
+        Verdict::Guarded(_) => 2,
+        Verdict::Right(_) => 3,
+        Verdict::Free(_) => 4,
+        Verdict::Fixed { .. } => 5,
+        Verdict::NotTried(_) => 6,
+    }
+}
+
+fn unreachable(folder: Option<Folder>) -> usize {
+    let rows = UNREACHABLE.iter().filter(|row| row.folder == folder);
+    rows.map(|row| row.count).sum()
+}
+
+fn section(folder: Option<Folder>) -> String {
+    let mut text = format!("\n## {}\n\n", title(folder));
+    if reachable(folder).next().is_some() {
+        text += "| report | what goes wrong | GPUs | verdict |\n|---|---|---|---|\n";
+    }
+    for report in reachable(folder) {
+        text += &row(report);
+    }
+    if unreachable(folder) > 0 {
+        text += "\nNo module reaches these:\n\n";
+    }
+    for row in UNREACHABLE.iter().filter(|row| row.folder == folder) {
+        let _ = writeln!(text, "- {}: {}", row.count, row.reason);
+    }
+    text.replace("\n\n\n", "\n\n")
+}
+
+fn row(report: &Report) -> String {
+    let origin = match report.origin {
+        Origin::FuzzX { number, .. } => number.to_string(),
+        Origin::Llvm(number) => link(number),
+    };
+    let verdict = match report.verdict {
+        Verdict::Guarded(fault) => format!("**guarded**: `{fault}`"),
+        Verdict::Right(how) => format!("**right**: {how}"),
+        Verdict::Free(why) => format!("**free**: {why}"),
+        Verdict::Fixed { pull, tried } => format!(
+            "**fixed** by {}; {}",
+            link(pull),
+            tried.unwrap_or("not tried")
+        ),
+        Verdict::NotTried(why) => format!("**not tried**: {why}"),
+    };
+    format!(
+        "| {origin} | {} | {} | {verdict} |\n",
+        report.what, report.gpus
+    )
+}
+
+fn link(number: u32) -> String {
+    format!("[{number}](https://github.com/llvm/llvm-project/issues/{number})")
+}
+
+#[test]
+fn the_page_is_fresh() {
+    let rows: usize = REPORTS.into_iter().map(<[Report]>::len).sum();
+    let counted: usize = folders()
+        .map(|folder| reachable(folder).count())
+        .iter()
+        .sum();
+    assert_eq!(rows, counted);
+    let mut text = HEAD.to_owned() + &counts();
+    for folder in folders() {
+        text += &section(folder);
+    }
+    expect_file!["../../../../../docs/llvm_reports.md"].assert_eq(&text);
+}
