@@ -28,7 +28,7 @@ const MOST_SOURCES: usize = 64;
 const PARTS: usize = 4;
 
 /// Of how many published modules a plain run takes one in each trial.
-const SAMPLE: usize = 160;
+const SAMPLE: usize = 320;
 
 /// Instructions of waves that a launch of a published module may take: a guessed size can be a loop
 /// without end.

@@ -1,6 +1,6 @@
 //! Public reports of miscompiles by LLVM that a SPIR-V module can reach, and what splitbar makes of
-//! each: one table, `docs/llvm_reports.md` as text. Reports that no module can reach are counted,
-//! not listed. The verdicts speak of the pinned LLVM and of the modules that were tried, no more.
+//! each: one table, `docs/llvm_reports.md` as text. Other reports are counted, not listed. The
+//! verdicts speak of the pinned LLVM and of the modules that were tried, no more.
 
 mod amdgpu;
 mod independent;
@@ -80,18 +80,18 @@ pub struct Report {
 /// The reports that a module can reach, by origin and number.
 pub const REPORTS: [&[Report]; 3] = [amdgpu::REPORTS, independent::REPORTS, tracker::REPORTS];
 
-/// Reports of one origin that no module can reach, by reason.
+/// Reports of one origin that are not listed, by reason.
 #[derive(Copy, Clone, Debug)]
 pub struct Unreachable {
     /// The folder of FuzzX; none: LLVM's issue tracker.
     pub folder: Option<Folder>,
     /// How many they are.
     pub count: usize,
-    /// Why no module reaches them. Markdown.
+    /// Why they are not listed: for most, no module can reach them. Markdown.
     pub reason: &'static str,
 }
 
-/// The reports that no module can reach.
+/// The reports that are not listed.
 #[rustfmt::skip] // One reason is one line of the page.
 pub const UNREACHABLE: &[Unreachable] = &[
     Unreachable { folder: Some(Folder::Amdgpu), count: 18, reason: "the compiler crashes on an intrinsic that splitbar does not emit there: no wrong code" },
@@ -101,9 +101,9 @@ pub const UNREACHABLE: &[Unreachable] = &[
     Unreachable { folder: Some(Folder::Amdgpu), count: 10, reason: "the other instruction selector, sanitizers, strict floats, inline assembly, approximate or flushed doubles, ballots wider than a wave, two scopes in one instruction" },
     Unreachable { folder: Some(Folder::X86), count: 92, reason: "a hint, a flag or the mark `volatile` is lost: no value is wrong" },
     Unreachable { folder: Some(Folder::X86), count: 55, reason: "x86, or options that splitbar does not use" },
-    Unreachable { folder: Some(Folder::X86), count: 85, reason: "other targets' passes, atomic accesses that SPIR-V does not have, integers of more than 64 bits, library calls, and claims that the collection itself withdrew; judged by title and by the collection's own notes, not tried" },
+    Unreachable { folder: Some(Folder::X86), count: 85, reason: "other targets' passes, atomic accesses that SPIR-V does not have, integers of more than 64 bits, library calls, and claims that the collection itself withdrew; judged by their titles and the collection's own notes, not read one by one, and not tried" },
     Unreachable { folder: Some(Folder::X86), count: 5, reason: "atomic operations without an order, vector loops with masked tails, and widths that SPIR-V does not have" },
-    Unreachable { folder: Some(Folder::Ptx), count: 87, reason: "ptxas is wrong, not LLVM: the PTX says the right thing. `splitbar sim` runs PTX itself, so nothing was tried" },
+    Unreachable { folder: Some(Folder::Ptx), count: 87, reason: "about ptxas, not about LLVM; read by title only. A module can lead to PTX of such a shape; `splitbar sim` runs PTX itself, without ptxas, so nothing was tried" },
     Unreachable { folder: None, count: 1, reason: "an instruction that splitbar does not emit" },
 ];
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 const HEAD: &str = "# Public reports of LLVM miscompiles, tried
 
-This page shows which published miscompiles of LLVM a SPIR-V module can reach, and what splitbar makes of each. Look here when you have read of a miscompile and want to know whether your
+This page shows which published miscompiles of LLVM a SPIR-V module can reach, and what splitbar makes of each. The others are counted, with the reasons. Look here when you have read of a miscompile and want to know whether your
 kernel is safe from it. The reports are those of [FuzzX](https://github.com/SemiAnalysisAI/FuzzX), a collection of what fuzzing of LLVM and ptxas found, and of LLVM's issue tracker, as far as they
 were known in autumn 2026. The table is `lowering/plan/src/faults/reports/`; `cargo xtask bless faults` writes this page.
 
@@ -37,7 +37,7 @@ fn title(folder: Option<Folder>) -> String {
 }
 
 fn counts() -> String {
-    let mut text = "\n## Counts\n\n| source | read | reachable | guarded | right | free | fixed | not tried |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    let mut text = "\n## Counts\n\n| source | reports | listed | guarded | right | free | fixed | not tried |\n|---|---|---|---|---|---|---|---|\n".to_owned();
     let mut all = [0; 7];
     for folder in folders() {
         let mut row = [0; 7];
@@ -86,7 +86,7 @@ fn section(folder: Option<Folder>) -> String {
         text += &row(report);
     }
     if unreachable(folder) > 0 {
-        text += "\nNo module reaches these:\n\n";
+        text += "\nNot listed:\n\n";
     }
     for row in UNREACHABLE.iter().filter(|row| row.folder == folder) {
         let _ = writeln!(text, "- {}: {}", row.count, row.reason);
