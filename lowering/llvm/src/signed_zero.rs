@@ -24,7 +24,7 @@ const MOST_STEPS: u32 = 6;
 /// `LlvmFailed` when LLVM cannot build it.
 pub(crate) fn keep<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Diagnostics> {
     let rounded: Vec<_> = codegen::instructions(module)
-        .filter_map(|instruction| Some((instruction, product(instruction)?)))
+        .filter_map(|instruction| Some((instruction, rounded(instruction)?)))
         .collect();
     let builder = context.create_builder();
     for (instruction, product) in rounded {
@@ -58,8 +58,9 @@ fn hide<'c>(
     }
 }
 
-/// What `instruction` rounds to 16 bits, if that may be a product whose zeros have a sign.
-fn product(instruction: InstructionValue<'_>) -> Option<BasicValueEnum<'_>> {
+/// Returns the operand of `instruction` if that rounds to 16 bits what may be a product whose zeros
+/// have a sign.
+fn rounded(instruction: InstructionValue<'_>) -> Option<BasicValueEnum<'_>> {
     if instruction.get_opcode() != InstructionOpcode::FPTrunc {
         return None;
     }

@@ -11,7 +11,7 @@
 //! of it but the driver's door is tested on the simulator.
 //!
 //! [`vulkan`] stands beside it: modules, not PTX, on a Vulkan driver that runs on the processor.
-//! [`corpus`] makes launches for published modules, to run them there and on the simulator.
+//! [`corpus`] runs launches of published modules there and on the simulator.
 
 pub mod attempts;
 pub mod break_even;

@@ -60,7 +60,7 @@ fn admitted(
     target: &'static str,
 ) -> Result<(Launch, Vec<Vec<u8>>), String> {
     let mut why = "there is no guess".to_owned();
-    let interface = match is_kernel(module) {
+    let interface = match launch::is_kernel(module) {
         true => Some(simulate::interface(tool, file, target)?),
         false => None,
     };
@@ -131,16 +131,6 @@ fn has_barrier(module: &[u8]) -> bool {
         all.any(|inst| inst.op() == Some(Op::ControlBarrier))
     };
     module.is_some_and(has)
-}
-
-/// Whether the module has the capability Kernel.
-fn is_kernel(module: &[u8]) -> bool {
-    let module = Module::parse(module).ok();
-    let is = |module: Module<'_>| {
-        let mut all = module.instructions();
-        all.any(|inst| inst.op() == Some(Op::Capability) && inst.operand(0) == Ok(6))
-    };
-    module.is_some_and(is)
 }
 
 fn main() -> ExitCode {

@@ -192,6 +192,16 @@ pub fn of(bytes: &[u8], guess: Guess, on: On) -> Result<Launch, String> {
     })
 }
 
+/// Returns true if `bytes` are a module with the capability Kernel: its launch is one of
+/// [`of_kernel`].
+pub fn is_kernel(bytes: &[u8]) -> bool {
+    Module::parse(bytes).is_ok_and(|module| {
+        let mut all = module.instructions();
+        let kernel = Ok(Capability::Kernel as u32);
+        all.any(|inst| inst.op() == Some(Op::Capability) && inst.operand(0) == kernel)
+    })
+}
+
 /// An argument of a kernel, as `splitbar lower --emit reflect` has it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Argument {

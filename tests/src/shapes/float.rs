@@ -56,12 +56,12 @@ const COMPARISONS: [Comparison; 12] = [
 impl Float {
     pub(crate) fn random(rng: &mut Rng) -> Float {
         match rng.u32(..9) {
-            6 => Float::HalfProduct,
-            7 => Float::HalfNegated,
-            8 => Float::HalfOfVector,
             0 => Float::ZeroMinus,
             1 => Float::ZeroMinusMin,
             2 => Float::ZeroProduct,
+            6 => Float::HalfProduct,
+            7 => Float::HalfNegated,
+            8 => Float::HalfOfVector,
             _ => Float::Select(rng.usize(..COMPARISONS.len()), rng.bool()),
         }
     }

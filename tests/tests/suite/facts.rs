@@ -7,7 +7,7 @@ use crate::sim::inputs;
 use crate::support::{compile_bytes, linkable, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use spirv::{Op, StorageClass};
+use spirv::StorageClass;
 use splitbar::Optimization;
 use splitbar::simulate::machine::memory::Space;
 use splitbar::simulate::machine::{Accessed, Schedule};
@@ -93,13 +93,7 @@ fn of_published(bytes: &[u8], target: &str) -> Result<usize> {
             options.spec = SpecValues(values.collect());
         })
     };
-    let is_kernel = {
-        let module = Module::parse(bytes).map_err(|problem| anyhow::anyhow!("{problem}"))?;
-        let mut all = module.instructions();
-        let kernel = spirv::Capability::Kernel as u32;
-        all.any(|inst| inst.op() == Some(Op::Capability) && inst.operand(0) == Ok(kernel))
-    };
-    let interface = match is_kernel {
+    let interface = match launch::is_kernel(bytes) {
         true => match compiled(&[], Some([32, 1, 1])) {
             Ok(output) => Some(serde_json::from_str::<Vec<Interface>>(&output.reflect())?),
             Err(_) => return Ok(0), // not for this GPU

@@ -13,8 +13,8 @@ use crate::support::{assembled, linkable, target, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{BufferName, Inputs, Job};
-use splitbar::{Optimization, Options};
+use splitbar::simulate::{BufferName, Inputs, Job, Outcome};
+use splitbar::{Optimization, Options, Output};
 use splitbar_plan::faults::Guard;
 use splitbar_tests::corpus;
 use splitbar_tests::shapes::{self, Family, GROUPS, SHAPES, SIZE, Shape, Wanted};
@@ -222,23 +222,37 @@ fn random(family: Family, seed: u64) -> Result<()> {
     Ok(())
 }
 
+/// The code of `module` for a GPU at a level, without the guards `left_out`, and what it does.
+fn run(
+    module: &[u8],
+    (name, level): (&str, Optimization),
+    left_out: &[Guard],
+    inputs: &Inputs,
+    schedule: Schedule,
+) -> Result<(Output, Outcome)> {
+    linkable(name)?;
+    let mut options = Options::new(target(name)?);
+    options.optimization = level;
+    let output = splitbar::compile_unguarded(module, &options, left_out)
+        .map_err(|failure| anyhow::anyhow!("{name}: {failure}"))?;
+    let outcome = Job::compiled(&output, 0)?.run(inputs, schedule)?;
+    Ok((output, outcome))
+}
+
+/// The words of a buffer, in bytes.
+fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
 /// The shapes whose results are wrong, each with the first of them, and what the simulator finds.
 fn wrong(
     shapes: &[Shape],
     seed: u64,
-    (name, level): (&str, Optimization),
+    way: (&str, Optimization),
     left_out: &[Guard],
 ) -> Result<Vec<String>> {
-    linkable(name)?;
     let module = assembled(&shapes::text(shapes)).context("the kernel is no module")?;
-    let mut options = Options::new(target(name)?);
-    options.optimization = level;
-    let output = splitbar::compile_unguarded(&module, &options, left_out)
-        .map_err(|failure| anyhow::anyhow!("{name}: {failure}"))?;
-    let entry = output.entries().first().context("no entry point")?;
-    let wave = entry.plan.wave_size as usize;
     let (words, indexed) = (shapes::inputs(seed), shapes::indexed());
-    let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let contents: [Vec<u8>; 3] = [
         bytes(&words),
         vec![0; 4 * SHAPES * SIZE * GROUPS],
@@ -253,7 +267,10 @@ fn wrong(
         *place != BufferName::Binding(0, 2) || indexes
     });
     let inputs = Inputs::new([GROUPS as u32, 1, 1], used.collect());
-    let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, seed))?;
+    let schedule = Schedule::nth(0, seed);
+    let (output, outcome) = run(&module, way, left_out, &inputs, schedule)?;
+    let entry = output.entries().first().context("no entry point")?;
+    let wave = entry.plan.wave_size as usize;
     let findings = outcome.report.findings.iter();
     let mut wrong: Vec<String> = findings.map(ToString::to_string).take(1).collect();
     let results = outcome.buffers.get(1).context("no results")?;

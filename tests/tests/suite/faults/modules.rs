@@ -1,12 +1,13 @@
 //! Guards whose faults show in modules that were made for them: right with the guard, and not
 //! without.
 
-use crate::support::{assembled, linkable, target, trial};
+use super::{bytes, run};
+use crate::support::{assembled, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{BufferName, Inputs, Job};
-use splitbar::{Optimization, Options, Output};
+use splitbar::simulate::{BufferName, Inputs};
+use splitbar::{Optimization, Output};
 use splitbar_plan::faults::Guard;
 
 use Optimization::{O0, O2, O3};
@@ -21,7 +22,7 @@ struct Row {
     module: &'static str,
     /// Buffer 0:0.
     input: fn() -> Vec<u32>,
-    /// What is wrong with the code; `None` where it is right.
+    /// The problem with the code or its results; `None` if there is none.
     problem: fn(&Output, &[u32], &[u32]) -> Option<String>,
     /// Words of buffer 0:1; 0 where the results are in buffer 0:0.
     results: usize,
@@ -122,27 +123,17 @@ fn still_there(row: &Row) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong without the guards `left_out`.
-fn problem(
-    row: &Row,
-    (name, level): (&str, Optimization),
-    left_out: &[Guard],
-) -> Result<Option<String>> {
-    linkable(name)?;
+/// The problem without the guards `left_out`; `None` if there is none.
+fn problem(row: &Row, way: (&str, Optimization), left_out: &[Guard]) -> Result<Option<String>> {
     let module = assembled(row.module)?;
-    let mut options = Options::new(target(name)?);
-    options.optimization = level;
-    let output = splitbar::compile_unguarded(&module, &options, left_out)
-        .map_err(|failure| anyhow::anyhow!("{name}: {failure}"))?;
     let input = (row.input)();
-    let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let mut buffers = vec![bytes(&input)];
     if row.results > 0 {
         buffers.push(vec![0; 4 * row.results]);
     }
     let places = (0..).map(|binding| BufferName::Binding(0, binding));
     let inputs = Inputs::new([1, 1, 1], places.zip(buffers).collect());
-    let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
+    let (output, outcome) = run(&module, way, left_out, &inputs, Schedule::nth(0, 1))?;
     if let Some(finding) = outcome.report.findings.first() {
         return Ok(Some(finding.to_string()));
     }

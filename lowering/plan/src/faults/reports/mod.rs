@@ -44,7 +44,7 @@ pub enum Origin {
     Llvm(u32),
 }
 
-/// What splitbar makes of a report. Texts are Markdown.
+/// The verdict on a report. Texts are Markdown.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// LLVM is wrong; this row of [`super::FAULTS`] says what keeps code from it.
@@ -82,7 +82,7 @@ pub const REPORTS: [&[Report]; 3] = [amdgpu::REPORTS, independent::REPORTS, trac
 
 /// Reports of one origin that are not listed, by reason.
 #[derive(Copy, Clone, Debug)]
-pub struct Unreachable {
+pub struct Unlisted {
     /// The folder of FuzzX; none: LLVM's issue tracker.
     pub folder: Option<Folder>,
     /// How many they are.
@@ -93,22 +93,22 @@ pub struct Unreachable {
 
 /// The reports that are not listed.
 #[rustfmt::skip] // One reason is one line of the page.
-pub const UNREACHABLE: &[Unreachable] = &[
-    Unreachable { folder: Some(Folder::Amdgpu), count: 18, reason: "the compiler crashes on an intrinsic that splitbar does not emit there: no wrong code" },
-    Unreachable { folder: Some(Folder::Amdgpu), count: 12, reason: "intrinsics, library calls and pointers that splitbar does not emit (reductions and medians by name, legacy products, `pow`, buffer resources as pointers)" },
-    Unreachable { folder: Some(Folder::Amdgpu), count: 21, reason: "arguments, attributes and calls of front ends of C, and calls between whole-wave or chained functions" },
-    Unreachable { folder: Some(Folder::Amdgpu), count: 7, reason: "image accesses of some channels, and masks of schedules or counts of barriers that splitbar does not use" },
-    Unreachable { folder: Some(Folder::Amdgpu), count: 10, reason: "the other instruction selector, sanitizers, strict floats, inline assembly, approximate or flushed doubles, ballots wider than a wave, two scopes in one instruction" },
-    Unreachable { folder: Some(Folder::X86), count: 92, reason: "a hint, a flag or the mark `volatile` is lost: no value is wrong" },
-    Unreachable { folder: Some(Folder::X86), count: 55, reason: "x86, or options that splitbar does not use" },
-    Unreachable { folder: Some(Folder::X86), count: 85, reason: "other targets' passes, atomic accesses that SPIR-V does not have, integers of more than 64 bits, library calls, and claims that the collection itself withdrew; judged by their titles and the collection's own notes, not read one by one, and not tried" },
-    Unreachable { folder: Some(Folder::X86), count: 5, reason: "atomic operations without an order, vector loops with masked tails, and widths that SPIR-V does not have" },
-    Unreachable { folder: Some(Folder::Ptx), count: 87, reason: "about ptxas, not about LLVM; read by title only. A module can lead to PTX of such a shape; `splitbar sim` runs PTX itself, without ptxas, so nothing was tried" },
-    Unreachable { folder: None, count: 1, reason: "an instruction that splitbar does not emit" },
+pub const UNLISTED: &[Unlisted] = &[
+    Unlisted { folder: Some(Folder::Amdgpu), count: 18, reason: "the compiler crashes on an intrinsic that splitbar does not emit there: no wrong code" },
+    Unlisted { folder: Some(Folder::Amdgpu), count: 12, reason: "intrinsics, library calls and pointers that splitbar does not emit (reductions and medians by name, legacy products, `pow`, buffer resources as pointers)" },
+    Unlisted { folder: Some(Folder::Amdgpu), count: 21, reason: "arguments, attributes and calls of front ends of C, and calls between whole-wave or chained functions" },
+    Unlisted { folder: Some(Folder::Amdgpu), count: 7, reason: "image accesses of some channels, and masks of schedules or counts of barriers that splitbar does not use" },
+    Unlisted { folder: Some(Folder::Amdgpu), count: 10, reason: "the other instruction selector, sanitizers, strict floats, inline assembly, approximate or flushed doubles, ballots wider than a wave, two scopes in one instruction" },
+    Unlisted { folder: Some(Folder::X86), count: 92, reason: "a hint, a flag or the mark `volatile` is lost: no value is wrong" },
+    Unlisted { folder: Some(Folder::X86), count: 55, reason: "x86, or options that splitbar does not use" },
+    Unlisted { folder: Some(Folder::X86), count: 85, reason: "other targets' passes, atomic accesses that SPIR-V does not have, integers of more than 64 bits, library calls, and claims that the collection itself withdrew; judged by their titles and the collection's own notes, not read one by one, and not tried" },
+    Unlisted { folder: Some(Folder::X86), count: 5, reason: "atomic operations without an order, vector loops with masked tails, and widths that SPIR-V does not have" },
+    Unlisted { folder: Some(Folder::Ptx), count: 87, reason: "about ptxas, not about LLVM; read by title only. A module can lead to PTX of such a shape; `splitbar sim` runs PTX itself, without ptxas, so nothing was tried" },
+    Unlisted { folder: None, count: 1, reason: "an instruction that splitbar does not emit" },
 ];
 
 /// Returns the reports of `folder`, or of LLVM's issue tracker for `None`, that a module can reach.
-pub fn reachable(folder: Option<Folder>) -> impl Iterator<Item = &'static Report> {
+pub fn listed(folder: Option<Folder>) -> impl Iterator<Item = &'static Report> {
     REPORTS
         .into_iter()
         .flatten()
@@ -121,7 +121,7 @@ pub fn reachable(folder: Option<Folder>) -> impl Iterator<Item = &'static Report
 #[cfg(test)]
 mod tests {
     use super::super::FAULTS;
-    use super::{Folder, Origin, REPORTS, UNREACHABLE, Verdict, reachable};
+    use super::{Folder, Origin, REPORTS, UNLISTED, Verdict, listed};
 
     #[test]
     fn rows_are_sorted_and_told_apart() {
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// What the list of reports has for each folder, reachable or not.
+    /// What the list of reports has for each folder, listed or not.
     #[test]
     fn all_reports_that_were_read_are_counted() {
         for (folder, read) in [
@@ -169,9 +169,9 @@ mod tests {
             (Some(Folder::X86), 261),
             (Some(Folder::Ptx), 87),
         ] {
-            let unreachable = UNREACHABLE.iter().filter(|row| row.folder == folder);
-            let unreachable: usize = unreachable.map(|row| row.count).sum();
-            assert_eq!(reachable(folder).count() + unreachable, read, "{folder:?}");
+            let unlisted = UNLISTED.iter().filter(|row| row.folder == folder);
+            let unlisted: usize = unlisted.map(|row| row.count).sum();
+            assert_eq!(listed(folder).count() + unlisted, read, "{folder:?}");
         }
     }
 }

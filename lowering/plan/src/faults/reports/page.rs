@@ -1,6 +1,6 @@
 //! The table as text, and its freshness.
 
-use super::{Folder, Origin, REPORTS, Report, UNREACHABLE, Verdict, reachable};
+use super::{Folder, Origin, REPORTS, Report, UNLISTED, Verdict, listed};
 use expect_test::expect_file;
 use std::fmt::Write as _;
 
@@ -41,11 +41,11 @@ fn counts() -> String {
     let mut all = [0; 7];
     for folder in folders() {
         let mut row = [0; 7];
-        for report in reachable(folder) {
+        for report in listed(folder) {
             row[1] += 1;
             row[column(&report.verdict)] += 1;
         }
-        row[0] = row[1] + unreachable(folder);
+        row[0] = row[1] + unlisted(folder);
         text += &line(&title(folder), row);
         for (sum, count) in all.iter_mut().zip(row) {
             *sum += count;
@@ -72,23 +72,23 @@ fn column(verdict: &Verdict) -> usize {
     }
 }
 
-fn unreachable(folder: Option<Folder>) -> usize {
-    let rows = UNREACHABLE.iter().filter(|row| row.folder == folder);
+fn unlisted(folder: Option<Folder>) -> usize {
+    let rows = UNLISTED.iter().filter(|row| row.folder == folder);
     rows.map(|row| row.count).sum()
 }
 
 fn section(folder: Option<Folder>) -> String {
     let mut text = format!("\n## {}\n\n", title(folder));
-    if reachable(folder).next().is_some() {
+    if listed(folder).next().is_some() {
         text += "| report | what goes wrong | GPUs | verdict |\n|---|---|---|---|\n";
     }
-    for report in reachable(folder) {
+    for report in listed(folder) {
         text += &row(report);
     }
-    if unreachable(folder) > 0 {
+    if unlisted(folder) > 0 {
         text += "\nNot listed:\n\n";
     }
-    for row in UNREACHABLE.iter().filter(|row| row.folder == folder) {
+    for row in UNLISTED.iter().filter(|row| row.folder == folder) {
         let _ = writeln!(text, "- {}: {}", row.count, row.reason);
     }
     text.replace("\n\n\n", "\n\n")
@@ -123,10 +123,7 @@ fn link(number: u32) -> String {
 #[test]
 fn the_page_is_fresh() {
     let rows: usize = REPORTS.into_iter().map(<[Report]>::len).sum();
-    let counted: usize = folders()
-        .map(|folder| reachable(folder).count())
-        .iter()
-        .sum();
+    let counted: usize = folders().map(|folder| listed(folder).count()).iter().sum();
     assert_eq!(rows, counted);
     let mut text = HEAD.to_owned() + &counts();
     for folder in folders() {
