@@ -51,7 +51,7 @@ fn build() -> Result<PathBuf> {
     let target = folder.parent().context("the profile has no folder")?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let result = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "splitbar"])
+        .args(["build", "--quiet", "--package", "splitbar-cli"])
         .args(["--bin", "splitbar", "--profile", profile])
         .arg("--target-dir")
         .arg(target)

@@ -35,7 +35,7 @@ const LIBRARIES: [(&str, &str, &str); 2] = [
 
 /// What is built.
 const PROGRAMS: [(&str, &str); 2] = [
-    ("splitbar", "splitbar"),
+    ("splitbar-cli", "splitbar"),
     ("splitbar-passes", "splitbar-opt"),
 ];
 

@@ -44,8 +44,8 @@ const CHOICES: &[Choice] = &[
         not: &[LLVM, CLI],
     },
     Choice {
-        package: "splitbar",
-        features: "cli",
+        package: "splitbar-cli",
+        features: "",
         not: &[LLVM],
     },
     Choice {

@@ -138,7 +138,7 @@ impl Tool {
 
 /// Makes a release build of the program `splitbar`; its path.
 pub(crate) fn release_tool() -> Result<PathBuf> {
-    release("splitbar", "splitbar")
+    release("splitbar-cli", "splitbar")
 }
 
 /// Makes a release build of a program of the workspace; its path.

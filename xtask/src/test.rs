@@ -96,15 +96,17 @@ const WITHOUT_LLVM: &[&str] = &[
     "--package=splitbar-audit",
     "--package=splitbar-sim",
     "--package=splitbar",
+    "--package=splitbar-cli",
     "--no-default-features",
-    "--features=splitbar-passes/cli,splitbar/cli",
+    "--features=splitbar-passes/cli,splitbar/sim",
 ];
 
 /// The facade and the program in a build without LLVM.
 const FACADE_WITHOUT_LLVM: &[&str] = &[
     "--package=splitbar",
+    "--package=splitbar-cli",
     "--no-default-features",
-    "--features=cli",
+    "--features=splitbar/sim",
 ];
 
 /// CI takes one of so many trials of a family of the suite.

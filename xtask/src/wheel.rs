@@ -31,7 +31,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let target = shell::target_directory()?;
     let maturin = maturin(&target.join("maturin"))?;
     let profile = format!("--profile={}", options.profile);
-    let build = ["build", &profile, "--package=splitbar", "--bin=splitbar"];
+    let build = [
+        "build",
+        &profile,
+        "--package=splitbar-cli",
+        "--bin=splitbar",
+    ];
     shell::run(shell::cargo(&build))?;
     let program = dist::folder(&options.profile)?.join("splitbar");
     let place = shell::root().join(PACKAGE).join(PROGRAM);

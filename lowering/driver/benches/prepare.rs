@@ -82,7 +82,9 @@ impl Sum {
         let mut times = 0;
         while times < TIMES {
             let mut begins = Begins::default();
-            let planned = splitbar::plan(bytes, &options, &mut begins);
+            let planned = splitbar::Compiler::new(&options)
+                .with_observer(&mut begins)
+                .plan(bytes);
             begins.0.push(Instant::now());
             if planned.is_err() {
                 if options.workgroup_size.is_some() {

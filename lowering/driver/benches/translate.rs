@@ -67,7 +67,10 @@ impl Sum {
         let mut translated = Duration::MAX;
         for _ in 0..TIMES {
             let begin = Instant::now();
-            if splitbar::translate(bytes, &options).is_err() {
+            if splitbar::Compiler::new(&options)
+                .translate(bytes, splitbar::BarrierForm::Planned)
+                .is_err()
+            {
                 if options.workgroup_size.is_some() {
                     return;
                 }
@@ -77,7 +80,7 @@ impl Sum {
             translated = translated.min(begin.elapsed());
         }
         let begin = Instant::now();
-        let compile = || splitbar::compile(bytes, &options);
+        let compile = || splitbar::Compiler::new(&options).compile(bytes);
         let done = !compiles
             || compile().is_ok_and(|output| match output.object() {
                 Ok(_) => true,

@@ -4,17 +4,16 @@
 //! figures count as for the choice of `auto` (`weigh.rs`), which has one strategy that splits to
 //! decide about.
 
-use crate::choose::{self, Sites};
+use crate::compile::{
+    Barrier, Entry, Known, Output, Problems, ProfileSites, Source, SourceSlots, Version, barriers,
+};
+use crate::compiler::Compiler;
 use crate::failure::Failure;
 use crate::options::{Choice, Options, SplitBarriers};
-use crate::output::{Entry, Output};
-use crate::pipeline::compile;
-use crate::prepare::first;
-use crate::weigh::{Barrier, Version};
 use crate::window::Window;
 use serde::Serialize;
 use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::module::{Declarations, Module, Scope};
+use splitbar_passes::module::Scope;
 use splitbar_plan::{Overlap, PhaseCycles, Strategy};
 
 /// What is advised for one entry point.
@@ -100,27 +99,28 @@ pub struct Refused {
 }
 
 /// Compiles `bytes` with each strategy and advises one for each entry point that has pairs of
-/// execution scope Workgroup. `options` say the rest; their strategy does not matter.
+/// execution scope Workgroup. `options` say the rest; their strategy does not matter. An
+/// `estimator` is asked for the time of each strategy that fits.
 ///
 /// # Errors
-/// As [`compile`] with the strategy `fused`, or with another one for a reason that lies not in the
-/// strategy.
-pub fn advise(bytes: &[u8], options: &Options) -> Result<(Vec<Advice>, Diagnostics), Failure> {
-    advise_estimated(bytes, options, None)
-}
-
-/// As [`advise`], and asks `estimator` for the time of each strategy that fits.
-///
-/// # Errors
-/// As [`advise`].
-pub fn advise_estimated(
+/// As [`Compiler::compile`] with the strategy `fused`, or with another one for a reason that lies
+/// not in the strategy.
+pub fn advise(
     bytes: &[u8],
     options: &Options,
     mut estimator: Option<Estimator<'_>>,
 ) -> Result<(Vec<Advice>, Diagnostics), Failure> {
-    let module = first(bytes)?;
-    let mut problems = Diagnostics::new();
-    let sites = options.sites(&Declarations::of(&module, &mut problems))?;
+    let slots = SourceSlots::default();
+    let (spec, size) = (&options.spec, options.workgroup_size);
+    let source = Source::read(&slots, bytes, spec, size, &mut ())?;
+    let sites = ProfileSites::read(options, source.declarations).map_err(|refused| {
+        Problems::new(source.declarations, source.found.clone()).and(refused.into())
+    })?;
+    let known = Known {
+        given: source.module(),
+        sites: &sites,
+        options,
+    };
     let with = |strategy| compiled(bytes, options, Some(strategy));
     let fused = with(Strategy::Fused)?;
     let mut outputs: Vec<(Strategy, Output)> = Vec::new();
@@ -150,7 +150,7 @@ pub fn advise_estimated(
             .iter()
             .filter_map(|(strategy, output)| Some((*strategy, output.entries().get(index)?)));
         let of: Vec<_> = of.collect();
-        let Some(mut advice) = entry(&of, refused.clone(), (&module, &sites, options)) else {
+        let Some(mut advice) = entry(&of, refused.clone(), known) else {
             continue; // without pairs there is nothing to choose
         };
         if let Some(estimator) = estimator.as_mut() {
@@ -181,7 +181,7 @@ fn compiled(
         },
         ..options.clone()
     };
-    compile(bytes, &options)
+    Compiler::new(&options).compile(bytes)
 }
 
 /// Waves of a workgroup, where its size is known.
@@ -197,13 +197,13 @@ fn waves(entry: &Entry) -> Option<u32> {
 fn entry(
     compiled: &[(Strategy, &Entry)],
     refused: Vec<Refused>,
-    (module, sites, options): (&Module<'_>, &Sites, &Options),
+    known: Known<'_>,
 ) -> Option<Advice> {
     let plan = &compiled.first()?.1.plan;
     let waves = waves(compiled.first()?.1);
     let candidates: Vec<Candidate> = compiled
         .iter()
-        .map(|(strategy, entry)| candidate(*strategy, entry, (module, sites, options)))
+        .map(|(strategy, entry)| candidate(*strategy, entry, known))
         .collect();
     if candidates.first()?.barriers.is_empty() {
         return None;
@@ -211,7 +211,7 @@ fn entry(
     let (choice, reasons) = decide(&candidates)?;
     Some(Advice {
         entry: plan.entry.clone(),
-        target: options.target.name,
+        target: known.options.target.name,
         waves,
         wave_size: plan.wave_size,
         choice,
@@ -240,19 +240,9 @@ fn faster(choice: &str, candidates: &[Candidate]) -> Option<Faster> {
     })
 }
 
-fn candidate(
-    strategy: Strategy,
-    entry: &Entry,
-    (module, sites, options): (&Module<'_>, &Sites, &Options),
-) -> Candidate {
-    let windows = entry.machine_windows.as_ref().or(entry.windows.as_ref());
-    let barriers = choose::barriers(
-        &entry.plan,
-        &entry.written,
-        windows.map(Vec::as_slice),
-        (sites, options),
-        |word| choose::kind(module, word),
-    );
+fn candidate(strategy: Strategy, entry: &Entry, known: Known<'_>) -> Candidate {
+    let windows = entry.final_windows();
+    let barriers = barriers(&entry.plan, &entry.source_pairs, windows, known);
     let mut window = Window { source: 0, kept: 0 };
     for one in barriers.iter().filter_map(|barrier| barrier.window) {
         window.source += one.source;
@@ -263,8 +253,8 @@ fn candidate(
         overlap: strategy.overlap(),
         window,
         barriers,
-        version: Version::of(entry),
-        phase_cycles: PhaseCycles::of(strategy, options.target),
+        version: entry.version(),
+        phase_cycles: PhaseCycles::of(strategy, known.options.target),
         estimate: None,
     }
 }
@@ -343,15 +333,15 @@ impl Candidate {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::compile::{BarrierFacts, BarrierKind};
     use crate::usage::Resident;
-    use crate::weigh::{BarrierKind, Facts};
     use splitbar_passes::module::WordOffset;
     use splitbar_plan::Target;
 
     fn candidate(strategy: Strategy, kept: u32, workgroups: u32) -> Candidate {
         let target = Target::by_name("sm_80").unwrap();
         let window = Window { source: 128, kept };
-        let facts = Facts {
+        let facts = BarrierFacts {
             strategy,
             operations: kept,
             window: Some(window),
@@ -362,7 +352,7 @@ mod tests {
             strategy: strategy.name(),
             overlap: strategy.overlap(),
             window,
-            barriers: vec![facts.weigh(WordOffset::new(5), BarrierKind::Pair, target)],
+            barriers: vec![facts.decide(WordOffset::new(5), BarrierKind::Pair, target)],
             version: Version {
                 resident: Some(Resident {
                     workgroups,

@@ -1,8 +1,12 @@
 //! The rules of SPIR-V and of its client API, and what the planner says, without any code.
 
+use crate::compile::{
+    Candidate, Prepared, PreparedSlots, ProfileSites, Source, SourceSlots, no_entry_point, plan,
+    prepare,
+};
 use crate::failure::Failure;
+use crate::internal_error::guarded;
 use crate::options::Options;
-use crate::prepare::{Planned, Source, guarded, no_entry_point, prepare, read};
 use spirv::Capability;
 use splitbar_passes::diagnostic::{Code, Diagnostics, Kind};
 use splitbar_passes::module::SpecValues;
@@ -35,13 +39,14 @@ pub struct CheckOptions {
 /// Everything that is wrong with the module in `bytes`, located: what the rules say, and the
 /// planner of the lowering when there is a target.
 pub fn check(bytes: &[u8], options: &CheckOptions) -> Diagnostics {
-    let checked = read(bytes, &options.spec, None, &mut (), |source, _| {
-        Ok(check_read(source, options))
-    });
-    checked.unwrap_or_else(|refused| refused.diagnostics)
+    let slots = SourceSlots::default();
+    match Source::read(&slots, bytes, &options.spec, None, &mut ()) {
+        Ok(source) => check_source(&source, options),
+        Err(refused) => refused.diagnostics,
+    }
 }
 
-fn check_read(source: Source<'_>, options: &CheckOptions) -> Diagnostics {
+fn check_source(source: &Source<'_>, options: &CheckOptions) -> Diagnostics {
     let planned = options
         .target
         .map(|target| planned(source, options, target));
@@ -54,8 +59,7 @@ fn check_read(source: Source<'_>, options: &CheckOptions) -> Diagnostics {
     settings.assume_default_spec = options.assume_default_spec;
     settings.limits = limits(options);
     if let Some(Ok(planned)) = &planned {
-        let reserved = planned.plans.iter().map(|plan| plan.reserved_shared_bytes);
-        settings.reserved_shared_bytes = reserved.max().unwrap_or(0); // no kernels
+        settings.reserved_shared_bytes = planned.reserved_shared_bytes;
     }
     let mut problems = source.found.clone();
     validate(
@@ -94,9 +98,16 @@ fn check_read(source: Source<'_>, options: &CheckOptions) -> Diagnostics {
     problems
 }
 
+/// What the plans of a module for a target say.
+struct Planned {
+    /// What barriers reserve of workgroup memory, at most.
+    reserved_shared_bytes: u32,
+    warnings: Diagnostics,
+}
+
 /// The plans for `target`, of a module whose rules are asked for apart from them, with its limits.
 fn planned(
-    source: Source<'_>,
+    source: &Source<'_>,
     check: &CheckOptions,
     target: &'static Target,
 ) -> Result<Planned, Failure> {
@@ -104,8 +115,15 @@ fn planned(
     options.strategy = check.strategy;
     options.validation = Validation::Waived;
     guarded(&options, || {
-        prepare(source, &options, &mut (), |prepared, _| {
-            Ok(Planned::of(prepared))
+        let slots = PreparedSlots::default();
+        let prepared: Prepared<'_> = prepare(&slots, source, None, &options, &mut ())?;
+        let sites = ProfileSites::default();
+        let mut candidate: Candidate<'_, '_> = plan(&prepared, None, &sites, &options, &mut ())?;
+        let plans = candidate.kernels.iter().map(|kernel| &kernel.plan);
+        let reserved = plans.map(|plan| plan.reserved_shared_bytes);
+        Ok(Planned {
+            reserved_shared_bytes: reserved.max().unwrap_or(0), // no kernels
+            warnings: candidate.problems.take_all(),
         })
     })
 }

@@ -1,17 +1,16 @@
 //! How kernels are launched, as far as that is known without their code: for reflections in a build
 //! without LLVM.
 
+use crate::compile::{Candidate, Entry, Request, Slots, candidate};
 use crate::failure::Failure;
+use crate::internal_error::{guarded, internal};
 use crate::llvm_missing::llvm_missing;
 use crate::options::Options;
-use crate::output::Entry;
-use crate::prepare::{Prepared, Problems, REPORT, Work, guarded, run};
 use crate::stage::Observer;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
-use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::printf::Table;
-use splitbar_plan::{EntryPlan, waves};
-use splitbar_typed::Kernel;
+use splitbar_plan::waves;
 use splitbar_typed::abi::{Abi, ArgumentKind, KernelAbi, symbol};
 use splitbar_typed::types::Types;
 
@@ -19,72 +18,47 @@ use splitbar_typed::types::Types;
 /// and what else was noticed.
 ///
 /// # Errors
-/// As [`crate::plan`]; those of [`Abi::plan`]; and `LlvmMissing` for a kernel that prints, since
-/// its strings are numbered as its code is made.
+/// As [`crate::Compiler::plan`]; those of [`Abi::plan`]; and `LlvmMissing` for a kernel that
+/// prints, since its strings are numbered as its code is made.
 pub(crate) fn interfaces(
     bytes: &[u8],
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<(Vec<Entry>, Diagnostics), Failure> {
     guarded(options, || {
-        run(bytes, options, observer, |prepared, _| {
-            let Prepared {
-                work,
-                mut problems,
-                kernels,
-                plans,
-                written,
-                weighed,
-                moves,
-            } = prepared;
-            let abis = abis(&work, &kernels, &plans, &mut problems)?;
-            let chosen = weighed.into_iter().zip(written).zip(moves);
-            let entries = plans.into_iter().zip(abis).zip(chosen);
-            let entries = entries.map(|((plan, abi), ((weighed, written), moves))| Entry {
-                plan,
-                abi,
-                weighed,
-                written,
-                moves,
-                windows: None,
-                machine_windows: None,
-                usage: None,
-                resident: None,
-                resident_between: None,
-                audit: None,
-            });
-            Ok((entries.collect(), problems.take_all()))
-        })
+        let slots = Slots::default();
+        let request = Request::spirv(bytes, options);
+        let mut candidate = candidate(&slots, request, observer)?;
+        let abis = abis(&mut candidate, options)?;
+        let entries = candidate.kernels.into_iter().zip(abis);
+        let entries = entries.map(|(kernel, abi)| Entry::planned(kernel, abi));
+        Ok((entries.collect(), candidate.problems.take_all()))
     })
 }
 
 /// The binary interface of each kernel. The emitter of code plans it in the same way.
-fn abis(
-    work: &Work<'_>,
-    kernels: &[Kernel<'_>],
-    plans: &[EntryPlan],
-    problems: &mut Problems<'_>,
-) -> Result<Vec<KernelAbi>, Failure> {
-    let (declarations, constants) = (work.checked.declarations(), work.checked.constants());
-    let target = work.options.target;
-    let form = work.options.abi.of_module(declarations);
+fn abis(candidate: &mut Candidate<'_, '_>, options: &Options) -> Result<Vec<KernelAbi>, Failure> {
+    let module = candidate.prepared.module;
+    let (declarations, constants) = (module.declarations(), module.constants());
+    let target = options.target;
+    let form = options.abi.of_module(declarations);
     let types = Types::of(
         declarations,
         constants,
         target,
-        waves(plans, target),
+        waves(candidate.kernels.iter().map(|kernel| &kernel.plan), target),
         form.descriptor_bytes(),
     );
     let qualifiers = MemoryQualifiers::of(declarations);
     let mut found = Diagnostics::new();
     let mut symbols = Vec::new();
     let mut abis = Vec::new();
-    for (kernel, plan) in kernels.iter().zip(plans) {
+    for planned in &candidate.kernels {
+        let (kernel, plan) = (&planned.prepared.kernel, &planned.plan);
         let (entry, reached) = (kernel.entry, &kernel.reached);
         let Some(function) = declarations.function(plan.function) else {
-            let message = format!("entry point `{}` has no function", plan.entry);
-            let problem = Diagnostic::error(Code::Internal, message).help(REPORT);
-            return Err(problems.and(problem.into()));
+            let problem = internal(format!("entry point `{}` has no function", plan.entry));
+            return Err(candidate.problems.and(problem.into()));
         };
         let module = (declarations, &qualifiers);
         let abi = Abi::plan(form, &types, module, target, function, reached, &mut found);
@@ -112,7 +86,7 @@ fn abis(
             prints: Table::default(),
         });
     }
-    problems.take(found)?;
+    candidate.problems.take(found)?;
     Ok(abis)
 }
 
@@ -138,7 +112,7 @@ mod tests {
                 options.optimization = splitbar_plan::Optimization::O0;
                 let (Ok((entries, _)), Ok(compiled)) = (
                     interfaces(&bytes, &options, &mut ()),
-                    crate::compile(&bytes, &options),
+                    crate::Compiler::new(&options).compile(&bytes),
                 ) else {
                     continue;
                 };

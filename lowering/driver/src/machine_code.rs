@@ -2,10 +2,10 @@
 //! assembly text.
 
 use crate::asm::{Function, amdgpu};
-use crate::llvm::{self, Disassembled};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, SymbolKind};
 use splitbar_plan::Target;
+use splitbar_plan::backend::Disassembled;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -33,7 +33,8 @@ pub fn functions(bytes: &[u8], target: &Target) -> Result<Vec<Function>, String>
             .and_then(|section| section.data_range(symbol.address(), symbol.size()))
             .map_err(|error| format!("the code of {name} cannot be read: {error}"))?
             .ok_or_else(|| format!("the code of {name} is not in its section"))?;
-        let lines = llvm::disassemble(target, target.default_wave_size(), code, symbol.address())
+        let lines = crate::backend()
+            .disassemble(target, target.default_wave_size(), code, symbol.address())
             .map_err(|problems| problems.to_string())?;
         write_function(&mut text, name, &lines);
     }

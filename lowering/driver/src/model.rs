@@ -1,8 +1,8 @@
 //! The barriers of a module, lowered to the steps of a target and explored in every interleaving.
 
+use crate::compile::{Candidate, Request, lowered_plans};
 use crate::failure::Failure;
-use crate::options::Options;
-use crate::prepare::{Problems, Work, guarded, run};
+use crate::internal_error::internal;
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::pairing::{Site, SiteKind};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
@@ -143,71 +143,49 @@ impl Explored {
     }
 }
 
-/// Explores the barriers of the module in `bytes` as [`crate::compile`] would lower them. With them
-/// come the planner's warnings.
-///
-/// Control flow around barriers is taken to be uniform: at a branch every wave goes the same way,
-/// and both ways are looked at. Where the rules on control flow cannot show that,
-/// [`Explored::left_out`] has a [`LeftOut::Finding`], also without validation.
-///
-/// With [`Strategy::Cluster`] all workgroups of [`Options::cluster`] are explored side by side; the
-/// arrives and waits are promised to be those of the whole cluster.
-///
-/// # Errors
-/// As [`crate::plan`]; a `ModuleTooLarge` when the unrolled control flow is too large, or has no
-/// end within the bound, or when a cluster has more waves than can be explored.
-pub fn model(
-    bytes: &[u8],
-    options: &Options,
-    bounds: Bounds,
-) -> Result<(Vec<Explored>, Diagnostics), Failure> {
-    model_changed(bytes, options, bounds, |_| {})
+/// What the exploration of a module came to.
+#[derive(Clone, Debug, Default)]
+pub struct Explorations {
+    /// One per entry point, in the module's order.
+    pub entries: Vec<Explored>,
+    /// The planner's warnings.
+    pub warnings: Diagnostics,
 }
 
-/// As [`model()`], with `change` made to the plans before they are explored: for tests that ask
-/// what a missing step does.
+/// Explores the barriers of `candidate`.
 ///
 /// # Errors
-/// As [`model()`].
-pub fn model_changed(
-    bytes: &[u8],
-    options: &Options,
+/// `ModuleTooLarge`.
+pub(crate) fn explore(
+    mut candidate: Candidate<'_, '_>,
+    request: Request<'_>,
     bounds: Bounds,
-    change: impl FnOnce(&mut [EntryPlan]),
-) -> Result<(Vec<Explored>, Diagnostics), Failure> {
-    guarded(options, || {
-        run(bytes, options, &mut (), |mut prepared, _| {
-            change(&mut prepared.plans);
-            let (work, problems) = (&prepared.work, &mut prepared.problems);
-            let mut explored = Vec::new();
-            for plan in &prepared.plans {
-                match explore(work, problems, plan, bounds) {
-                    Ok(one) => explored.push(one),
-                    Err(refused) => return Err(problems.and(refused.into())),
-                }
-            }
-            Ok((explored, problems.take_all()))
-        })
+) -> Result<Explorations, Failure> {
+    let plans = lowered_plans(&candidate, request);
+    let mut entries = Vec::new();
+    for plan in &plans {
+        match explore_entry(&candidate, request, plan, bounds) {
+            Ok(one) => entries.push(one),
+            Err(refused) => return Err(candidate.problems.and(refused.into())),
+        }
+    }
+    Ok(Explorations {
+        entries,
+        warnings: candidate.problems.take_all(),
     })
 }
 
-fn explore(
-    work: &Work<'_>,
-    problems: &Problems<'_>,
+fn explore_entry(
+    candidate: &Candidate<'_, '_>,
+    request: Request<'_>,
     plan: &EntryPlan,
     bounds: Bounds,
 ) -> Result<Explored, Diagnostic> {
-    let module = work.checked.declarations().module;
-    let function = work
-        .checked
-        .declarations()
+    let declarations = candidate.prepared.module.declarations();
+    let module = declarations.module;
+    let function = declarations
         .function(plan.function)
-        .ok_or_else(|| {
-            Diagnostic::error(
-                Code::Internal,
-                format!("entry point `{}` has no function", plan.entry),
-            )
-        })?;
+        .ok_or_else(|| internal(format!("entry point `{}` has no function", plan.entry)))?;
     let skeleton = Skeleton::of(
         function,
         &Cfg::of(module, function),
@@ -228,15 +206,15 @@ fn explore(
     let workgroups = workgroups(plan, waves)?;
     let describe = |offset| match module.at(offset) {
         Some(inst) => {
-            let text = work.checked.declarations().disassemble(inst);
-            match problems.original_word(offset) {
+            let text = declarations.disassemble(inst);
+            match candidate.problems.source_word(offset) {
                 Some(word) => format!("{text} (word {word})"),
                 None => text,
             }
         }
         None => String::new(),
     };
-    let arch = &work.options.target.arch;
+    let arch = &request.options.target.arch;
     let system = splitbar_plan::model::cluster(plan, arch, &skeleton, workgroups, waves, describe);
     let report = model::explore_with(
         &system,
@@ -255,9 +233,7 @@ fn explore(
         workgroups,
         is_partial: skeleton.is_partial,
         control_barriers: control_barriers(plan),
-        left_out: left_out(
-            work, problems, plan, function, &skeleton, bounds, workgroups,
-        ),
+        left_out: left_out(candidate, plan, function, &skeleton, bounds, workgroups),
         report,
     })
 }
@@ -270,15 +246,14 @@ fn control_barriers(plan: &EntryPlan) -> usize {
 }
 
 fn left_out(
-    work: &Work<'_>,
-    problems: &Problems<'_>,
+    candidate: &Candidate<'_, '_>,
     plan: &EntryPlan,
     function: &Function<'_>,
     skeleton: &Skeleton,
     bounds: Bounds,
     workgroups: u8,
 ) -> Vec<LeftOut> {
-    let mut left_out = findings(work, problems, function);
+    let mut left_out = findings(candidate, function);
     if skeleton.is_partial {
         left_out.push(LeftOut::Paths);
     }
@@ -298,7 +273,7 @@ fn left_out(
 }
 
 /// What the rules on control flow say of `function`, whatever validation was asked for.
-fn findings(work: &Work<'_>, problems: &Problems<'_>, function: &Function<'_>) -> Vec<LeftOut> {
+fn findings(candidate: &Candidate<'_, '_>, function: &Function<'_>) -> Vec<LeftOut> {
     const CONTROL_FLOW: [Code; 6] = [
         Code::NonUniformSplitBarrier,
         Code::NonUniformBarrier,
@@ -307,16 +282,12 @@ fn findings(work: &Work<'_>, problems: &Problems<'_>, function: &Function<'_>) -
         Code::RepeatedArrive,
         Code::UndecidedScope,
     ];
-    let declarations = work.checked.declarations();
+    let checked = candidate.prepared.module;
+    let declarations = checked.declarations();
     let mut settings = Settings::new(Environment::for_lowering(declarations));
     settings.assume_default_spec = true; // the module is specialized
     let mut found = Diagnostics::new();
-    flow::check(
-        declarations,
-        work.checked.constants(),
-        &settings,
-        &mut found,
-    );
+    flow::check(declarations, checked.constants(), &settings, &mut found);
     let of_function = |word: Option<WordOffset>| {
         word.is_none_or(|word| (function.offset..function.end).contains(&word))
     };
@@ -332,7 +303,7 @@ fn findings(work: &Work<'_>, problems: &Problems<'_>, function: &Function<'_>) -
             word: problem
                 .location
                 .word
-                .and_then(|word| problems.original_word(word)),
+                .and_then(|word| candidate.problems.source_word(word)),
             message: problem.message.clone(),
         })
         .collect()
@@ -397,6 +368,7 @@ fn workgroups(plan: &EntryPlan, waves: u8) -> Result<u8, Diagnostic> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::{Compiler, Options};
     use splitbar_passes::validate::Validation;
     use splitbar_plan::Target;
 
@@ -447,8 +419,8 @@ mod tests {
             unroll,
             ..Bounds::default()
         };
-        let (mut explored, _) = model(&bytes, &options, bounds).unwrap();
-        explored.pop().unwrap()
+        let mut explored = Compiler::new(&options).model(&bytes, bounds).unwrap();
+        explored.entries.pop().unwrap()
     }
 
     fn names(explored: &Explored) -> Vec<&'static str> {

@@ -1,14 +1,11 @@
-//! What a caller can ask of [`crate::compile`].
+//! What a caller can ask of a [`Compiler`](crate::Compiler).
 
-use crate::choose::Chosen;
-use crate::llvm::ir::IrModule;
 use splitbar_passes::module::{SpecValues, WordOffset};
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{FuseAt, Optimization, Placement, PlanOptions, Strategy, Target, Waits};
 use splitbar_typed::abi::AbiForm;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// How the strategy of workgroup-scope pairs is chosen.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -84,12 +81,6 @@ pub struct Options {
     /// offsets in the module: those of arrives, and with [`Options::split_barriers`] those of
     /// OpControlBarriers, which then stay as they are. Words at which neither stands mean nothing.
     pub full_barriers: BTreeSet<WordOffset>,
-    /// What was chosen; `None` where that is still to be done.
-    #[serde(skip)]
-    pub(crate) chosen: Option<Chosen>,
-    /// The LLVM module whose skeleton is compiled; `None` where the module is SPIR-V itself.
-    #[serde(skip)]
-    pub(crate) ir: Option<Arc<IrModule>>,
     /// Where a fused barrier stands.
     pub fuse_at: FuseAt,
     /// Keeps compilers from closing the window of really split pairs. On by default; off is for
@@ -133,7 +124,9 @@ pub struct Options {
     #[cfg_attr(not(all(feature = "llvm", feature = "sim")), doc = "```ignore")]
     /// use splitbar::simulate::machine::Schedule;
     /// use splitbar::simulate::{Inputs, Job, BufferName};
-    /// use splitbar::{AbiForm, AbiTable, DescriptorPlace, Options, Reach, TableArgument, Target};
+    /// use splitbar::{
+    ///     AbiForm, AbiTable, Compiler, DescriptorPlace, Options, Reach, TableArgument, Target,
+    /// };
     ///
     /// let reach = |binding, argument, descriptor| Reach { set: 0, binding, argument, descriptor };
     /// let in_set = |offset| Some(DescriptorPlace { loads: vec![8], offset, length: None });
@@ -146,7 +139,7 @@ pub struct Options {
     /// });
     /// let module =
     ///     include_bytes!("../../../fixtures/kernels/buffer_exchange/buffer_exchange.spv");
-    /// let output = splitbar::compile(module, &options)?;
+    /// let output = Compiler::new(&options).compile(module)?;
     ///
     /// let source: Vec<u8> = (0..128u32).flat_map(u32::to_le_bytes).collect();
     /// let buffers = vec![
@@ -197,8 +190,6 @@ impl Options {
             unroll_barrier_loops: None,
             profile: None,
             full_barriers: BTreeSet::new(),
-            chosen: None,
-            ir: None,
             fuse_at: plan.fuse_at,
             window_guards: plan.window_guards,
             waits: plan.waits,
@@ -217,21 +208,6 @@ impl Options {
             ptxas: None,
             lld: None,
             audit: false,
-        }
-    }
-
-    /// The planner's part of the options, with the arrives of pairs that get full barriers.
-    pub(crate) fn plan(&self, full: BTreeSet<WordOffset>) -> PlanOptions {
-        PlanOptions {
-            strategy: self.strategy,
-            full,
-            fuse_at: self.fuse_at,
-            wave_size: self.wave_size,
-            subgroup_size: self.subgroup_size,
-            window_guards: self.window_guards,
-            waits: self.waits,
-            placement: self.placement,
-            cluster: self.cluster,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which wait belongs to which arrive, without a target.
 
+use crate::compile::{Source, SourceSlots};
 use crate::failure::Failure;
-use crate::prepare::read;
 use splitbar_passes::analysis::pairing::SiteId;
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
@@ -30,44 +30,44 @@ pub struct SplitPair {
 /// # Errors
 /// What makes the module unreadable, or what no function can be inlined for.
 pub fn pairs(bytes: &[u8], spec: &SpecValues) -> Result<Vec<SplitPair>, Failure> {
-    read(bytes, spec, None, &mut (), |source, _| {
-        let inlined = Inlined::of(source.declarations)?;
-        let mut found = Diagnostics::new();
-        let after = inlined
-            .edited()
-            .map(|edited| Declarations::of(&edited.module, &mut found));
-        if found.has_errors() {
-            return Err(found.into());
-        }
-        let declarations = after.as_ref().unwrap_or(source.declarations);
-        let program = Program::new(declarations, source.constants);
-        let mut pairs = Vec::new();
-        for entry in &declarations.entry_points {
-            let (pairing, _) = program.pairing(entry)?;
-            let words = |ids: &[SiteId]| {
-                let of_id = |id: &SiteId| pairing.sites.iter().find(|site| site.id == *id);
-                let words = ids.iter().filter_map(of_id).map(|site| site.offset);
-                let mut words: Vec<WordOffset> = words
-                    .filter_map(|word| match inlined.edited() {
-                        Some(edited) => edited.origin.of(word),
-                        None => Some(word),
-                    })
-                    .collect();
-                words.sort_unstable();
-                words.dedup();
-                words
-            };
-            pairs.extend(pairing.pairs.iter().map(|pair| SplitPair {
-                entry: entry.name.to_string(),
-                id: pair.id.0,
-                scope: pair.scope,
-                arrives: words(&pair.arrives),
-                waits: words(&pair.waits),
-                operations: u32::try_from(pair.operations(declarations.module)).unwrap_or(u32::MAX),
-            }));
-        }
-        Ok(pairs)
-    })
+    let slots = SourceSlots::default();
+    let source = Source::read(&slots, bytes, spec, None, &mut ())?;
+    let inlined = Inlined::of(source.declarations)?;
+    let mut found = Diagnostics::new();
+    let after = inlined
+        .edited()
+        .map(|edited| Declarations::of(&edited.module, &mut found));
+    if found.has_errors() {
+        return Err(found.into());
+    }
+    let declarations = after.as_ref().unwrap_or(source.declarations);
+    let program = Program::new(declarations, source.constants);
+    let mut pairs = Vec::new();
+    for entry in &declarations.entry_points {
+        let (pairing, _) = program.pairing(entry)?;
+        let words = |ids: &[SiteId]| {
+            let of_id = |id: &SiteId| pairing.sites.iter().find(|site| site.id == *id);
+            let words = ids.iter().filter_map(of_id).map(|site| site.offset);
+            let mut words: Vec<WordOffset> = words
+                .filter_map(|word| match inlined.edited() {
+                    Some(edited) => edited.origin.of(word),
+                    None => Some(word),
+                })
+                .collect();
+            words.sort_unstable();
+            words.dedup();
+            words
+        };
+        pairs.extend(pairing.pairs.iter().map(|pair| SplitPair {
+            entry: entry.name.to_string(),
+            id: pair.id.0,
+            scope: pair.scope,
+            arrives: words(&pair.arrives),
+            waits: words(&pair.waits),
+            operations: u32::try_from(pair.operations(declarations.module)).unwrap_or(u32::MAX),
+        }));
+    }
+    Ok(pairs)
 }
 
 #[cfg(test)]

@@ -137,3 +137,14 @@ pub trait Observer {
 
 /// Nobody watches.
 impl Observer for () {}
+
+/// Shows what a stage has produced to an observer that wants to see it.
+pub(crate) fn show(
+    observer: &mut dyn Observer,
+    artefact: Artefact,
+    bytes: impl FnOnce() -> Vec<u8>,
+) {
+    if observer.wants_artefacts() {
+        observer.produced(artefact, &bytes());
+    }
+}

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use pretty_assertions::assert_eq;
-use splitbar::{Options, SplitBarriers, compile};
+use splitbar::{Options, SplitBarriers};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -42,7 +42,9 @@ fn stages(kernel: &str, change: impl FnOnce(&mut Options)) -> Vec<(&'static str,
     let mut options = Options::new(splitbar::Target::by_name("gfx1201").unwrap());
     change(&mut options);
     let counts = Counts::default();
-    tracing::subscriber::with_default(counts.clone(), || compile(&bytes, &options).unwrap());
+    tracing::subscriber::with_default(counts.clone(), || {
+        splitbar::Compiler::new(&options).compile(&bytes).unwrap()
+    });
     let spans = counts.spans.lock().unwrap();
     spans.iter().map(|(name, count)| (*name, *count)).collect()
 }

@@ -102,6 +102,7 @@ mod tests {
     use super::*;
     use crate::emit::core_tests::lowered_at;
     use splitbar_passes::module::Module;
+    use splitbar_plan::backend::LoweredModule as _;
 
     /// Type, flags and contents of each section.
     fn sections(object: &[u8]) -> Vec<(u64, u64, &[u8])> {

@@ -76,6 +76,7 @@ mod tests {
     use crate::Optimization;
     use crate::emit::core_tests::lowered_at;
     use splitbar_passes::module::{Module, assemble};
+    use splitbar_plan::backend::LoweredModule as _;
 
     /// A sum of `count` products of what a buffer holds, with something beside each.
     fn products(count: u32, beside: &str) -> Vec<u32> {

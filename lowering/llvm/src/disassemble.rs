@@ -4,24 +4,14 @@ use crate::codegen;
 use crate::ffi::Disassembler;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::Target;
-
-/// An instruction of machine code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Disassembled {
-    /// Bytes from the beginning of the code.
-    pub offset: usize,
-    /// Bytes that it takes.
-    pub length: usize,
-    /// As LLVM's disassembler prints it. Bytes that are no instruction are `.long` and their value.
-    pub text: String,
-}
+use splitbar_plan::backend::Disassembled;
 
 /// Disassembles AMDGPU machine code that lies at `address`. `wave_size` is that of the kernel (it
 /// decides how masks are printed).
 ///
 /// # Errors
 /// `UnsupportedOnTarget` for targets whose machine code LLVM does not know.
-pub fn disassemble(
+pub(crate) fn disassemble(
     target: &Target,
     wave_size: u32,
     code: &[u8],

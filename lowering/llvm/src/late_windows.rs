@@ -4,16 +4,8 @@
 //! scheduler, and what guides the scheduler costs registers and is not kept by it.
 
 use splitbar_assembly::amdgpu::late_windows::Ordered;
+use splitbar_plan::backend::LateWindows;
 use splitbar_plan::{EntryPlan, Fence, FenceMemory, Step, Strategy, Target};
-
-/// Which windows of final code are widened, on GPUs whose barriers are split.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct LateWindows {
-    /// Those of full barriers too, not of pairs alone.
-    pub full_barriers: bool,
-    /// Takes every barrier to order all memory, whatever its fences say.
-    pub all_memory: bool,
-}
 
 /// What the barriers of a kernel order; `None` where its code stays as it is. A kernel with full
 /// barriers that shall stay whole is one, since machine code does not tell them from pairs, and so

@@ -1,17 +1,18 @@
 //! SPIR-V bodies and barrier steps to LLVM IR, assembly and objects. The only crate that names
 //! LLVM.
 //!
-//! [`lower`] takes a module's declarations, its constants and the barrier plans of its entry
-//! points, and gives a [`Lowered`]: verified LLVM IR that the mid-level optimiser has been over,
-//! from which text, bitcode, assembly and objects are made.
-//!
-//! The crate splitbar makes a [`Lowering`] of a module; its `compile` is the way in:
+//! [`Llvm`] is the back end: it takes a checked module and the barrier plans of its kernels
+//! ([`LowerInput`]), and gives verified LLVM IR that the mid-level optimiser has been over, from
+//! which text, bitcode, assembly and objects are made. The crate splitbar calls it:
 //!
 //! ```
-//! fn assembly(lowering: &splitbar_llvm::Lowering<'_>) -> Option<String> {
-//!     splitbar_llvm::lower(lowering).ok()?.assembly().ok()
+//! use splitbar_plan::backend::{Backend, Lower, LowerInput};
+//!
+//! fn assembly(input: &LowerInput<'_>) -> Option<String> {
+//!     splitbar_llvm::Llvm.lower(input).ok()?.assembly().ok()
 //! }
-//! assert!(splitbar_llvm::version().is_some_and(|release| release.starts_with("23.1")));
+//! let release = splitbar_llvm::Llvm.version();
+//! assert!(release.is_some_and(|release| release.starts_with("23.1")));
 //! ```
 #![deny(unsafe_code)]
 
@@ -27,11 +28,13 @@ mod emit;
 mod expand;
 mod faults;
 mod ffi;
+mod fixups;
 mod hidden_lanes;
 pub mod ir;
 mod lane_moves;
 mod late_functions;
 mod late_windows;
+mod lowered;
 mod machines;
 pub mod marks;
 mod masked_division;
@@ -44,210 +47,156 @@ mod shared_offsets;
 mod signed_zero;
 mod work;
 
-pub use disassemble::{Disassembled, disassemble};
-pub use ffi::{Fork, end_with_llvm, fork};
-pub use late_windows::LateWindows;
-pub use splitbar_plan::Optimization;
 pub use work::{Work, work};
 
 use crate::ir::IrModule;
+use crate::lowered::Lowered;
 use inkwell::context::Context;
 use inkwell::module::Module;
-use inkwell::targets::FileType;
-use splitbar_assembly::amdgpu::late_windows::{Ordered, widen};
-use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
-use splitbar_passes::transform::Origin;
-use splitbar_passes::validate::Checked;
-use splitbar_plan::faults::{Guard, Guards};
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_plan::backend::{
+    self, Backend, DebugLines, Disassembled, Fork, Lower, LowerInput, LoweredModule,
+};
 use splitbar_plan::target::Arch;
-use splitbar_plan::{EntryPlan, Target};
-use splitbar_typed::Kernel;
-use splitbar_typed::abi::{AbiForm, KernelAbi};
-use std::collections::{BTreeMap, BTreeSet};
+use splitbar_plan::{Optimization, Target};
+use splitbar_typed::abi::KernelAbi;
+use std::io;
 
-/// Which code of a compilation carries debug lines.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub enum Lines {
-    /// None does.
-    #[default]
-    None,
-    /// That of [`Lowered::lined_assembly`] alone.
-    Beside,
-    /// All of it.
-    All,
+/// The back end.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Llvm;
+
+impl Lower for Llvm {
+    fn lower(&self, input: &LowerInput<'_>) -> Result<Box<dyn LoweredModule>, Diagnostics> {
+        Ok(Box::new(lower(input, None)?))
+    }
+
+    fn translate(&self, input: &LowerInput<'_>) -> Result<Vec<u8>, Diagnostics> {
+        translate(input, None)
+    }
 }
 
-/// What is lowered.
-#[derive(Copy, Clone, Debug)]
-pub struct Lowering<'m> {
-    /// The module, checked or waived, with its constants under the specialization that is wanted.
-    pub module: Checked<'m>,
-    /// For which target.
-    pub target: &'static Target,
-    /// The entry points that become kernels.
-    pub kernels: &'m [Kernel<'m>],
-    /// The barrier plan of each.
-    pub plans: &'m [EntryPlan],
-    /// Which code carries debug lines. A line is the word offset of the SPIR-V instruction plus
-    /// one.
-    pub lines: Lines,
-    /// Where the declarations' module came from, if a pass has made it: lines then count the words
-    /// of the module before the pass.
-    pub origin: Option<&'m Origin>,
-    /// How much LLVM optimises.
-    pub optimization: Optimization,
-    /// How buffers and images are handed over.
-    pub abi: &'m AbiForm,
-    /// Whether windows are widened in final code.
-    pub late_windows: Option<LateWindows>,
-    /// The LLVM module whose skeleton the module is: its kernels are lowered then.
-    pub ir: Option<&'m IrModule>,
-    /// Rounds quotients and square roots of 32 and 16 bits correctly, where the environment would
-    /// be content with less.
-    pub correctly_rounded: bool,
-    /// Leaves barriers as calls of functions that nothing defines, which [`ir`] takes,
-    /// and writes no steps.
-    pub calls: bool,
-    /// What keeps code from faults of LLVM.
-    pub guards: Guards,
+impl Lower for IrModule {
+    fn lower(&self, input: &LowerInput<'_>) -> Result<Box<dyn LoweredModule>, Diagnostics> {
+        Ok(Box::new(lower(input, Some(self))?))
+    }
+
+    fn translate(&self, input: &LowerInput<'_>) -> Result<Vec<u8>, Diagnostics> {
+        translate(input, Some(self))
+    }
 }
 
-/// A lowered module.
-#[derive(Clone, Debug)]
-pub struct Lowered {
-    #[cfg(test)]
-    unoptimized: Vec<u8>,
-    bitcode: Vec<u8>,
-    /// Its assembly, where it has been generated already.
-    assembly: Option<String>,
-    /// The same code with debug lines, where `bitcode` has none.
-    lined: Option<Vec<u8>>,
-    kernels: Vec<KernelAbi>,
-    target: &'static Target,
-    optimization: Optimization,
-    /// What kernels are compiled with beside the target's own features.
-    features: Option<String>,
-    /// The kernels whose windows are widened in final code, by symbol.
-    widened: BTreeMap<String, Ordered>,
-    /// The kernels whose code leaves nothing that others can see, by symbol.
-    idle: BTreeSet<String>,
+impl Backend for Llvm {
+    fn version(&self) -> Option<String> {
+        Some(version())
+    }
+
+    fn text(&self, bitcode: &[u8]) -> String {
+        text(bitcode)
+    }
+
+    fn read_ir(
+        &self,
+        bytes: &[u8],
+        target: &'static Target,
+        workgroup_size: Option<[u32; 3]>,
+    ) -> Result<Option<Box<dyn backend::IrModule>>, Diagnostics> {
+        let read = IrModule::read(bytes, target, workgroup_size)?;
+        Ok(read.map(|module| Box::new(module) as Box<dyn backend::IrModule>))
+    }
+
+    fn unchanged_ir(
+        &self,
+        bytes: &[u8],
+        target: &'static Target,
+        optimization: Optimization,
+    ) -> Result<Box<dyn LoweredModule>, Diagnostics> {
+        Ok(Box::new(ir::unchanged(bytes, target, optimization)?))
+    }
+
+    fn disassemble(
+        &self,
+        target: &Target,
+        wave_size: u32,
+        code: &[u8],
+        address: u64,
+    ) -> Result<Vec<Disassembled>, Diagnostics> {
+        disassemble::disassemble(target, wave_size, code, address)
+    }
+
+    fn fork(&self) -> io::Result<Fork> {
+        ffi::fork()
+    }
+
+    fn end_with_llvm(&self) {
+        ffi::end_with_llvm();
+    }
+
+    fn report_passes(&self, no_pass: &'static str) {
+        // Lines are `Running pass: NAME on ...` or `... Executing Pass 'NAME' on ...`.
+        ffi::report_passes(no_pass);
+    }
 }
 
-/// Lowers the kernels of all plans into one LLVM module.
-///
-/// # Errors
-/// Everything that is not lowered, each with its place (`UnsupportedInstruction`,
-/// `UnsupportedType`, ...), or what LLVM refused (`LlvmFailed`).
-pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
+/// The release of LLVM that is linked.
+fn version() -> String {
+    let (major, minor, patch) = inkwell::support::get_llvm_version();
+    format!("{major}.{minor}.{patch}")
+}
+
+/// Lowers the kernels into one LLVM module: their bodies, or those of `ir`.
+fn lower(input: &LowerInput<'_>, ir: Option<&IrModule>) -> Result<Lowered, Diagnostics> {
     codegen::on_large_stack(|| {
         let context = Context::create();
         let errors = ffi::Errors::collect(&context);
-        let module = begin(&context, lowering)?;
-        let machine = codegen::machine(lowering.target, lowering.optimization)?;
+        let module = begin(&context, ir)?;
+        let machine = codegen::machine(input.target, input.optimization)?;
         codegen::adopt(&module, &machine);
-        let kernels = write(&context, &module, lowering)?;
+        let kernels = write(&context, &module, input, ir)?;
         #[cfg(test)]
         let unoptimized = module.write_bitcode_to_memory().as_slice().to_vec();
         // Wave size and mode are options of the compilation, the same for all entry points.
-        let features = lowering
-            .plans
-            .first()
-            .and_then(|plan| emit::attributes::target_features(lowering.target, plan));
-        emit::library::link(&module, lowering.target, features.as_deref())?;
-        let level = match lowering.optimization {
-            Optimization::O0 => "default<O0>",
-            Optimization::O1 => "default<O1>",
-            Optimization::O2 => "default<O2>",
-            Optimization::O3 => "default<O3>",
+        let mut plans = input.plans();
+        let features = plans
+            .next()
+            .and_then(|plan| emit::attributes::target_features(input.target, plan));
+        emit::library::link(&module, input.target, features.as_deref())?;
+        let work = fixups::Work {
+            context: &context,
+            module: &module,
+            machine: &machine,
+            input,
+            is_ir: ir.is_some(),
+            owns_memory: ir.is_none() || own_memory::is_said(&context, &module),
         };
-        let owns_memory = lowering.ir.is_none() || own_memory::is_said(&context, &module);
-        let hides = matches!(lowering.target.arch, Arch::Amdgpu(_))
-            && lowering.optimization != Optimization::O0;
-        let guards = lowering.guards;
-        let hides = hides && guards.has(Guard::HiddenLanes);
-        if hides {
-            hidden_lanes::hide(&module);
-        }
-        let decides = matches!(lowering.optimization, Optimization::O1 | Optimization::O2);
-        if decides && matches!(lowering.target.arch, Arch::Nvptx(_)) {
-            constant_loops::unroll(&module, &machine)?;
-        }
-        codegen::run(&module, &machine, level)?;
-        if hides && hidden_lanes::show(&module) {
-            if guards.has(Guard::MaskedId) {
-                faults::hide_masked_ids(&context, &module);
-            }
-            codegen::run(&module, &machine, hidden_lanes::PASSES)?;
-        }
-        shared_contents::close(&module);
-        expand::expand(&context, &module, lowering.target, &machine)?;
-        if guards.has(Guard::MaskedDivision) {
-            masked_division::expand(&module)?;
-        }
-        if lowering.optimization != Optimization::O0 && has_short_buffers(lowering) {
-            shared_offsets::share(&context, &module);
-        }
-        if let Arch::Amdgpu(_) = lowering.target.arch {
-            if guards.has(Guard::RoundedProduct) {
-                signed_zero::keep(&context, &module)?;
-            }
-            if guards.has(Guard::LaneMoves) {
-                lane_moves::keep(&context, &module)?;
-            }
-            if owns_memory {
-                own_memory::say(&context, &module)?;
-            }
-            if guards.has(Guard::PrivateArrays) {
-                private_arrays::keep(&module, &machine)?;
-            }
-            dot_sums::fold(&context, &module);
-            faults::rewrite(&context, &module, lowering.target, guards);
-            if guards.has(Guard::SharedBlocks) {
-                shared_blocks::keep(&context, &module)?;
-            }
-            faults::set_features(&context, &module, lowering.target, guards);
-        }
-        let guarding = faults::features(lowering.target, guards).map(str::to_owned);
-        let features = [features, guarding].into_iter().flatten();
-        let features = features.reduce(|own, more| format!("{own},{more}"));
-        // Who generates code takes the same one.
+        fixups::run(fixups::BEFORE_OPTIMISER, &work)?;
+        codegen::run(&module, &machine, pipeline(input.optimization))?;
+        fixups::run(fixups::AFTER_OPTIMISER, &work)?;
+        // Code is generated by the same machine, which is kept.
         drop(machine);
         codegen::check(&errors)?;
         codegen::verify(&module, "after optimisation")?;
-        let assembly = match lowering.target.arch {
-            Arch::Amdgpu(_) => schedule::choose(
-                &context,
-                &module,
-                lowering.target,
-                lowering.plans,
-                lowering.optimization,
-            )?,
+        let guarding = faults::features(input.target, input.guards).map(str::to_owned);
+        let features = [features, guarding].into_iter().flatten();
+        let features = features.reduce(|own, more| format!("{own},{more}"));
+        let assembly = match input.target.arch {
+            Arch::Amdgpu(_) => schedule::choose(&context, &module, input)?,
             Arch::Nvptx(_) => None,
         };
         // It has no debug lines.
-        let assembly = assembly.filter(|_| lowering.lines != Lines::All);
-        let written = |module: &Module<'_>| module.write_bitcode_to_memory().as_slice().to_vec();
-        let with_lines = || {
-            debug::place(&context, &module);
-            debug::mark_accesses(&context, &module);
-            debug::declare_lines(&module);
-            written(&module)
-        };
-        let (bitcode, lined) = match lowering.lines {
-            Lines::None => (written(&module), None),
-            Lines::Beside => (written(&debug::without_lines(&module)), Some(with_lines())),
-            Lines::All => (with_lines(), None),
-        };
-        let widened = kernels.iter().zip(lowering.plans);
+        let assembly = assembly.filter(|_| input.lines != DebugLines::All);
+        let idle = kernels
+            .iter()
+            .filter(|kernel| !effects::are_left(&module, &kernel.symbol))
+            .map(|kernel| kernel.symbol.clone())
+            .collect();
+        let widened = kernels.iter().zip(input.plans());
         let widened = widened.filter_map(|(kernel, plan)| {
-            let ordered = late_windows::ordered(lowering.target, plan, lowering.late_windows?)?;
+            let ordered = late_windows::ordered(input.target, plan, input.late_windows?)?;
             Some((kernel.symbol.clone(), ordered))
         });
         let widened = widened.collect();
-        let idle = kernels
-            .iter()
-            .filter(|kernel| !effects::are_left(&module, &kernel.symbol));
-        let idle = idle.map(|kernel| kernel.symbol.clone()).collect();
+        let (bitcode, lined) = bitcode(&context, &module, input.lines);
         Ok(Lowered {
             #[cfg(test)]
             unoptimized,
@@ -255,8 +204,8 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             assembly,
             lined,
             kernels,
-            target: lowering.target,
-            optimization: lowering.optimization,
+            target: input.target,
+            optimization: input.optimization,
             features,
             widened,
             idle,
@@ -264,19 +213,45 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
     })
 }
 
-/// Lowers the kernels of all plans, and gives the bitcode as the emitter wrote it: nothing is
-/// linked, optimised or expanded.
-///
-/// # Errors
-/// As [`lower`].
-pub fn translate(lowering: &Lowering<'_>) -> Result<Vec<u8>, Diagnostics> {
+/// The optimiser's passes.
+fn pipeline(optimization: Optimization) -> &'static str {
+    match optimization {
+        Optimization::O0 => "default<O0>",
+        Optimization::O1 => "default<O1>",
+        Optimization::O2 => "default<O2>",
+        Optimization::O3 => "default<O3>",
+    }
+}
+
+/// The bitcode of `module`, and the one with debug lines if it has none itself.
+fn bitcode<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    lines: DebugLines,
+) -> (Vec<u8>, Option<Vec<u8>>) {
+    let written = |module: &Module<'_>| module.write_bitcode_to_memory().as_slice().to_vec();
+    let with_lines = || {
+        debug::place(context, module);
+        debug::mark_accesses(context, module);
+        debug::declare_lines(module);
+        written(module)
+    };
+    match lines {
+        DebugLines::None => (written(module), None),
+        DebugLines::Separate => (written(&debug::without_lines(module)), Some(with_lines())),
+        DebugLines::All => (with_lines(), None),
+    }
+}
+
+/// Lowers the kernels, and gives the bitcode as the emitter wrote it.
+fn translate(input: &LowerInput<'_>, ir: Option<&IrModule>) -> Result<Vec<u8>, Diagnostics> {
     codegen::on_large_stack(|| {
         let context = Context::create();
-        let module = begin(&context, lowering)?;
-        codegen::describe(&module, lowering.target)?;
-        write(&context, &module, lowering)?;
+        let module = begin(&context, ir)?;
+        codegen::describe(&module, input.target)?;
+        write(&context, &module, input, ir)?;
         shared_contents::close(&module);
-        if lowering.calls && matches!(lowering.target.arch, Arch::Amdgpu(_)) {
+        if input.calls && matches!(input.target.arch, Arch::Amdgpu(_)) {
             // Who compiles it knows no more of its memory than it says.
             own_memory::say(&context, &module)?;
         }
@@ -285,65 +260,44 @@ pub fn translate(lowering: &Lowering<'_>) -> Result<Vec<u8>, Diagnostics> {
 }
 
 /// The module that the kernels are written into.
-fn begin<'c>(context: &'c Context, lowering: &Lowering<'_>) -> Result<Module<'c>, Diagnostics> {
-    match lowering.ir {
+fn begin<'c>(context: &'c Context, ir: Option<&IrModule>) -> Result<Module<'c>, Diagnostics> {
+    match ir {
         Some(ir) => codegen::parse(context, &ir.bitcode),
         None => Ok(context.create_module("splitbar")),
     }
 }
 
-/// Writes the kernels of all plans into `module`, which LLVM has to accept.
+/// Writes the kernels into `module`, which LLVM has to accept.
 fn write<'c>(
     context: &'c Context,
     module: &Module<'c>,
-    lowering: &Lowering<'_>,
+    input: &LowerInput<'_>,
+    ir: Option<&IrModule>,
 ) -> Result<Vec<KernelAbi>, Diagnostics> {
+    debug_assert!(
+        input
+            .kernels
+            .iter()
+            .all(|of| of.kernel.entry.name == of.plan.entry
+                && of.kernel.entry.function == of.plan.function),
+        "each plan is that of its kernel"
+    );
     let mut diagnostics = Diagnostics::new();
-    let of = |(kernel, plan): (&Kernel<'_>, &EntryPlan)| {
-        kernel.entry.name == plan.entry && kernel.entry.function == plan.function
-    };
-    let (all, plans) = (lowering.kernels, lowering.plans);
-    if all.len() != plans.len() || !all.iter().zip(plans).all(of) {
-        diagnostics.push(Diagnostic::bug("the plans are not those of the kernels"));
-        return Err(diagnostics);
-    }
-    let kernels = match lowering.ir {
-        Some(ir) => ir::insert::insert(context, module, lowering, ir, &mut diagnostics),
-        None => emit::module::emit(context, module, lowering, &mut diagnostics),
+    let kernels = match ir {
+        Some(ir) => ir::insert::insert(context, module, input, ir, &mut diagnostics),
+        None => emit::module::emit(context, module, input, &mut diagnostics),
     };
     if diagnostics.has_errors() {
-        return Err(located(lowering, diagnostics));
+        return Err(located(input, diagnostics));
     }
     codegen::verify(module, "as it was written")?;
     Ok(kernels)
 }
 
-/// Whether all addresses of 32-bit offsets lead into buffers, whose length docs/abi.md limits.
-fn has_short_buffers(lowering: &Lowering<'_>) -> bool {
-    use spirv::Capability::{Kernel, PhysicalStorageBufferAddresses};
-    let declarations = lowering.module.declarations();
-    let physical = [Kernel, PhysicalStorageBufferAddresses];
-    lowering.ir.is_none() && !physical.iter().any(|it| declarations.has_capability(*it))
-}
-
-fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {
+fn located(input: &LowerInput<'_>, diagnostics: Diagnostics) -> Diagnostics {
     let mut sorted = diagnostics.sorted();
-    lowering.module.declarations().locate_all(&mut sorted);
+    input.module.declarations().locate_all(&mut sorted);
     sorted
-}
-
-/// The release of LLVM that is linked, such as `23.1.1`; there always is one.
-pub fn version() -> Option<String> {
-    let (major, minor, patch) = inkwell::support::get_llvm_version();
-    Some(format!("{major}.{minor}.{patch}"))
-}
-
-/// Lets LLVM say on the standard error which pass begins, whenever one does on a module that is not
-/// small: `Running pass: NAME on ...` or `... Executing Pass 'NAME' on ...`; the line `no_pass`
-/// says that all have ended. It sets options of LLVM that hold for the process, for all its users:
-/// it is for processes that compile one module after the other, and nothing else.
-pub fn report_passes(no_pass: &'static str) {
-    ffi::report_passes(no_pass);
 }
 
 /// Sets options of LLVM, as its own programs take them (`-opt-disable=licm`). They hold for the
@@ -353,134 +307,8 @@ pub fn set_llvm_options(options: &[&str]) {
     ffi::set_options(options);
 }
 
-impl Lowered {
-    /// A module that somebody else wrote, without kernels of ours.
-    pub(crate) fn of_bitcode(
-        bitcode: Vec<u8>,
-        target: &'static Target,
-        optimization: Optimization,
-    ) -> Lowered {
-        Lowered {
-            #[cfg(test)]
-            unoptimized: bitcode.clone(),
-            bitcode,
-            assembly: None,
-            lined: None,
-            kernels: Vec::new(),
-            target,
-            optimization,
-            features: None,
-            widened: BTreeMap::new(),
-            idle: BTreeSet::new(),
-        }
-    }
-
-    /// The final LLVM IR as text.
-    pub fn ir(&self) -> String {
-        text(&self.bitcode)
-    }
-
-    /// The final LLVM IR as bitcode.
-    pub fn bitcode(&self) -> Vec<u8> {
-        self.bitcode.clone()
-    }
-
-    /// The LLVM IR as it was written, before the mid-level optimiser and with the NVPTX barriers as
-    /// calls, as text.
-    #[cfg(test)]
-    pub(crate) fn unoptimized(&self) -> String {
-        text(&self.unoptimized)
-    }
-
-    /// Assembly: AMDGPU assembly or PTX.
-    ///
-    /// # Errors
-    /// `LlvmFailed` with LLVM's reason.
-    pub fn assembly(&self) -> Result<String, Diagnostics> {
-        match &self.assembly {
-            Some(assembly) => Ok(self.widened(assembly.clone())),
-            None => self.assembly_of(&self.bitcode, false),
-        }
-    }
-
-    /// The assembly with debug lines, if [`Lowering::lines`] asked for them, and with LLVM's
-    /// comments: for AMD GPUs these alone say where inlined code was inlined.
-    ///
-    /// # Errors
-    /// `LlvmFailed` with LLVM's reason.
-    pub fn lined_assembly(&self) -> Result<String, Diagnostics> {
-        self.assembly_of(self.lined.as_ref().unwrap_or(&self.bitcode), true)
-    }
-
-    fn assembly_of(&self, bitcode: &[u8], comments: bool) -> Result<String, Diagnostics> {
-        let file = FileType::Assembly;
-        let bytes = codegen::generate(bitcode, self.target, self.optimization, file, comments)?;
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(self.widened(text.trim_end_matches('\0').to_owned()))
-    }
-
-    /// Assembly with its windows widened.
-    fn widened(&self, text: String) -> String {
-        match self.widened.is_empty() {
-            true => text,
-            false => widen(&text, self.target, &self.widened).into_owned(),
-        }
-    }
-
-    /// Returns true if the code of the kernel with this symbol writes anything that others can see.
-    pub fn has_effects(&self, symbol: &str) -> bool {
-        !self.idle.contains(symbol)
-    }
-
-    /// Whether windows are widened in final code.
-    pub fn has_late_windows(&self) -> bool {
-        !self.widened.is_empty()
-    }
-
-    /// The same with final code as LLVM makes it.
-    pub fn without_late_windows(&self) -> Lowered {
-        Lowered {
-            widened: BTreeMap::new(),
-            ..self.clone()
-        }
-    }
-
-    /// A relocatable AMDGPU ELF object; for NVPTX the PTX text, which is what drivers and ptxas
-    /// take.
-    ///
-    /// # Errors
-    /// `LlvmFailed` with LLVM's reason.
-    pub fn object(&self) -> Result<Vec<u8>, Diagnostics> {
-        match self.target.arch {
-            // What is widened is the text; and to assemble code that is there takes less time than
-            // to generate it.
-            Arch::Amdgpu(_) if self.has_late_windows() || self.assembly.is_some() => {
-                assemble::assemble(
-                    &self.assembly()?,
-                    self.target,
-                    self.features.as_deref(),
-                    self.optimization,
-                )
-            }
-            Arch::Amdgpu(_) => self.generated_object(),
-            Arch::Nvptx(_) => self.assembly().map(String::into_bytes),
-        }
-    }
-
-    /// The object as LLVM makes it of the bitcode.
-    fn generated_object(&self) -> Result<Vec<u8>, Diagnostics> {
-        let file = FileType::Object;
-        codegen::generate(&self.bitcode, self.target, self.optimization, file, false)
-    }
-
-    /// The binary interface of each kernel, in the order of the plans.
-    pub fn kernels(&self) -> &[KernelAbi] {
-        &self.kernels
-    }
-}
-
 /// Bitcode that this crate wrote, as text; if LLVM could not read it back, its reason as a comment.
-pub fn text(bitcode: &[u8]) -> String {
+pub(crate) fn text(bitcode: &[u8]) -> String {
     let printed = codegen::on_large_stack(|| {
         let context = Context::create();
         // Debug lines that are not declared yet are dropped, with a warning that nobody needs.

@@ -26,8 +26,9 @@ use inkwell::targets::FileType;
 use splitbar_assembly::amdgpu::{self, metadata};
 use splitbar_assembly::{Flow, Function};
 use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
+use splitbar_plan::backend::LowerInput;
 use splitbar_plan::target::residency::Residency;
-use splitbar_plan::{EntryPlan, Optimization, Target};
+use splitbar_plan::{EntryPlan, Optimization};
 
 /// The function attribute that names a scheduler.
 const ATTRIBUTE: &str = "amdgpu-sched-strategy";
@@ -117,21 +118,20 @@ fn goes_back(function: &Function) -> bool {
 pub(crate) fn choose(
     context: &Context,
     module: &Module<'_>,
-    target: &Target,
-    plans: &[EntryPlan],
-    optimization: Optimization,
+    input: &LowerInput<'_>,
 ) -> Result<Option<String>, Diagnostics> {
+    let (target, optimization) = (input.target, input.optimization);
     let functions: Vec<Func<'_>> = ffi::functions(ffi::module_ref(module))
         .into_iter()
         .filter(|function| function.has_body())
         .collect();
     let is_split = |plan: &EntryPlan| plan.pairs.iter().any(|pair| pair.strategy.is_split());
     let asked = |function: &Func<'_>| function.string_attribute_value(ATTRIBUTE).is_some();
-    let (Some(first), Some(residency)) = (plans.first(), Residency::of(target)) else {
+    let (Some(first), Some(residency)) = (input.plans().next(), Residency::of(target)) else {
         return Ok(None);
     };
     if !matches!(optimization, Optimization::O2 | Optimization::O3)
-        || plans.iter().any(is_split)
+        || input.plans().any(is_split)
         || functions.iter().any(asked)
     {
         return Ok(None);

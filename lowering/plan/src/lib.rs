@@ -30,6 +30,7 @@
 
 mod access_mark;
 pub mod async_copies;
+pub mod backend;
 mod bulk_copies;
 mod deferred;
 pub mod faults;

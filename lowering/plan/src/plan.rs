@@ -110,9 +110,10 @@ pub struct EntryPlan {
 
 /// How workgroups are divided into the waves of `target`, whose size is the same for all `plans` of
 /// one compilation; how many there are is known if all of them have the same.
-pub fn waves(plans: &[EntryPlan], target: &Target) -> Waves {
+pub fn waves<'p>(plans: impl Iterator<Item = &'p EntryPlan> + Clone, target: &Target) -> Waves {
     let size = plans
-        .first()
+        .clone()
+        .next()
         .map_or_else(|| target.default_wave_size(), |plan| plan.wave_size);
     Waves {
         size,
@@ -121,9 +122,9 @@ pub fn waves(plans: &[EntryPlan], target: &Target) -> Waves {
 }
 
 /// Subgroups of a workgroup, if all plans have the same.
-fn subgroups(plans: &[EntryPlan], wave: u32) -> Option<u32> {
-    let size = plans.first()?.workgroup_size?;
+fn subgroups<'p>(mut plans: impl Iterator<Item = &'p EntryPlan>, wave: u32) -> Option<u32> {
+    let size = plans.next()?.workgroup_size?;
     let invocations = size.iter().try_fold(1u32, |n, d| n.checked_mul(*d))?;
-    let same = plans.iter().all(|plan| plan.workgroup_size == Some(size));
+    let same = plans.all(|plan| plan.workgroup_size == Some(size));
     same.then(|| invocations.div_ceil(wave.max(1)).max(1))
 }

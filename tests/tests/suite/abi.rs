@@ -451,7 +451,7 @@ fn too_small() -> Result<()> {
         let mut options = Options::new(known(target)?);
         options.abi = sets(size);
         let module = assembled(&images::a_module())?;
-        Ok(match splitbar::compile(&module, &options) {
+        Ok(match splitbar::Compiler::new(&options).compile(&module) {
             Ok(_) => false,
             Err(failure) => failure.to_string().contains("SB0313"),
         })

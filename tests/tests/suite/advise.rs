@@ -157,7 +157,7 @@ fn one_by_one() -> Result<()> {
         options.measure = true;
     })?;
     let entry = output.entries().first().context("no entry point")?;
-    let weighed = entry.weighed.as_ref().context("nothing was weighed")?;
+    let decisions = entry.decisions.as_ref().context("nothing was decided")?;
     let windows = entry.windows.as_ref().context("nothing was measured")?;
     for (pair, window) in entry.plan.pairs.iter().zip(windows) {
         ensure!(
@@ -166,11 +166,11 @@ fn one_by_one() -> Result<()> {
             output.plan()
         );
     }
-    let split = weighed.barriers.iter().filter(|barrier| barrier.split);
+    let split = decisions.barriers.iter().filter(|barrier| barrier.split);
     let native = entry.plan.pairs.iter();
     let native = native.filter(|pair| pair.strategy == Strategy::Native);
     ensure!(split.count() == native.count(), "{}", output.plan());
-    for barrier in &weighed.barriers {
+    for barrier in &decisions.barriers {
         let kept = barrier.window.context("no window")?.kept;
         let least = barrier.least_window.context("no threshold")?;
         ensure!(barrier.split == (kept >= least), "{}", output.plan());
@@ -212,7 +212,7 @@ fn profiles_decide() -> Result<()> {
         let mut options = Options::new(target);
         options.choice = choice;
         options.profile = Some(profile.to_vec());
-        Ok::<_, anyhow::Error>(splitbar::compile(module, &options))
+        Ok::<_, anyhow::Error>(splitbar::Compiler::new(&options).compile(module))
     };
     let strategy = |profile: &[u8], target: &str, choice: Choice| -> Result<Strategy> {
         let output = planned(profile, &module, target, choice)?;

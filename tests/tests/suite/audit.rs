@@ -95,7 +95,7 @@ fn strategies(name: &str, fixtures: &[Fixture]) -> Result<()> {
                 options.audit = true;
                 options.strategy = Some(*strategy);
                 options.optimization = level;
-                let output = match splitbar::compile(&module, &options) {
+                let output = match splitbar::Compiler::new(&options).compile(&module) {
                     Ok(output) => output,
                     Err(failure)
                         if !failure.diagnostics.iter().any(|problem| {

@@ -110,9 +110,10 @@ fn exchange(gpu: &str) -> Result<()> {
     for (what, change) in MUTANTS {
         let mut options = Options::new(crate::support::target(gpu)?);
         cluster(&mut options);
-        let mutant =
-            splitbar::compile_changed(&module, &options, |plans| plans.iter_mut().for_each(change))
-                .map_err(|failure| anyhow::anyhow!("{failure}"))?;
+        let mutant = splitbar::Compiler::new(&options)
+            .with_changed_plans(&mut |plans| plans.iter_mut().for_each(change))
+            .compile(&module)
+            .map_err(|failure| anyhow::anyhow!("{failure}"))?;
         ensure!(!found(&mutant)?.is_empty(), "{gpu}: nobody notices {what}");
     }
     Ok(())

@@ -44,7 +44,7 @@ fn refused() -> Result<()> {
         compile_bytes(&assembled(&text("", "", ""))?, gpu, |_| {})?;
         for (capability, decoration, access, code) in REFUSED {
             let module = assembled(&text(capability, decoration, access))?;
-            match splitbar::compile(&module, &Options::new(target(gpu)?)) {
+            match splitbar::Compiler::new(&Options::new(target(gpu)?)).compile(&module) {
                 Ok(_) => bail!("{gpu} takes {capability}{decoration}{access}"),
                 Err(failure) => {
                     let codes: Vec<_> = failure.diagnostics.iter().collect();

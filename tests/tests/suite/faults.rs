@@ -146,7 +146,10 @@ fn costs() -> Result<()> {
         for (_, module) in modules.iter().step_by(every) {
             let options = Options::new(target(name)?);
             let count = |left_out: &[Guard]| {
-                let output = splitbar::compile_unguarded(module, &options, left_out).ok()?;
+                let output = splitbar::Compiler::new(&options)
+                    .without_guards(left_out)
+                    .compile(module)
+                    .ok()?;
                 let functions = splitbar::asm::amdgpu::parse(&output.assembly().ok()?);
                 Some(
                     functions
@@ -233,7 +236,9 @@ fn run(
     linkable(name)?;
     let mut options = Options::new(target(name)?);
     options.optimization = level;
-    let output = splitbar::compile_unguarded(module, &options, left_out)
+    let output = splitbar::Compiler::new(&options)
+        .without_guards(left_out)
+        .compile(module)
         .map_err(|failure| anyhow::anyhow!("{name}: {failure}"))?;
     let outcome = Job::compiled(&output, 0)?.run(inputs, schedule)?;
     Ok((output, outcome))

@@ -516,14 +516,17 @@ fn what_llvm_does_not_take_has_a_code() -> Result<()> {
         let mut options = splitbar::Options::new(target_of(target)?);
         options.measure = true;
         for _ in 0..2 {
-            let made = splitbar::compile_ir(text.as_bytes(), &options);
+            let made =
+                splitbar::Compiler::new(&options).compile(splitbar::Input::LlvmIr(text.as_bytes()));
             let made = made.and_then(|output| Ok(output.assembly()?));
             let failure = made.err().with_context(|| format!("{what} is taken"))?;
             ensure!(failure.exit_code() == 3, "{what}: {failure}");
             ensure!(failure.to_string().contains(says), "{what}: {failure}");
         }
         // LLVM still compiles what it takes.
-        splitbar::compile_ir(rotate(target)?.as_bytes(), &options)?.assembly()?;
+        splitbar::Compiler::new(&options)
+            .compile(splitbar::Input::LlvmIr(rotate(target)?.as_bytes()))?
+            .assembly()?;
     }
     Ok(())
 }

@@ -387,9 +387,11 @@ fn met_without(trap: &Trap, cure: fn(&mut EntryPlan), fixtures: &[Fixture]) -> R
         for fixture in fixtures {
             let mut options = Options::new(target);
             (trap.options)(&mut options);
-            let compiled = splitbar::compile_changed(&fixture.module()?, &options, |plans| {
-                plans.iter_mut().for_each(cure);
-            });
+            let compiled = splitbar::Compiler::new(&options)
+                .with_changed_plans(&mut |plans| {
+                    plans.iter_mut().for_each(cure);
+                })
+                .compile(&fixture.module()?);
             let Ok(output) = compiled else { continue };
             let text = match trap.text {
                 Text::Ir => output.ir(),

@@ -119,11 +119,12 @@ fn kernel(fixture: &Fixture, strategy: Strategy, on: &str, fuse_at: FuseAt) -> R
     forced.strategy = Some(strategy);
     let mut bounds = Bounds::default();
     bounds.unroll = 2;
-    let (explored, _) = splitbar::model(&bytes, &own, bounds)?;
-    let forced = splitbar::model(&bytes, &forced, bounds).ok();
-    for one in explored
+    let own = splitbar::Compiler::new(&own).model(&bytes, bounds)?;
+    let forced = splitbar::Compiler::new(&forced).model(&bytes, bounds).ok();
+    for one in own
+        .entries
         .iter()
-        .chain(forced.iter().flat_map(|(forced, _)| forced))
+        .chain(forced.iter().flat_map(|forced| &forced.entries))
     {
         ensure!(
             one.report.verdict == Verdict::Proved,
@@ -144,9 +145,10 @@ fn copies_arrive() -> Result<()> {
     options.promote_async_copies = true;
     let mut bounds = Bounds::default();
     bounds.unroll = 2;
-    let is_proved = |change: fn(&mut [EntryPlan])| -> Result<bool> {
-        let (explored, _) = splitbar::model_changed(&bytes, &options, bounds, change)?;
-        let [one] = explored.as_slice() else {
+    let is_proved = |mut change: fn(&mut [EntryPlan])| -> Result<bool> {
+        let mut compiler = splitbar::Compiler::new(&options).with_changed_plans(&mut change);
+        let explored = compiler.model(&bytes, bounds)?;
+        let [one] = explored.entries.as_slice() else {
             anyhow::bail!("not one entry");
         };
         Ok(one.report.verdict == Verdict::Proved)

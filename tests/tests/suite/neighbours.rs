@@ -447,7 +447,9 @@ fn none_dropped(module: &[u8], name: &str) -> Result<()> {
         let mut texts = Texts::default();
         let mut options = Options::new(target(name)?);
         options.optimization = *level;
-        splitbar::compile_observed(module, &options, &mut texts)
+        splitbar::Compiler::new(&options)
+            .with_observer(&mut texts)
+            .compile(module)
             .map_err(|failure| anyhow::anyhow!("{failure}"))?;
         if !is_nvptx(name) {
             kept_apart(&texts.before)?;
@@ -487,11 +489,13 @@ fn taken_apart(fixture: &Fixture, name: &str) -> Result<usize> {
     let mut count = 0;
     let mut options = Options::new(target(name)?);
     options.optimization = Optimization::O2;
-    let apart = splitbar::compile_changed(&fixture.module()?, &options, |plans| {
-        for plan in plans {
-            count += split(plan);
-        }
-    });
+    let apart = splitbar::Compiler::new(&options)
+        .with_changed_plans(&mut |plans| {
+            for plan in plans {
+                count += split(plan);
+            }
+        })
+        .compile(&fixture.module()?);
     let apart = apart.map_err(|failure| anyhow::anyhow!("{failure}"))?;
     let apart = told(apart.assembly())?;
     let whole = told(compile(fixture, name, Optimization::O2)?.assembly())?;

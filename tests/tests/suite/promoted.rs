@@ -90,14 +90,16 @@ fn nobody_waits(target: &str) -> Result<()> {
     let mut options = Options::new(crate::support::target(target)?);
     options.promote_async_copies = true;
     let mut left_out = 0;
-    let output = splitbar::compile_changed(&fixture.module()?, &options, |plans| {
-        let steps = plans.iter_mut().flat_map(|p| p.at_instruction.values_mut());
-        for steps in steps {
-            let before = steps.len();
-            steps.retain(|step| *step != Step::CopiesArrive { noinc: false });
-            left_out += before - steps.len();
-        }
-    })?;
+    let output = splitbar::Compiler::new(&options)
+        .with_changed_plans(&mut |plans| {
+            let steps = plans.iter_mut().flat_map(|p| p.at_instruction.values_mut());
+            for steps in steps {
+                let before = steps.len();
+                steps.retain(|step| *step != Step::CopiesArrive { noinc: false });
+                left_out += before - steps.len();
+            }
+        })
+        .compile(&fixture.module()?)?;
     ensure!(left_out == 1, "{left_out} arrivals of copies");
     let found = agrees(&fixture, &output, SCHEDULES);
     ensure!(

@@ -260,7 +260,7 @@ pub(crate) fn options(seed: u64, program: &Program, way: Way) -> Options {
 
 /// Compiles with `options`, or, where the strategy cannot be had, as the planner likes.
 pub(crate) fn compiled(bytes: &[u8], mut options: Options) -> Result<Output> {
-    let refused = match splitbar::compile(bytes, &options) {
+    let refused = match splitbar::Compiler::new(&options).compile(bytes) {
         Ok(output) => return Ok(output),
         Err(refused) => refused,
     };
@@ -270,7 +270,9 @@ pub(crate) fn compiled(bytes: &[u8], mut options: Options) -> Result<Output> {
     }
     options.strategy = None;
     options.cluster = None;
-    splitbar::compile(bytes, &options).map_err(|refused| errors(&refused))
+    splitbar::Compiler::new(&options)
+        .compile(bytes)
+        .map_err(|refused| errors(&refused))
 }
 
 /// The errors among what was reported.

@@ -237,15 +237,15 @@ fn chosen(fixture: &Fixture, target: &str, choice: Choice) -> Result<()> {
         inst.is_some_and(|inst| inst.op() == Some(Op::ControlBarrier))
     };
     for entry in output.entries() {
-        let weighed = entry.weighed.as_ref().context("nothing was weighed")?;
-        for barrier in &weighed.barriers {
+        let decisions = entry.decisions.as_ref().context("nothing was decided")?;
+        for barrier in &decisions.barriers {
             ensure!(is_full(barrier.word), "no barrier at word {}", barrier.word);
             ensure!(barrier.kind == BarrierKind::Full, "word {}", barrier.word);
         }
-        for moved in &entry.moves {
+        for moved in &entry.motions {
             ensure!(is_full(moved.word), "no barrier at word {}", moved.word);
         }
-        let split = weighed.barriers.iter().any(|barrier| barrier.split);
+        let split = decisions.barriers.iter().any(|barrier| barrier.split);
         let of_workgroup = |pair: &&PairPlan| pair.scope == Scope::Workgroup;
         let pairs = entry.plan.pairs.iter().filter(of_workgroup).count();
         if choice == Choice::Balanced {

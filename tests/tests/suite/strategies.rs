@@ -53,7 +53,7 @@ pub(crate) fn outputs(fixture: &Fixture, gpu: &str) -> Result<Vec<(Strategy, Out
     for strategy in Strategy::ALL {
         let mut options = Options::new(target(gpu)?);
         options.strategy = Some(*strategy);
-        match splitbar::compile(&module, &options) {
+        match splitbar::Compiler::new(&options).compile(&module) {
             Ok(output) => outputs.push((*strategy, output)),
             Err(failure) => {
                 let mut problems = failure.diagnostics.iter();
@@ -126,12 +126,14 @@ fn nobody_waits() -> Result<()> {
             let mut options = Options::new(target(gpu)?);
             options.strategy = Some(strategy);
             for completed in [true, false] {
-                let output = splitbar::compile_changed(&module, &options, |plans| {
-                    for plan in plans.iter_mut().filter(|_| !completed) {
-                        plan.at_end.clear();
-                    }
-                })
-                .map_err(|failure| anyhow::anyhow!("{failure}"))?;
+                let output = splitbar::Compiler::new(&options)
+                    .with_changed_plans(&mut |plans| {
+                        for plan in plans.iter_mut().filter(|_| !completed) {
+                            plan.at_end.clear();
+                        }
+                    })
+                    .compile(&module)
+                    .map_err(|failure| anyhow::anyhow!("{failure}"))?;
                 let job = Job::compiled(&output, 0)?;
                 for index in 0..SCHEDULES {
                     let inputs = Inputs::new(
@@ -161,12 +163,14 @@ fn ends_early() -> Result<()> {
     let mut options = Options::new(target("gfx1250")?);
     options.validation = Validation::Waived; // a wave that ended executes no barrier, which rule SB2000 forbids
     let deadlocks = |options: &Options, leaves: bool| -> Result<bool> {
-        let output = splitbar::compile_changed(&module, options, |plans| {
-            if !leaves {
-                plans.iter_mut().for_each(|plan| plan.at_end.clear());
-            }
-        })
-        .map_err(|failure| anyhow::anyhow!("{failure}"))?;
+        let output = splitbar::Compiler::new(options)
+            .with_changed_plans(&mut |plans| {
+                if !leaves {
+                    plans.iter_mut().for_each(|plan| plan.at_end.clear());
+                }
+            })
+            .compile(&module)
+            .map_err(|failure| anyhow::anyhow!("{failure}"))?;
         let job = Job::compiled(&output, 0)?;
         let mut found = false;
         for index in 0..SCHEDULES {

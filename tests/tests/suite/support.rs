@@ -35,7 +35,8 @@ pub(crate) fn compile_bytes(
 ) -> anyhow::Result<Output> {
     let mut options = Options::new(target(target_name)?);
     change(&mut options);
-    splitbar::compile(bytes, &options)
+    splitbar::Compiler::new(&options)
+        .compile(bytes)
         .map_err(|failure| anyhow::anyhow!("{target_name}: {failure}"))
 }
 

@@ -157,7 +157,9 @@ fn agrees(seed: u64, program: &Program, (name, (_, level)): Way) -> Result<()> {
     let bytes = assembled(&tangles::text(program))?;
     let mut options = Options::new(target(name)?);
     options.optimization = level;
-    let output = splitbar::compile(&bytes, &options).map_err(|refused| errors(&refused))?;
+    let output = splitbar::Compiler::new(&options)
+        .compile(&bytes)
+        .map_err(|refused| errors(&refused))?;
     let job = Job::compiled(&output, 0)?;
     let wanted = tangles::run(program, u32::try_from(wave_size(&output)?)?);
     let buffer = (BufferName::Binding(0, 0), vec![0; wanted.len() * 4]);

@@ -90,12 +90,25 @@ fn broken(diagnostics: &Diagnostics) -> BTreeSet<String> {
 /// What each way into the library says of a module.
 fn ways(bytes: &[u8], options: &Options) -> [(&'static str, Result<(), Failure>); 4] {
     [
-        ("compile", splitbar::compile(bytes, options).map(drop)),
-        ("translate", splitbar::translate(bytes, options).map(drop)),
-        ("plan", splitbar::plan(bytes, options, &mut ()).map(drop)),
+        (
+            "compile",
+            splitbar::Compiler::new(options).compile(bytes).map(drop),
+        ),
+        (
+            "translate",
+            splitbar::Compiler::new(options)
+                .translate(bytes, splitbar::BarrierForm::Planned)
+                .map(drop),
+        ),
+        (
+            "plan",
+            splitbar::Compiler::new(options).plan(bytes).map(drop),
+        ),
         (
             "model",
-            splitbar::model(bytes, options, Bounds::default()).map(drop),
+            splitbar::Compiler::new(options)
+                .model(bytes, Bounds::default())
+                .map(drop),
         ),
     ]
 }
@@ -140,7 +153,7 @@ fn a_waiver_has_a_name() -> Result<()> {
     let (mut compiled, mut refused) = (0, 0);
     for (path, text) in modules()? {
         let expected: BTreeSet<String> = expected(&text).intersection(&required).cloned().collect();
-        let result = splitbar::plan(&assembled(&text)?, &options(&text, true)?, &mut ());
+        let result = splitbar::Compiler::new(&options(&text, true)?).plan(&assembled(&text)?);
         let said = result.map_or_else(|failure| broken(&failure.diagnostics), |_| BTreeSet::new());
         let kept: BTreeSet<String> = said.intersection(&required).cloned().collect();
         ensure!(
@@ -163,7 +176,7 @@ fn warnings_come_once() -> Result<()> {
         .find(|(_, text)| text.contains("; warning: SB1003"))
         .context("no module has the warning SB1003")?;
     let bytes = assembled(&text)?;
-    let output = splitbar::compile(&bytes, &options(&text, false)?)?;
+    let output = splitbar::Compiler::new(&options(&text, false)?).compile(&bytes)?;
     let warned = output.warnings().iter();
     let count = warned
         .filter(|d| d.code == Code::BothSplitSpellings)

@@ -73,8 +73,13 @@ pub(crate) fn compiled(
     let (mut translated, mut compiled) = (Duration::MAX, Duration::MAX);
     let mut assembly = None;
     for _ in 0..times {
-        let translate =
-            |options: &Options| process_cpu_time(|| splitbar::translate(bytes, options).is_ok());
+        let translate = |options: &Options| {
+            process_cpu_time(|| {
+                splitbar::Compiler::new(options)
+                    .translate(bytes, splitbar::BarrierForm::Planned)
+                    .is_ok()
+            })
+        };
         let (mut is_done, mut time) = translate(&options);
         if !is_done {
             options.workgroup_size = Some(WORKGROUP_SIZE);
@@ -85,7 +90,7 @@ pub(crate) fn compiled(
         }
         translated = translated.min(time);
         let (text, time) = process_cpu_time(|| {
-            let output = splitbar::compile(bytes, &options).ok()?;
+            let output = splitbar::Compiler::new(&options).compile(bytes).ok()?;
             output.assembly().ok()
         });
         compiled = compiled.min(time);

@@ -3,7 +3,6 @@
 
 use super::group::{self, Group, Pipes, Streams};
 use super::{Isolation, death, memory_limit, missing, program, serve};
-use crate::llvm;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Read, Write};
@@ -141,7 +140,7 @@ fn feed(mut pipe: ChildStdin) {
 /// What the system says when the limit cannot be set.
 pub fn serve_command(owner: u32, memory: Option<u64>) -> io::Result<()> {
     group::end_with(owner);
-    llvm::end_with_llvm(); // the owner says how this process has ended
+    crate::backend().end_with_llvm(); // the owner says how this process has ended
     memory.map_or(Ok(()), serve::limit_memory)
 }
 

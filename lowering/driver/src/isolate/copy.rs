@@ -4,8 +4,8 @@
 
 use super::group::{Pipes, Streams};
 use crate::exit;
-use crate::llvm::{self, Fork};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, setpgid, waitpid};
+use splitbar_plan::backend::Fork;
 use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -29,7 +29,7 @@ pub(super) fn copy(
     let (from_stderr, stderr) = pipe(pipes.stderr)?.unzip();
     // Else the copy says it once more.
     io::stdout().flush()?;
-    let id = match llvm::fork() {
+    let id = match crate::backend().fork() {
         Ok(Fork::Owner(id)) => id,
         Ok(Fork::Copy) => {
             // With its own end of a pipe open, nobody would ever read its end.

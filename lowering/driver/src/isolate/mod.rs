@@ -25,7 +25,7 @@ pub(crate) use message::Bytes;
 pub use serve::{perform, serve_isolated};
 pub use source::Source;
 
-use crate::{Failure, Observer, Options, Stage, exit, ir};
+use crate::{Failure, Observer, Options, Stage, exit, refusal};
 use group::{Group, Pipes, Streams};
 use message::{Event, Request};
 use said::Listener;
@@ -419,7 +419,7 @@ fn on_ir(died: Diagnostic, stage: Option<Stage>) -> Diagnostic {
     // LLVM reads and verifies the module first.
     let is_llvms = gave_up || is_llvms(stage) || stage == Some(Stage::Read);
     match died.code {
-        Code::LlvmFailed | Code::Internal if is_llvms => ir::refused(died),
+        Code::LlvmFailed | Code::Internal if is_llvms => refusal::of_process(died),
         _ => died,
     }
 }

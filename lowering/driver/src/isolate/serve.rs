@@ -6,13 +6,7 @@ use super::said::NO_PASS;
 use super::source::{Language, Source};
 #[cfg(not(feature = "llvm"))]
 use crate::interface::interfaces;
-use crate::output::Output;
-#[cfg(not(feature = "llvm"))]
-use crate::reflect;
-use crate::{
-    Artefact, Failure, Observer, Options, Planned, Product, Stage, compile_ir_observed,
-    compile_observed, llvm, plan, plan_ir,
-};
+use crate::{Artefact, Compiler, Failure, Input, Observer, Options, Output, Product, Stage};
 use splitbar_passes::diagnostic::Diagnostics;
 use std::io::{self, Read, Write};
 use std::sync::mpsc;
@@ -50,9 +44,9 @@ fn serve(
     if let Some(bytes) = memory {
         limit_memory(bytes)?;
     }
-    llvm::end_with_llvm(); // the owner starts another process
+    crate::backend().end_with_llvm(); // the owner starts another process
     message::greet(&mut to)?;
-    llvm::report_passes(NO_PASS);
+    crate::backend().report_passes(NO_PASS);
     let (requests, next) = mpsc::channel();
     std::thread::spawn(move || {
         while let Ok(Some(request)) = message::receive::<Request>(&mut from) {
@@ -102,37 +96,35 @@ pub(super) fn limit_memory(_: u64) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-type Plans = fn(&[u8], &Options, &mut dyn Observer) -> Result<Planned, Failure>;
-type Compiles = fn(&[u8], &Options, &mut dyn Observer) -> Result<Output, Failure>;
-
 /// Compiles and generates what is wanted, in this process. A build without LLVM makes plans, and
 /// reflections with what is known without code.
 ///
 /// # Errors
-/// As [`crate::compile`], and what the products' own generation says.
+/// As [`Compiler::compile`], and what the products' own generation says.
 pub fn perform(
     source: &Source,
     options: &Options,
     products: &[Product],
     observer: &mut dyn Observer,
 ) -> Result<(Vec<Vec<u8>>, Diagnostics), Failure> {
-    let (plan, compile): (Plans, Compiles) = match source.language() {
-        Language::SpirV => (plan, compile_observed),
-        Language::LlvmIr => (plan_ir, compile_ir_observed),
-    };
     let (module, options) = source.resolve(options, observer)?;
     let (module, options) = (module.as_ref(), options.as_ref());
+    let input = match source.language() {
+        Language::SpirV => Input::SpirV(module),
+        Language::LlvmIr => Input::LlvmIr(module),
+    };
     if products == [Product::Plan] && !options.measure && !options.audit {
-        let planned = plan(module, options, observer)?;
+        let planned = Compiler::new(options).with_observer(observer).plan(input)?;
         return Ok((vec![planned.to_string().into_bytes()], planned.warnings));
     }
     #[cfg(not(feature = "llvm"))]
     if products == [Product::Reflect] && !options.measure && !options.audit {
         let (entries, warnings) = interfaces(module, options, observer)?;
-        let reflection = reflect::json(&entries, options.target);
+        let reflection = crate::compile::reflection(&entries, options.target);
         return Ok((vec![reflection.into_bytes()], warnings));
     }
-    let output = compile(module, options, observer)?;
+    let mut compiler = Compiler::new(options).with_observer(&mut *observer);
+    let output = compiler.compile(input)?;
     // What fails from here on is reported together with the warnings so far.
     generate(&output, products, observer)
         .map(|made| (made, output.warnings().clone()))

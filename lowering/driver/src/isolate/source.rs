@@ -2,7 +2,7 @@
 //! constants as people write them.
 
 use super::message::Bytes;
-use crate::prepare::guarded;
+use crate::internal_error::guarded;
 use crate::spec::{self, Setting};
 use crate::{Failure, Observer, Options, Stage, link_modules};
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ impl Source {
         }
     }
 
-    /// One LLVM module, as [`crate::compile_ir`] takes it.
+    /// One LLVM module, as [`Input::LlvmIr`](crate::Input::LlvmIr) takes it.
     pub fn llvm_ir(module: Vec<u8>) -> Source {
         Source {
             modules: vec![Bytes(module)],

@@ -3,7 +3,6 @@
 use super::estimate::Timed;
 use super::{Inputs, Refusal, Sizes};
 use crate::asm::Function;
-use crate::llvm;
 use splitbar_plan::{AccessMark, Target};
 use splitbar_sim::amdgpu::{
     CodeObject, Isa, Kernel, KernelInfo, Line, Mark, Request, prepare, synchronising_parts, unknown,
@@ -87,8 +86,9 @@ impl Binary {
         let wave_size = kernel.descriptor.wave_size(isa);
         let mut lines = Vec::new();
         for (address, code) in object.code() {
-            let disassembled =
-                llvm::disassemble(target, wave_size, code, *address).map_err(Refusal::Code)?;
+            let disassembled = crate::backend()
+                .disassemble(target, wave_size, code, *address)
+                .map_err(Refusal::Code)?;
             lines.extend(disassembled.into_iter().map(|i| Line {
                 address: address + i.offset as u64,
                 length: i.length as u32,

@@ -13,7 +13,7 @@ mod tables;
 mod tensors;
 
 use crate::asm;
-use crate::output::Output;
+use crate::compile::Output;
 use estimate::Unit;
 use splitbar_passes::diagnostic::{Code as Problem, Diagnostic, Diagnostics};
 use splitbar_passes::printf::{self, Printed, Table};
@@ -210,7 +210,7 @@ pub struct Outcome {
 ///
 /// let module = include_bytes!("../../../../docs/examples/rounds.spv");
 /// let target = Target::by_name("sm_90").ok_or("no such target")?;
-/// let output = splitbar::compile(module, &Options::new(target))?;
+/// let output = splitbar::Compiler::new(&Options::new(target)).compile(module)?;
 /// let values: Vec<u8> = (0..128u32).flat_map(u32::to_le_bytes).collect();
 /// let buffers = vec![
 ///     (BufferName::Binding(0, 0), values),

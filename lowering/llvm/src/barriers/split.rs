@@ -3,9 +3,9 @@
 
 use crate::codegen;
 use crate::emit::build::Build;
+use crate::expand as bodies;
 use crate::ffi::{self, Func};
 use crate::ir::{self, IrModule};
-use crate::{Lines, Lowering, Optimization, expand as bodies};
 use inkwell::basic_block::BasicBlock;
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -13,6 +13,8 @@ use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module as Skeleton, SpecValues};
 use splitbar_passes::validate::{Checked, Inlined, Validation};
+use splitbar_plan::Optimization;
+use splitbar_plan::backend::{DebugLines, IrModule as _, LowerInput, LowerKernel};
 use splitbar_plan::faults::Guards;
 use splitbar_plan::{EntryPlan, PlanOptions, Target, plan};
 use splitbar_typed::abi::AbiForm;
@@ -184,22 +186,24 @@ fn planned<'c>(
     if found.has_errors() {
         return Err(found.sorted());
     }
-    let lowering = Lowering {
+    let pairs = kernels.iter().zip(&plans);
+    let pairs: Vec<LowerKernel<'_>> = pairs
+        .map(|(kernel, plan)| LowerKernel { kernel, plan })
+        .collect();
+    let input = LowerInput {
         module: checked,
         target,
-        kernels: &kernels,
-        plans: &plans,
-        lines: Lines::None,
+        kernels: &pairs,
+        lines: DebugLines::None,
         origin: None,
         optimization: Optimization::O2,
         abi: &AbiForm::Arguments,
         late_windows: None,
-        ir: Some(ir),
         correctly_rounded: false,
         calls: false,
         guards: Guards::default(),
     };
-    ir::insert::insert(context, module, &lowering, ir, &mut found);
+    ir::insert::insert(context, module, &input, ir, &mut found);
     if found.has_errors() {
         return Err(found.sorted());
     }

@@ -1,16 +1,16 @@
 //! What is refused before any body is lowered: execution models, and what the table of enumerants
 //! refuses or does not have.
 
-use crate::Lowering;
 use spirv::{Capability, ExecutionMode};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::enumerants::{self, Outcome};
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Inst};
 use splitbar_plan::EntryPlan;
+use splitbar_plan::backend::{LowerInput, LowerKernel};
 use std::collections::BTreeSet;
 
 /// Checks everything that is lowered.
-pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
+pub(crate) fn check(lowering: &LowerInput<'_>, diagnostics: &mut Diagnostics) {
     let (declarations, constants) = (lowering.module.declarations(), lowering.module.constants());
     for (number, inst) in &declarations.capabilities {
         let Outcome::Refused(code) = enumerants::capability_number(*number) else {
@@ -25,12 +25,12 @@ pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
     }
     let reached = lowering.kernels.iter();
     let reached: BTreeSet<Id> = reached
-        .flat_map(|kernel| &kernel.reached.order)
+        .flat_map(|of| &of.kernel.reached.order)
         .copied()
         .collect();
     let reached: Vec<Id> = reached.into_iter().collect();
     enumerants::check(declarations, &reached, diagnostics);
-    for (kernel, plan) in lowering.kernels.iter().zip(lowering.plans) {
+    for LowerKernel { kernel, plan } in lowering.kernels {
         if plan.workgroup_size.is_some_and(|size| size.contains(&0)) {
             let at = kernel.entry.inst.offset;
             diagnostics.push(

@@ -2,7 +2,8 @@
 //! steps, lines, and how problems are reported.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::{Lines, Lowered, Lowering, Optimization, lower};
+use crate::lower;
+use crate::lowered::Lowered;
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use spirv::{
@@ -13,6 +14,9 @@ use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{Checked, Inlined, Validation};
+use splitbar_plan::Optimization;
+use splitbar_plan::backend::LoweredModule as _;
+use splitbar_plan::backend::{DebugLines, LowerInput, LowerKernel};
 use splitbar_plan::faults::Guards;
 use splitbar_plan::{PlanOptions, Target, plan};
 use splitbar_typed::abi::{AbiForm, ArgumentKind};
@@ -60,21 +64,28 @@ pub(crate) fn lowered_with(
         .collect();
     assert!(!diagnostics.has_errors(), "{diagnostics}");
     let (checked, _) = Checked::of(&inlined, &program, Validation::Waived)?;
-    lower(&Lowering {
+    let pairs = kernels.iter().zip(&plans);
+    let pairs: Vec<LowerKernel<'_>> = pairs
+        .map(|(kernel, plan)| LowerKernel { kernel, plan })
+        .collect();
+    let input = LowerInput {
         module: checked,
         origin: None,
         target,
-        kernels: &kernels,
-        plans: &plans,
-        lines: if lines { Lines::All } else { Lines::None },
+        kernels: &pairs,
+        lines: if lines {
+            DebugLines::All
+        } else {
+            DebugLines::None
+        },
         optimization,
         abi: &AbiForm::Arguments,
         late_windows: None,
-        ir: None,
         correctly_rounded,
         calls: false,
         guards: Guards::default(),
-    })
+    };
+    lower(&input, None)
 }
 
 /// The lines of `text` that hold one of `words`, each as the word that it holds.

@@ -12,7 +12,6 @@ use super::tangle_facts;
 use super::types::{self, Kind, Types};
 use super::uses::{Hidden, Reached, Uses};
 use super::{Result, check};
-use crate::Lowering;
 use crate::debug::Lines;
 use crate::debug::line_of;
 use crate::ffi::{self, Block, Func, Ty, Value};
@@ -27,6 +26,7 @@ use splitbar_passes::module::{
     Declarations, Function, Id, WordOffset, called, called_for_elements,
 };
 use splitbar_passes::printf::Table;
+use splitbar_plan::backend::{DebugLines, LowerInput};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Optimization, waves};
 use splitbar_typed::Kernel;
@@ -45,7 +45,7 @@ const PTX_KERNEL: u32 = 71;
 
 /// What the functions of one module share.
 pub(crate) struct Emission<'e, 'c, 'm> {
-    pub(crate) lowering: &'e Lowering<'m>,
+    pub(crate) lowering: &'e LowerInput<'m>,
     pub(crate) b: &'e Build<'c>,
     pub(super) types: &'e Types<'c>,
     qualifiers: &'e MemoryQualifiers,
@@ -72,14 +72,13 @@ pub(crate) struct Emission<'e, 'c, 'm> {
 pub(crate) fn emit<'c>(
     context: &'c Context,
     module: &Module<'c>,
-    lowering: &Lowering<'_>,
+    lowering: &LowerInput<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<KernelAbi> {
     check::check(lowering, diagnostics);
     with(context, module, lowering, |emission| {
         let kernels = emission.lowering.kernels.iter();
-        let planned = kernels.zip(emission.lowering.plans);
-        let abis = planned.filter_map(|(kernel, plan)| emission.kernel(kernel, plan, diagnostics));
+        let abis = kernels.filter_map(|of| emission.kernel(of.kernel, of.plan, diagnostics));
         abis.collect()
     })
 }
@@ -88,7 +87,7 @@ pub(crate) fn emit<'c>(
 pub(crate) fn with<'c, 'm, R>(
     context: &'c Context,
     module: &Module<'c>,
-    lowering: &Lowering<'m>,
+    lowering: &LowerInput<'m>,
     work: impl FnOnce(&mut Emission<'_, 'c, 'm>) -> R,
 ) -> R {
     let declarations = lowering.module.declarations();
@@ -99,7 +98,7 @@ pub(crate) fn with<'c, 'm, R>(
         declarations,
         lowering.module.constants(),
         lowering.target,
-        waves(lowering.plans, lowering.target),
+        waves(lowering.plans(), lowering.target),
         form.descriptor_bytes(),
     );
     let types = Types::of(table, lowering.target, &b);
@@ -107,7 +106,7 @@ pub(crate) fn with<'c, 'm, R>(
     let materialized = RefCell::new(vec![None; ids]);
     let prints = RefCell::default();
     let barriers = Shared::default();
-    let lines = (lowering.lines != crate::Lines::None).then(|| Lines::new(module));
+    let lines = (lowering.lines != DebugLines::None).then(|| Lines::new(module));
     let mut emission = Emission {
         lowering,
         b: &b,

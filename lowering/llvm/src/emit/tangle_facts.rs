@@ -4,7 +4,6 @@
 use super::dispatch::{Family, family};
 use super::facts::{self, ActiveMask};
 use super::state::Tangled;
-use crate::Lowering;
 use spirv::Op;
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
@@ -16,13 +15,14 @@ use splitbar_passes::module::{
     BlockIndex, Declarations, Function, Id, Inst, Scope, called, called_for_elements,
 };
 use splitbar_plan::EntryPlan;
+use splitbar_plan::backend::LowerInput;
 use splitbar_plan::target::Arch;
 use splitbar_typed::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The functions of `kernel` that are not written as the module has them.
 pub(crate) fn of_kernel(
-    lowering: &Lowering<'_>,
+    lowering: &LowerInput<'_>,
     (kernel, plan): (&Kernel<'_>, &EntryPlan),
     qualifiers: &MemoryQualifiers,
 ) -> BTreeMap<Id, Tangled> {
@@ -121,7 +121,7 @@ fn parted(functions: &[(Id, &Function<'_>)], found: &BTreeMap<Id, Vec<Facts>>) -
 }
 
 struct Scan<'s, 'm> {
-    lowering: &'s Lowering<'m>,
+    lowering: &'s LowerInput<'m>,
     level: Level,
     declarations: &'s Declarations<'m>,
     qualifiers: &'s MemoryQualifiers,

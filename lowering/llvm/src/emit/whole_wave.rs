@@ -176,6 +176,7 @@ mod tests {
     use crate::emit::core_tests::lowered_at;
     use splitbar_passes::module::{Module, assemble};
     use splitbar_plan::Optimization;
+    use splitbar_plan::backend::LoweredModule as _;
 
     /// The least value of those lanes whose flag is set, of a value that is the same in all of
     /// them; in the others the largest number, which is what inactive lanes take part with.

@@ -34,7 +34,7 @@ static ENDS: AtomicBool = AtomicBool::new(false);
 
 /// Lets LLVM end this process when it gives up, as it does without this crate: for a process that
 /// somebody watches, who starts another one.
-pub fn end_with_llvm() {
+pub(crate) fn end_with_llvm() {
     ENDS.store(true, Ordering::Relaxed);
 }
 

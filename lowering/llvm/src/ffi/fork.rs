@@ -1,23 +1,15 @@
 //! Copies of this process: what LLVM makes when a program starts (a thousand pages of options and
 //! of tables that the loader puts right) is there already.
 
+use splitbar_plan::backend::Fork;
 use std::io;
-
-/// Which of the two processes this is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Fork {
-    /// The one that was there before, and the number of the copy.
-    Owner(u32),
-    /// The copy.
-    Copy,
-}
 
 /// Copies this process. The copy has its memory and its open files.
 ///
 /// # Errors
 /// `Unsupported` where other threads run, or may run: they would be gone in the copy, with the
 /// locks that they hold. Only Linux says that there are none. Else what the system says.
-pub fn fork() -> io::Result<Fork> {
+pub(crate) fn fork() -> io::Result<Fork> {
     if !has_one_thread() {
         return Err(io::ErrorKind::Unsupported.into());
     }

@@ -15,9 +15,9 @@
 pub(crate) use builder::RawBuilder;
 pub(crate) use disassembler::{Disassembler, LLVMInitializeAMDGPUDisassembler};
 pub(crate) use errors::Errors;
-pub use fatal::end_with_llvm;
+pub(crate) use fatal::end_with_llvm;
 pub(crate) use fatal::{Lost, on_thread};
-pub use fork::{Fork, fork};
+pub(crate) use fork::fork;
 pub(crate) use functions::{block_ref, declaration, inline_assembly, intrinsic, intrinsic_id};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::*;

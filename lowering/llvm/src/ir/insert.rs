@@ -4,7 +4,6 @@
 use super::arguments::arguments;
 use super::calls;
 use super::{IrKernel, IrModule};
-use crate::Lowering;
 use crate::emit::Result;
 use crate::emit::attributes::target_features;
 use crate::emit::function::FunctionEmitter;
@@ -15,6 +14,7 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
 use splitbar_plan::EntryPlan;
+use splitbar_plan::backend::{DebugLines, LowerInput, LowerKernel};
 use splitbar_plan::target::Arch;
 use splitbar_typed::abi::KernelAbi;
 
@@ -22,20 +22,21 @@ use splitbar_typed::abi::KernelAbi;
 pub(crate) fn insert<'c>(
     context: &'c Context,
     module: &Module<'c>,
-    lowering: &Lowering<'_>,
+    lowering: &LowerInput<'_>,
     ir: &IrModule,
     diagnostics: &mut Diagnostics,
 ) -> Vec<KernelAbi> {
-    if lowering.lines != crate::Lines::None {
+    if lowering.lines != DebugLines::None {
         module.strip_debug_info();
     }
     module::with(context, module, lowering, |emission| {
         let mut abis = Vec::new();
-        for (prepared, plan) in lowering.kernels.iter().zip(lowering.plans) {
+        for LowerKernel { kernel, plan } in lowering.kernels {
+            let shared_bytes = kernel.shared_bytes;
             let kernel = ir.kernels.iter().find(|kernel| kernel.name == plan.entry);
             let done = kernel
                 .ok_or_else(|| missing(&plan.entry))
-                .and_then(|kernel| in_kernel(emission, prepared.shared_bytes, plan, kernel));
+                .and_then(|kernel| in_kernel(emission, shared_bytes, plan, kernel));
             match done {
                 Ok(abi) => abis.push(abi),
                 Err(problem) => diagnostics.push(*problem),

@@ -15,12 +15,13 @@ pub(crate) mod insert;
 mod kernels;
 mod skeleton;
 
-use crate::Lowered;
 use crate::codegen;
 use crate::ffi::{self, Errors, Func, Opcode, Value};
+use crate::lowered::Lowered;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, SourcePosition, WordOffset};
+use splitbar_plan::backend::{self, Lower};
 use splitbar_plan::{Optimization, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,12 +103,6 @@ impl IrModule {
         }))
     }
 
-    /// A SPIR-V module with the control flow of the kernels, their barriers, and what decides which
-    /// way invocations go. Its entry points have the kernels' names.
-    pub fn skeleton(&self) -> &[u8] {
-        &self.skeleton
-    }
-
     /// The instructions that stand behind words of the skeleton, by word; those that stand behind
     /// none are left out.
     pub fn places(&self, words: &BTreeSet<WordOffset>) -> BTreeMap<WordOffset, IrPlace> {
@@ -137,8 +132,30 @@ impl IrModule {
         places.unwrap_or_default()
     }
 
-    /// Says of LLVM instructions what was said of those of the skeleton.
-    pub fn relocate(&self, diagnostics: &mut Diagnostics) {
+    /// The kernel and the number of the instruction that `word` belongs to.
+    fn number(&self, word: WordOffset) -> Option<(&IrKernel, usize)> {
+        self.kernels.iter().find_map(|kernel| {
+            // Of several words of one instruction the first is known.
+            let words = kernel.words.iter().enumerate();
+            let words = words.filter_map(|(number, first)| Some((number, (*first)?)));
+            let known = words.clone().filter(|(_, first)| *first <= word);
+            let (number, _) = known.max_by_key(|(_, first)| *first)?;
+            let (_, last) = words.max_by_key(|(_, first)| *first)?;
+            (word <= last.next()).then_some((kernel, number))
+        })
+    }
+}
+
+impl backend::IrModule for IrModule {
+    fn as_lower(&self) -> &dyn Lower {
+        self
+    }
+
+    fn skeleton(&self) -> &[u8] {
+        &self.skeleton
+    }
+
+    fn relocate(&self, diagnostics: &mut Diagnostics) {
         let words = |one: &Diagnostic| {
             let path = one.witness.iter().map(|step| step.word);
             path.chain([one.location.word])
@@ -166,19 +183,6 @@ impl IrModule {
             location.source = place.source.clone();
         }
     }
-
-    /// The kernel and the number of the instruction that `word` belongs to.
-    fn number(&self, word: WordOffset) -> Option<(&IrKernel, usize)> {
-        self.kernels.iter().find_map(|kernel| {
-            // Of several words of one instruction the first is known.
-            let words = kernel.words.iter().enumerate();
-            let words = words.filter_map(|(number, first)| Some((number, (*first)?)));
-            let known = words.clone().filter(|(_, first)| *first <= word);
-            let (number, _) = known.max_by_key(|(_, first)| *first)?;
-            let (_, last) = words.max_by_key(|(_, first)| *first)?;
-            (word <= last.next()).then_some((kernel, number))
-        })
-    }
 }
 
 /// An instruction of `kernel`, as people know it.
@@ -195,7 +199,7 @@ fn place(kernel: &IrKernel, instruction: Value<'_>) -> IrPlace {
 ///
 /// # Errors
 /// As [`IrModule::read`].
-pub fn unchanged(
+pub(crate) fn unchanged(
     bytes: &[u8],
     target: &'static Target,
     optimization: Optimization,
@@ -219,7 +223,7 @@ pub(crate) fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>
         lines.take(4).fold(refused, Diagnostic::because)
     };
     let module = ffi::parse_ir(context, bytes).map_err(|reason| {
-        let version = crate::version().unwrap_or_default();
+        let version = crate::version();
         let more = errors.take();
         let reason = more.first().map_or(reason.as_str(), String::as_str);
         refused("LLVM cannot read the module", reason)

@@ -1,12 +1,13 @@
 //! What these tests share: each has a process of its own.
 
-use splitbar_llvm::{Lines, Lowering, Optimization, lower};
+use splitbar_llvm::Llvm;
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{Checked, Inlined, Validation};
+use splitbar_plan::backend::{DebugLines, Lower, LowerInput, LowerKernel};
 use splitbar_plan::faults::Guards;
-use splitbar_plan::{PlanOptions, Target, plan};
+use splitbar_plan::{Optimization, PlanOptions, Target, plan};
 use splitbar_typed::abi::AbiForm;
 use splitbar_typed::{Kernel, Wanted};
 
@@ -21,23 +22,24 @@ pub(crate) fn lowered(bytes: &[u8], target: &'static Target) -> String {
     let inlined = Inlined::of(&declarations).unwrap();
     let program = Program::new(&declarations, &constants);
     let kernel = Kernel::of(&program, entry, target, wanted, &mut diagnostics).unwrap();
-    let kernels = [kernel];
-    let plans = [plan(&kernels[0], PlanOptions::default(), &mut diagnostics)];
+    let plan = plan(&kernel, PlanOptions::default(), &mut diagnostics);
+    let kernels = [LowerKernel {
+        kernel: &kernel,
+        plan: &plan,
+    }];
     let (module, _) = Checked::of(&inlined, &program, Validation::Waived).unwrap();
-    let lowering = Lowering {
+    let input = LowerInput {
         module,
         origin: None,
         target,
         kernels: &kernels,
-        plans: &plans,
-        lines: Lines::None,
+        lines: DebugLines::None,
         optimization: Optimization::O2,
         abi: &AbiForm::Arguments,
         late_windows: None,
-        ir: None,
         correctly_rounded: false,
         calls: false,
         guards: Guards::default(),
     };
-    lower(&lowering).unwrap().assembly().unwrap()
+    Llvm.lower(&input).unwrap().assembly().unwrap()
 }

@@ -9,7 +9,7 @@ const HEAD: &str = "# Faults of LLVM 23.1, and the guards against them
 Behaviours of LLVM 23.1.1 that would make splitbar crash or its code wrong, all met in practice, and what is done against each. The table is
 `lowering/plan/src/faults/table.rs`; `cargo xtask bless faults` writes this page. What else differs from LLVM's defaults is in [code generation](code_generation.md).
 
-Tests leave guards out by `splitbar::compile_unguarded`. The test in the last column of a row fails when LLVM no longer has the fault: the guard and the row can go then. Rows without such a
+Tests leave guards out by `Compiler::without_guards`. The test in the last column of a row fails when LLVM no longer has the fault: the guard and the row can go then. Rows without such a
 test have no guard that can be left out, or no module is known that surely shows the fault. Tests named `llvm_traps/NAME` are rows of one table (`cargo test -p splitbar-tests --test suite -- llvm_traps/`): kernels that come near the fault, and the
 text that none of their outputs may contain. Costs are instructions of code over a sample of the corpus at -O2: `SPLITBAR_GUARD_COSTS=1 cargo test -p splitbar-tests --test suite -- faults/costs`.
 ";

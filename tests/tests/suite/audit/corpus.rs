@@ -46,7 +46,7 @@ fn clean(name: &'static str, share: usize) -> Result<()> {
     for (module, bytes) in chosen.skip(first).step_by(one_of) {
         let mut options = Options::new(target(name)?);
         options.audit = true;
-        match splitbar::compile(bytes, &options) {
+        match splitbar::Compiler::new(&options).compile(bytes) {
             Ok(output) => audited += output.entries().len(),
             Err(failure) if found(&failure) => wrong.push(format!("{module}: {failure}")),
             Err(_) => {} // not for this target

@@ -81,7 +81,7 @@ pub(super) fn missed() -> Result<()> {
                 options.strategy = *strategy;
                 // Windows would be widened by what is left of the plan: over the very loads.
                 options.window_guards = false;
-                let change = |plans: &mut [EntryPlan]| {
+                let mut change = |plans: &mut [EntryPlan]| {
                     let lists = plans
                         .iter_mut()
                         .flat_map(|plan| plan.at_instruction.values_mut());
@@ -90,7 +90,9 @@ pub(super) fn missed() -> Result<()> {
                     }
                 };
                 let lost = format!("{what}, {name} {level:?}");
-                let failure = splitbar::compile_changed(&module, &options, change)
+                let failure = splitbar::Compiler::new(&options)
+                    .with_changed_plans(&mut change)
+                    .compile(&module)
                     .err()
                     .with_context(|| format!("{lost}: not missed"))?;
                 let codes: Vec<Code> = failure.diagnostics.iter().map(|one| one.code).collect();

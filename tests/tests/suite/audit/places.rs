@@ -47,7 +47,8 @@ pub(super) fn judged() -> Result<()> {
         options.audit = true;
         options.strategy = strategy;
         options.optimization = level;
-        splitbar::compile(&assembled(&source(body))?, &options)
+        splitbar::Compiler::new(&options)
+            .compile(&assembled(&source(body))?)
             .with_context(|| format!("{name} {level:?}: {body}"))?;
     }
     Ok(())

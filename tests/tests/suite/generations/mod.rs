@@ -126,7 +126,7 @@ fn one(
 ) -> Result<(), String> {
     let mut options = Options::new(target);
     (row.options)(&mut options);
-    match (splitbar::compile(module, &options), expected) {
+    match (splitbar::Compiler::new(&options).compile(module), expected) {
         (Ok(output), Expected::Lines(lines)) => {
             let text = match row.text {
                 Text::Assembly => output.assembly().map_err(|problems| problems.to_string())?,

@@ -114,7 +114,13 @@ fn fresh(vendor: &str, gpu: &str) -> Result<()> {
             continue;
         }
         let options = options(gpu, Optimization::O0)?;
-        let code = |bytes: &[u8]| told(splitbar::compile_ir(bytes, &options)?.assembly());
+        let code = |bytes: &[u8]| {
+            told(
+                splitbar::Compiler::new(&options)
+                    .compile(splitbar::Input::LlvmIr(bytes))?
+                    .assembly(),
+            )
+        };
         ensure!(
             code(&new)? == code(&old)?,
             "{name}: `cargo xtask fixtures {name}` makes another module"
@@ -177,8 +183,9 @@ fn both_doors(name: &str, target: &'static str, optimization: Optimization) -> R
     linkable(target)?;
     let options = options(target, optimization)?;
     let spirv = Fixture::load(name)?.module()?;
-    let one = splitbar::compile(&spirv, &options)?;
-    let other = splitbar::compile_ir(&module(name, target)?, &options)?;
+    let one = splitbar::Compiler::new(&options).compile(&spirv)?;
+    let other = splitbar::Compiler::new(&options)
+        .compile(splitbar::Input::LlvmIr(&module(name, target)?))?;
     let case = case(name)?;
     agrees(&case, &other, target)?;
     if other.entries().is_empty() {

@@ -64,7 +64,7 @@ fn stays_open(
     options.choice = Choice::AlwaysSplit;
     options.measure = true;
     options.audit = true;
-    let output = splitbar::compile_ir(&bytes, &options)?;
+    let output = splitbar::Compiler::new(&options).compile(splitbar::Input::LlvmIr(&bytes))?;
     let entry = output.entries().first().context("no kernel")?;
     ensure!(!entry.plan.pairs.is_empty(), "no pair was found");
     let is_split = entry.plan.pairs.iter().all(|pair| pair.strategy.is_split());

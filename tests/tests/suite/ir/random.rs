@@ -49,7 +49,9 @@ fn all(seeds: std::ops::Range<u64>, ways: &[Way]) -> Result<()> {
             let options = ir_options(seed, &program, way);
             let left = std::env::temp_dir().join(format!("splitbar-ir-{seed}-{way}.bc"));
             let module = assembled(&random::text(&program))?;
-            if let Ok(calls) = splitbar::translate_with_calls(&module, &options) {
+            if let Ok(calls) =
+                splitbar::Compiler::new(&options).translate(&module, splitbar::BarrierForm::Calls)
+            {
                 std::fs::write(&left, calls)?;
             }
             failed.push(format!(
@@ -82,16 +84,22 @@ fn both_doors(seed: u64, program: &Program, way: Way) -> Result<()> {
     let job = Job::compiled(&spirv, 0)?;
     leaves(seed, program, &job, wave_size(&spirv)?).context("as SPIR-V")?;
 
-    let calls = splitbar::translate_with_calls(&bytes, &options).map_err(|r| errors(&r))?;
-    let made = splitbar::compile_ir(&calls, &options).or_else(|refused| {
-        let mut all = refused.diagnostics.iter();
-        if !all.any(|problem| problem.code == Code::UnsupportedStrategy) {
-            return Err(errors(&refused));
-        }
-        let mut options = options.clone();
-        (options.strategy, options.cluster) = (None, None);
-        splitbar::compile_ir(&calls, &options).map_err(|refused| errors(&refused))
-    });
+    let calls = splitbar::Compiler::new(&options)
+        .translate(&bytes, splitbar::BarrierForm::Calls)
+        .map_err(|r| errors(&r))?;
+    let made = splitbar::Compiler::new(&options)
+        .compile(splitbar::Input::LlvmIr(&calls))
+        .or_else(|refused| {
+            let mut all = refused.diagnostics.iter();
+            if !all.any(|problem| problem.code == Code::UnsupportedStrategy) {
+                return Err(errors(&refused));
+            }
+            let mut options = options.clone();
+            (options.strategy, options.cluster) = (None, None);
+            splitbar::Compiler::new(&options)
+                .compile(splitbar::Input::LlvmIr(&calls))
+                .map_err(|refused| errors(&refused))
+        });
     let ir = made.context("as LLVM IR")?;
     let symbol = &spirv.entries()[0].abi.symbol;
     let job = match way.target.nvptx() {

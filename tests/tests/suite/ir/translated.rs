@@ -43,10 +43,11 @@ fn same_code(gpu: &str, share: usize, count: usize) -> Result<()> {
         if compared == count {
             break;
         }
-        let Ok(output) = splitbar::compile(module, &options) else {
+        let Ok(output) = splitbar::Compiler::new(&options).compile(module) else {
             continue; // corpus/ says what becomes of it
         };
-        let there = splitbar::compile_ir(&output.bitcode(), &options)?;
+        let there = splitbar::Compiler::new(&options)
+            .compile(splitbar::Input::LlvmIr(&output.bitcode()))?;
         ensure!(there.entries().is_empty(), "{name}: it has split barriers");
         let (one, other) = (told(output.assembly())?, told(there.assembly())?);
         ensure!(one == other, "{name}: other code");

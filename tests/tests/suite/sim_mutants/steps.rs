@@ -7,7 +7,7 @@ use crate::support::{linkable, target, told};
 use anyhow::Result;
 use splitbar::diagnostic::Severity;
 use splitbar::simulate::Job;
-use splitbar::{Bounds, EntryPlan, Explored, Failure, Options, Output};
+use splitbar::{Bounds, Compiler, EntryPlan, Explored, Failure, Input, Options, Output};
 use splitbar_passes::model::Verdict;
 use splitbar_plan::Step;
 use splitbar_tests::fixture::Fixture;
@@ -26,17 +26,23 @@ enum Language {
 }
 
 impl Language {
+    /// The bytes of a module in it.
+    fn input(self, module: &[u8]) -> Input<'_> {
+        match self {
+            Language::SpirV => Input::SpirV(module),
+            Language::LlvmIr => Input::LlvmIr(module),
+        }
+    }
+
     /// Compiles with `change` made to the plans.
     fn compile(
         self,
         module: &[u8],
         options: &Options,
-        change: impl FnOnce(&mut [EntryPlan]),
+        mut change: impl FnMut(&mut [EntryPlan]),
     ) -> Result<Output, Failure> {
-        match self {
-            Language::SpirV => splitbar::compile_changed(module, options, change),
-            Language::LlvmIr => splitbar::compile_ir_changed(module, options, change),
-        }
+        let mut compiler = Compiler::new(options).with_changed_plans(&mut change);
+        compiler.compile(self.input(module))
     }
 
     /// Explores with `change` made to the plans.
@@ -45,16 +51,12 @@ impl Language {
         module: &[u8],
         options: &Options,
         bounds: Bounds,
-        change: impl FnOnce(&mut [EntryPlan]),
+        mut change: impl FnMut(&mut [EntryPlan]),
     ) -> Result<Vec<Explored>, Failure> {
-        let explored = match self {
-            Language::SpirV => splitbar::model_changed(module, options, bounds, change),
-            Language::LlvmIr => splitbar::model_ir_changed(module, options, bounds, change),
-        };
-        explored.map(|(explored, _)| explored)
+        let mut compiler = Compiler::new(options).with_changed_plans(&mut change);
+        Ok(compiler.model(self.input(module), bounds)?.entries)
     }
 }
-
 pub(super) fn mutants(fixture: &Fixture, name: &'static str) -> Result<Vec<Mutant>> {
     made(fixture, name, Language::SpirV)
 }

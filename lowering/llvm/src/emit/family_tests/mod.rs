@@ -12,6 +12,7 @@ use spirv::{
     MemoryModel, OpenclStd100Op as Cl, StorageClass, Word,
 };
 use splitbar_passes::module::Module;
+use splitbar_plan::backend::LoweredModule as _;
 
 mod descriptors;
 mod dots;

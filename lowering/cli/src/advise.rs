@@ -1,0 +1,342 @@
+//! `splitbar advise`: what each strategy costs a kernel on some GPUs.
+
+mod picture;
+
+use super::flags;
+use super::input::read;
+use super::launch::LaunchArgs;
+use super::limits::LimitArgs;
+use super::split::SplitArgs;
+use super::stop::Stop;
+use super::table::columns;
+use super::validation::ValidationArgs;
+use super::warnings::WarningArgs;
+use super::{Format, levels, parse_setting, parse_size, parse_target, report, wave_sizes, write};
+use clap::{Arg, Args, Command, ValueEnum};
+use splitbar::simulate::{Inputs, Job, Refusal};
+use splitbar::spec::Setting;
+use splitbar::{
+    Advice, Candidate, Estimated, Optimization, Options, Output, Target, exit, require_llvm, spec,
+};
+use std::path::{Path, PathBuf};
+
+/// Behind the help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  splitbar advise kernel.spv --target gfx1201
+  splitbar advise kernel.spv --targets sm_80,sm_90 --ptxas /opt/cuda/bin/ptxas --format json
+  splitbar advise kernel.spv --targets sm_90,gfx1201 --format svg > advice.svg
+  splitbar advise kernel.spv --target gfx1201 --profile dump.bin
+  splitbar advise k.spv --targets gfx1201,gfx942 --estimate --groups 8,1,1 --buffer 0:0=zeros:4096
+
+A split pays where it leaves as many workgroups resident at once as a full barrier does, where
+enough instructions are left in the window, and where waves differ in time by more than a phase
+costs: with a profile (docs/profile.md) that is known. On NVIDIA GPUs registers are known where
+ptxas is installed; cycles of a phase come from a timing simulator. --estimate has splitbar's own
+simulator run each strategy's code, and says where it finds another one faster (docs/timing.md).
+Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read, 3
+unsupported by a target or this build (limits included), 4 a bug in splitbar.";
+
+/// What the command line says.
+#[derive(Debug, Args)]
+#[command(mut_args(of_launch))]
+pub(super) struct AdviseArgs {
+    /// The SPIR-V module; `-` is the standard input
+    input: PathBuf,
+    /// The GPUs, with commas between them
+    #[arg(long, visible_alias = "target", required = true, value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
+    targets: Vec<&'static Target>,
+    /// Looks at this entry point alone
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// A specialization constant: decimal, 0x bits, a float, true, false
+    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
+    spec: Vec<Setting>,
+    /// LLVM's optimisation level
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = levels())]
+    optimization: Optimization,
+    /// Invocations of a wave
+    ///
+    /// Without it, the target's default.
+    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
+    wave: Option<u32>,
+    /// Invocations of a subgroup, a wave or a part of one
+    ///
+    /// Without it, what the module asks for (SubgroupSize), else a wave.
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
+    subgroup_size: Option<u32>,
+    /// The workgroup size of kernels that leave it open
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    workgroup_size: Option<[u32; 3]>,
+    /// The kernel is launched in clusters of so many workgroups
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    cluster_size: Option<[u32; 3]>,
+    /// The ptxas, if not that of SPLITBAR_PTXAS or PATH
+    ///
+    /// It says what a kernel takes of an NVIDIA GPU.
+    #[arg(long, value_name = "FILE")]
+    ptxas: Option<PathBuf>,
+    /// Goes by this profile of the module where it measured a barrier
+    ///
+    /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Estimates how long a launch takes with each strategy, as `sim --timing` does
+    #[arg(long, requires = "groups")]
+    estimate: bool,
+    #[command(flatten)]
+    launch: LaunchArgs,
+    /// How the advice is printed
+    #[arg(long, value_enum, default_value_t = AdviceFormat::Text)]
+    format: AdviceFormat,
+    #[command(flatten)]
+    warnings: WarningArgs,
+    #[command(flatten)]
+    split: SplitArgs,
+    #[command(flatten)]
+    validation: ValidationArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+/// How advice is printed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum AdviceFormat {
+    /// A table for each entry point and GPU
+    Text,
+    /// An array
+    Json,
+    /// A picture: bars for each strategy
+    Svg,
+}
+
+impl AdviseArgs {
+    /// What limits the command, the module that its problems are about, and how they are printed.
+    pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
+        (&self.limits, &self.input, Format::Text)
+    }
+}
+
+/// Advises as `args` ask and gives the exit code.
+pub(super) fn run(args: &AdviseArgs) -> u8 {
+    match all(args) {
+        Ok(advice) => {
+            let printed = match args.format {
+                AdviceFormat::Text if advice.is_empty() => {
+                    "no split barriers of a workgroup\n".to_owned()
+                }
+                AdviceFormat::Text => advice.iter().map(text).collect::<Vec<_>>().join("\n"),
+                AdviceFormat::Json => format!("{}\n", serde_json::json!(advice)),
+                AdviceFormat::Svg => picture::svg(&advice),
+            };
+            write::to_stdout(printed.as_bytes())
+        }
+        Err(Stop::Problems(failure)) => {
+            let failure = args.warnings.failure(&failure);
+            report::show(&failure.diagnostics, &args.input, Format::Text);
+            failure.exit_code()
+        }
+        Err(Stop::Usage(text)) => {
+            write::error(&text);
+            exit::USAGE
+        }
+    }
+}
+
+fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
+    require_llvm("advice, which compiles the module").map_err(splitbar::Failure::from)?;
+    let bytes = read(&args.input)?;
+    let inputs = match args.estimate {
+        true => {
+            let inputs = args.launch.inputs(args.workgroup_size)?;
+            inputs.check()?;
+            args.launch.check()?;
+            Some(inputs)
+        }
+        false => None,
+    };
+    let profile = args.profile.as_ref().map(|file| read(file)).transpose()?;
+    let mut advice = Vec::new();
+    for (position, target) in args.targets.iter().enumerate() {
+        let mut options = Options::new(target);
+        options.entry.clone_from(&args.entry);
+        options.optimization = args.optimization;
+        options.wave_size = args.wave;
+        options.subgroup_size = args.subgroup_size;
+        options.workgroup_size = args.workgroup_size;
+        options.cluster = args.cluster_size;
+        options.ptxas.clone_from(&args.ptxas);
+        options.profile.clone_from(&profile);
+        args.split.set(&mut options);
+        options.validation = args.validation.validation();
+        options.spec = spec::resolve_for(&bytes, &args.spec)?;
+        options.lines = args.estimate; // which accesses are atomic
+        let (of_target, warnings) = match &inputs {
+            None => splitbar::advise(&bytes, &options, None)?,
+            Some(inputs) => {
+                let mut estimate = |output: &Output, entry| estimated(args, inputs, output, entry);
+                splitbar::advise(&bytes, &options, Some(&mut estimate))?
+            }
+        };
+        if position == 0 {
+            // They are about the module.
+            let warnings = args.warnings.judge(&warnings);
+            if warnings.has_errors() {
+                return Err(warnings.into());
+            }
+            report::show(&warnings, &args.input, Format::Text);
+        }
+        advice.extend(of_target);
+    }
+    Ok(advice)
+}
+
+/// The flags of a launch are for an estimate alone.
+fn of_launch(arg: Arg) -> Arg {
+    let of_launch = LaunchArgs::augment_args(Command::default());
+    let mut names = of_launch.get_arguments();
+    match names.any(|other| other.get_id() == arg.get_id()) {
+        true => arg.requires("estimate"),
+        false => arg,
+    }
+}
+
+/// How long the launch takes on the simulator, or why that cannot be said.
+fn estimated(args: &AdviseArgs, inputs: &Inputs, output: &Output, entry: usize) -> Estimated {
+    let run = || -> Result<u64, String> {
+        let refused = |refusal: Refusal| flags::named(&refusal.to_string());
+        let job = args
+            .launch
+            .describe(Job::compiled(output, entry).map_err(refused)?)?;
+        job.takes(inputs).map_err(refused)?;
+        let estimate = job
+            .estimate(inputs, args.launch.resident)
+            .map_err(refused)?;
+        match estimate.findings.first() {
+            None => Ok(estimate.cycles),
+            Some(finding) => Err(format!("the simulator finds {}", finding.message)),
+        }
+    };
+    run().map_or_else(Estimated::Refused, Estimated::Cycles)
+}
+
+fn text(advice: &Advice) -> String {
+    let waves = advice.waves.map_or_else(
+        || "a number of waves that the launch decides".to_owned(),
+        |waves| format!("{waves} waves of {}", advice.wave_size),
+    );
+    let mut lines = vec![
+        [
+            "strategy",
+            "registers",
+            "at once",
+            "occupancy",
+            "bound by",
+            "left in windows",
+            "cycles of a phase",
+            "estimated cycles",
+        ]
+        .map(str::to_owned),
+    ];
+    lines.extend(advice.candidates.iter().map(line));
+    let is_estimated = advice.candidates.iter().any(|one| one.estimate.is_some());
+    let table = match is_estimated {
+        true => columns(&lines),
+        false => columns(&lines.into_iter().map(without_estimate).collect::<Vec<_>>()),
+    };
+    let indented: String = table.lines().map(|line| format!("  {line}\n")).collect();
+    let reasons: String = advice
+        .reasons
+        .iter()
+        .map(|why| format!("  because {why}\n"))
+        .collect();
+    let refused: String = advice
+        .refused
+        .iter()
+        .map(|refused| format!("  not {}: {}\n", refused.strategy, refused.why))
+        .collect();
+    let not_estimated: String = not_estimated(advice)
+        .iter()
+        .map(|why| format!("  {why}\n"))
+        .collect();
+    let faster = faster(advice).map_or_else(String::new, |faster| format!("  {faster}\n"));
+    format!(
+        "entry {} on {}, {waves}: {}\n{reasons}{faster}{indented}{refused}{not_estimated}",
+        advice.entry, advice.target, advice.choice
+    )
+}
+
+/// Why strategies have no estimate, each reason once.
+fn not_estimated(advice: &Advice) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for candidate in &advice.candidates {
+        let Some(Estimated::Refused(why)) = &candidate.estimate else {
+            continue; // it has one, or was not asked for one
+        };
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, strategies)) => strategies.push(candidate.strategy),
+            None => reasons.push((why, vec![candidate.strategy])),
+        }
+    }
+    let lines = reasons.iter();
+    lines
+        .map(|(why, strategies)| format!("no estimate of {}: {why}", strategies.join(", ")))
+        .collect()
+}
+
+/// That the estimate does not agree with the choice.
+fn faster(advice: &Advice) -> Option<String> {
+    let faster = advice.faster.as_ref()?;
+    Some(format!(
+        "but by the estimate {} takes {:.1} % of the cycles of {}",
+        faster.strategy,
+        100.0 * faster.of_choice,
+        advice.choice
+    ))
+}
+
+fn without_estimate(line: [String; 8]) -> [String; 7] {
+    let [
+        strategy,
+        registers,
+        at_once,
+        occupancy,
+        bound,
+        left,
+        phase,
+        _,
+    ] = line;
+    [strategy, registers, at_once, occupancy, bound, left, phase]
+}
+
+/// One strategy. A dash: not known, or not measured.
+fn line(candidate: &Candidate) -> [String; 8] {
+    let dash = || "-".to_owned();
+    let version = &candidate.version;
+    let resident = version.resident.as_ref();
+    [
+        candidate.strategy.to_owned(),
+        version
+            .usage
+            .map_or_else(dash, |usage| usage.registers.to_string()),
+        match (resident, version.resident_between) {
+            (Some(resident), _) => resident.workgroups.to_string(),
+            (None, Some([least, most])) if least == most => least.to_string(),
+            (None, Some([least, most])) => format!("{least} to {most}"),
+            (None, None) => dash(),
+        },
+        resident.map_or_else(dash, |r| format!("{:.0} %", r.occupancy * 100.0)),
+        resident.map_or_else(dash, |r| r.bound.clone()),
+        format!("{} of {}", candidate.window.kept, candidate.window.source),
+        candidate
+            .phase_cycles
+            .map_or_else(dash, |cost| match (cost.least, cost.most) {
+                (least, most) if least == most => most.to_string(),
+                (least, most) => format!("{least} to {most}"),
+            }),
+        match candidate.estimate {
+            Some(Estimated::Cycles(cycles)) => cycles.to_string(),
+            Some(Estimated::Refused(_)) | None => dash(),
+        },
+    ]
+}

@@ -1,0 +1,315 @@
+//! `splitbar model`: the barriers of a module, lowered for a target and explored in every
+//! interleaving.
+
+use super::input::read;
+use super::stop::Stop;
+use super::{Format, ModelArgs, report, write};
+use serde_json::{Value, json};
+use splitbar::{Bounds, Explored, LeftOut, Options, exit, spec};
+use splitbar_passes::model::{Line, Verdict};
+
+/// Explores as `args` ask and gives the exit code: 0 proved, 1 refuted (or an invalid module), 3
+/// undecided, or too much for the bounds.
+pub(super) fn run(args: &ModelArgs) -> u8 {
+    match explore(args) {
+        Ok(explored) => {
+            let text = match args.format {
+                Format::Text => explored.iter().map(text).collect(),
+                Format::Json => format!("{:#}\n", explored.iter().map(value).collect::<Value>()),
+            };
+            match write::to_stdout(text.as_bytes()) {
+                exit::DONE => code(&explored),
+                failed => failed,
+            }
+        }
+        Err(Stop::Problems(failure)) => {
+            let failure = args.warnings.failure(&failure);
+            report::show(&failure.diagnostics, &args.input, Format::Text);
+            failure.exit_code()
+        }
+        Err(Stop::Usage(text)) => {
+            write::error(&text);
+            exit::USAGE
+        }
+    }
+}
+
+/// A refutation counts more than a question that stays open; so does a rule that every execution
+/// breaks.
+fn code(explored: &[Explored]) -> u8 {
+    let is_invalid = |left_out: &LeftOut| {
+        matches!(
+            left_out,
+            LeftOut::Finding {
+                is_refuted: true,
+                ..
+            }
+        )
+    };
+    let is_wrong =
+        |one: &Explored| one.report.verdict.is_refutation() || one.left_out.iter().any(is_invalid);
+    if explored.iter().any(is_wrong) {
+        exit::INVALID
+    } else if explored.iter().all(Explored::is_proved) {
+        exit::DONE
+    } else {
+        exit::UNSUPPORTED
+    }
+}
+
+fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
+    let bytes = read(&args.input)?;
+    let mut options = Options::new(args.target);
+    options.entry.clone_from(&args.entry);
+    options.strategy = args.strategy.0;
+    options.fuse_at = args.fuse_at.into();
+    options.wave_size = args.wave;
+    options.subgroup_size = args.subgroup_size;
+    options.cluster = args.cluster_size;
+    options.workgroup_size = args.workgroup_size;
+    args.split.set(&mut options);
+    options.validation = args.validation.validation();
+    options.spec = spec::resolve_for(&bytes, &args.spec)?;
+    let mut bounds = Bounds::default();
+    bounds.waves = args.waves;
+    bounds.unroll = args.unroll;
+    bounds.most_states = args.states;
+    let explored = splitbar::Compiler::new(&options).model(&bytes, bounds)?;
+    let warnings = args.warnings.judge(&explored.warnings);
+    if warnings.has_errors() {
+        return Err(warnings.into());
+    }
+    report::show(&warnings, &args.input, Format::Text);
+    Ok(explored.entries)
+}
+
+fn strategies(explored: &Explored) -> Vec<&'static str> {
+    explored
+        .strategies
+        .iter()
+        .map(|strategy| strategy.name())
+        .collect()
+}
+
+/// The verdict as one word, and for people.
+fn verdict(explored: &Explored) -> (&'static str, String) {
+    let verdict = &explored.report.verdict;
+    if *verdict != Verdict::Proved || explored.is_proved() {
+        (verdict.name(), verdict.to_string())
+    } else {
+        ("undecided", "undecided".to_owned())
+    }
+}
+
+/// What a proof depends on, after the verdict.
+fn bound(explored: &Explored) -> String {
+    let most = explored.left_out.iter().find_map(|one| match one {
+        LeftOut::Loops { most } => Some(*most),
+        _ => None, // named elsewhere
+    });
+    match most {
+        Some(most) if explored.report.verdict == Verdict::Proved => {
+            format!(" where loops around barriers go back at most {most} times")
+        }
+        Some(_) | None => String::new(),
+    }
+}
+
+fn text(explored: &Explored) -> String {
+    let (report, left_out) = (&explored.report, &explored.left_out);
+    let strategies = strategies(explored).join(", ");
+    let strategies = if strategies.is_empty() {
+        "no split barrier"
+    } else {
+        &strategies
+    };
+    let waves = if explored.waves == 1 { "wave" } else { "waves" };
+    let cluster = match explored.workgroups {
+        1 => String::new(),
+        workgroups => format!(" in each of {workgroups} workgroups"),
+    };
+    let (_, verdict) = verdict(explored);
+    let mut text = format!(
+        "entry {}, {strategies}, {} {waves}{cluster}: {verdict} ({} states, {} steps){}\n",
+        explored.entry,
+        explored.waves,
+        report.states,
+        report.steps,
+        bound(explored)
+    );
+    text.extend(report.trace.as_ref().map(ToString::to_string));
+    match explored.control_barriers {
+        0 => {}
+        1 => text += "  explored with 1 control barrier\n",
+        count => text += &format!("  explored with {count} control barriers\n"),
+    }
+    let is_open = report.verdict == Verdict::Proved && !explored.is_proved();
+    if is_open {
+        text += "  no fault was found where all waves go the same way at each branch, but the rules on control flow say:\n";
+    }
+    let is_finding = |one: &&LeftOut| matches!(one, LeftOut::Finding { .. });
+    for finding in left_out.iter().filter(is_finding) {
+        text += &format!("  {finding}\n");
+    }
+    let rest: Vec<String> = left_out
+        .iter()
+        .filter(|one| !is_finding(one))
+        .map(ToString::to_string)
+        .collect();
+    if !rest.is_empty() {
+        text += &format!("  not explored: {}\n", rest.join("; "));
+    }
+    text
+}
+
+fn value(explored: &Explored) -> Value {
+    let report = &explored.report;
+    let (name, text) = verdict(explored);
+    let left_out: Vec<Value> = explored
+        .left_out
+        .iter()
+        .map(|one| match one {
+            LeftOut::Finding { code, word, .. } => json!({
+                "what": one.name(),
+                "code": code.to_string(),
+                "word": word.map(|word| word.get()),
+                "text": one.to_string(),
+            }),
+            _ => json!({ "what": one.name(), "text": one.to_string() }),
+        })
+        .collect();
+    let lines = |lines: &[Line]| -> Vec<Value> {
+        let line =
+            |line: &Line| json!({ "wave": line.thread, "text": line.text, "origin": line.origin });
+        lines.iter().map(line).collect()
+    };
+    json!({
+        "entry": explored.entry,
+        "strategies": strategies(explored),
+        "waves": explored.waves,
+        "workgroups": explored.workgroups,
+        "control_barriers": explored.control_barriers,
+        "verdict": name,
+        "text": text + &bound(explored),
+        "left_out": left_out,
+        "partial": explored.is_partial,
+        "states": report.states,
+        "steps": report.steps,
+        "trace": report.trace.as_ref().map(|trace| lines(&trace.lines)),
+        "next": report.trace.as_ref().map(|trace| lines(&trace.next)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use splitbar_passes::diagnostic::Code;
+    use splitbar_passes::model::Report;
+
+    fn explored(verdict: Verdict) -> Explored {
+        Explored {
+            entry: "main".to_owned(),
+            strategies: vec![],
+            waves: 1,
+            workgroups: 1,
+            is_partial: true,
+            control_barriers: 0,
+            left_out: vec![LeftOut::Paths, LeftOut::Memory],
+            report: Report {
+                verdict,
+                states: 1,
+                steps: 0,
+                trace: None,
+            },
+        }
+    }
+
+    #[test]
+    fn a_refutation_decides() {
+        let proved = || explored(Verdict::Proved);
+        let limit = || explored(Verdict::Limit("x".to_owned()));
+        let refuted = || explored(Verdict::Deadlock { waiting: vec![0] });
+        assert_eq!(code(&[proved(), proved()]), exit::DONE);
+        assert_eq!(code(&[proved(), limit()]), exit::UNSUPPORTED);
+        assert_eq!(code(&[limit(), refuted()]), exit::INVALID);
+    }
+
+    #[test]
+    fn the_text_says_what_was_left_out() {
+        let text = text(&explored(Verdict::Proved));
+        assert!(
+            text.starts_with("entry main, no split barrier, 1 wave: proved (1 states, 0 steps)\n"),
+            "{text}"
+        );
+        assert!(text.contains("not explored: paths on which"), "{text}");
+        assert!(text.contains("; loads, stores"), "{text}");
+    }
+
+    /// A proof is one of what was looked at.
+    #[test]
+    fn proved_stands_beside_what_was_proved() {
+        let finding = || LeftOut::Finding {
+            code: Code::NonUniformBarrier,
+            is_refuted: false,
+            word: None,
+            message: "OpControlBarrier may not be in uniform control flow".to_owned(),
+        };
+        let open = || Explored {
+            control_barriers: 1,
+            left_out: vec![finding(), LeftOut::Memory],
+            ..explored(Verdict::Proved)
+        };
+        assert_eq!(code(&[open()]), exit::UNSUPPORTED);
+        let shown = text(&open());
+        assert!(!shown.contains("proved"), "{shown}");
+        assert!(shown.contains("explored with 1 control barrier"), "{shown}");
+        assert!(
+            shown.contains("SB2004: OpControlBarrier may not"),
+            "{shown}"
+        );
+        assert_eq!(value(&open())["verdict"], "undecided");
+        assert_eq!(value(&open())["left_out"][0]["code"], "SB2004");
+        let invalid = Explored {
+            left_out: vec![LeftOut::Finding {
+                code: Code::NonUniformBarrier,
+                is_refuted: true,
+                word: None,
+                message: String::new(),
+            }],
+            ..explored(Verdict::Proved)
+        };
+        assert_eq!(code(std::slice::from_ref(&invalid)), exit::INVALID);
+        assert_eq!(value(&invalid)["verdict"], "undecided");
+        let bounded = Explored {
+            left_out: vec![LeftOut::Loops { most: 3 }],
+            ..explored(Verdict::Proved)
+        };
+        assert_eq!(code(std::slice::from_ref(&bounded)), exit::DONE);
+        let shown = text(&bounded);
+        assert!(
+            shown.contains("steps) where loops around barriers go back at most 3"),
+            "{shown}"
+        );
+        // A refutation stays one.
+        let refuted = Explored {
+            left_out: vec![finding()],
+            ..explored(Verdict::Deadlock { waiting: vec![0] })
+        };
+        assert_eq!(code(std::slice::from_ref(&refuted)), exit::INVALID);
+        assert!(text(&refuted).contains("deadlock"), "{}", text(&refuted));
+    }
+
+    #[test]
+    fn the_text_counts_the_workgroups_of_a_cluster() {
+        let two = Explored {
+            waves: 3,
+            workgroups: 2,
+            ..explored(Verdict::Proved)
+        };
+        let text = text(&two);
+        assert!(
+            text.contains(", 3 waves in each of 2 workgroups: proved ("),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,641 @@
+//! `splitbar sim`: a kernel on the simulated machine, under many schedules.
+
+use super::compare::Comparison;
+use super::estimate;
+use super::input::read;
+use super::launch::{LaunchArgs, split};
+use super::limits::LimitArgs;
+use super::meter::Meter;
+use super::split::SplitArgs;
+use super::stop::Stop;
+use super::validation::ValidationArgs;
+use super::warnings::WarningArgs;
+use super::{
+    Choice, Format, flags, levels, parse_setting, parse_size, parse_target, report, strategies,
+    wave_sizes, write,
+};
+use clap::{Args, value_parser};
+use serde::Serialize;
+use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Lane, Schedule, Site};
+use splitbar::simulate::profile::{self, Measured};
+use splitbar::simulate::{BufferName, Inputs, Job, Outcome};
+use splitbar::spec::Setting;
+use splitbar::{
+    AbiForm, Optimization, Options, Strategy, Target, Validation, exit, require_llvm, spec,
+};
+use splitbar_passes::printf::Printed;
+use std::path::{Path, PathBuf};
+
+/// Behind the help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  splitbar sim k.spv --target gfx1201 --groups 4,1,1 --buffer 0:0=seq:u32:512 --dump 0:0=out.bin
+  splitbar sim k.spv --target gfx942 --groups 2,2,1 --push 4000000040000000 --schedules 64 --seed 7
+  splitbar sim k.spv --target sm_80 --groups 8,1,1 --timing --resident 4 --compare
+  splitbar sim other.hsaco --target gfx1100 --entry k --groups 1,1,1 --workgroup-size 64,1,1
+
+A schedule chooses which wave goes on and how late memory operations take effect; a finding says
+which one, and the seed replays it. What the kernel prints is shown as the last schedule left it.
+Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read,
+3 unsupported by this build (limits included).";
+
+/// What the command line says.
+#[derive(Debug, Args)]
+#[command(mut_arg("groups", |arg| arg.required(true)))]
+#[command(mut_arg("resident", |arg| arg.requires("timing")))]
+pub(super) struct SimArgs {
+    /// A SPIR-V module, an AMDGPU code object, or PTX; `-`: standard input
+    ///
+    /// A module is compiled first.
+    input: PathBuf,
+    /// The GPU
+    #[arg(long, value_parser = parse_target)]
+    target: &'static Target,
+    /// The entry point, when there are several
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    #[command(flatten)]
+    launch: LaunchArgs,
+    /// Invocations of a workgroup, for kernels that leave it open
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    workgroup_size: Option<[u32; 3]>,
+    /// Writes a buffer as the last schedule left it
+    #[arg(long, value_name = "SET:BINDING=FILE", value_parser = parse_dump)]
+    dump: Vec<DumpArg>,
+    /// Measures how far apart waves arrive, for `splitbar profile`
+    ///
+    /// In instructions, as the last schedule gave. Findings then name words of the module with the
+    /// clocks.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Room for the records of --profile
+    ///
+    /// One for each wave and each barrier that it passes.
+    #[arg(long, value_name = "N", default_value_t = 1 << 14, value_parser = value_parser!(u32).range(1..1 << 21))]
+    profile_records: u32,
+    /// Estimates how long the launch takes
+    ///
+    /// On one multiprocessor, compute unit or WGP that runs all its workgroups, in place of running
+    /// it under hostile schedules.
+    #[arg(long, conflicts_with_all = ["profile", "dump", "schedules"])]
+    timing: bool,
+    /// Compares every strategy with full barriers, for --timing
+    #[arg(long, requires = "timing", conflicts_with = "strategy")]
+    compare: bool,
+    /// How many schedules
+    #[arg(long, default_value_t = 16, value_parser = value_parser!(u32).range(1..))]
+    schedules: u32,
+    /// Where the schedules' chances come from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// A specialization constant: decimal, 0x bits, a float, true, false
+    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
+    spec: Vec<Setting>,
+    /// How workgroup-scope split barriers are lowered
+    #[arg(long, default_value = "auto", value_parser = strategies())]
+    strategy: Choice,
+    /// Workgroups of a cluster, which run side by side
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    cluster_size: Option<[u32; 3]>,
+    /// LLVM's optimisation level [default: 2]
+    #[arg(short = 'O', value_name = "LEVEL", value_parser = levels())]
+    optimization: Option<Optimization>,
+    /// Invocations of a wave
+    ///
+    /// Without it, the target's default.
+    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
+    wave: Option<u32>,
+    /// Invocations of a subgroup, a wave or a part of one
+    ///
+    /// Without it, what the module asks for (SubgroupSize), else a wave.
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
+    subgroup_size: Option<u32>,
+    /// How buffers are passed: arguments, descriptor-sets, descriptor-sets:16
+    ///
+    /// The number is the bytes of a descriptor, 32 without it: docs/abi.md.
+    #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
+    abi: AbiForm,
+    #[command(flatten)]
+    split: SplitArgs,
+    #[command(flatten)]
+    validation: ValidationArgs,
+    /// How the findings are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    report: Format,
+    /// Says how far it is, also where that is not a terminal
+    ///
+    /// On the standard error; not with `--report json`.
+    #[arg(short, long)]
+    verbose: bool,
+    #[command(flatten)]
+    warnings: WarningArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl SimArgs {
+    /// What limits the command, its input, and how problems are printed.
+    pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
+        (&self.limits, &self.input, self.report)
+    }
+}
+
+/// Simulates as `args` ask and gives the exit code: 1 if something was found.
+pub(super) fn run(args: &SimArgs) -> u8 {
+    match simulate(args) {
+        Ok(code) => code,
+        Err(Stop::Problems(failure)) => {
+            let failure = args.warnings.failure(&failure);
+            report::show(&failure.diagnostics, &args.input, args.report);
+            failure.exit_code()
+        }
+        Err(Stop::Usage(text)) => {
+            write::error(&flags::named(&text));
+            exit::USAGE
+        }
+    }
+}
+
+fn simulate(args: &SimArgs) -> Result<u8, Stop> {
+    let bytes = read(&args.input)?;
+    let mut inputs = args.launch.inputs(args.workgroup_size)?;
+    check_dumps(args, &inputs)?;
+    let measured = measured(args, &bytes)?;
+    if let Some(measured) = &measured {
+        let buffer = profile::empty_buffer(args.profile_records);
+        inputs.buffers.push((measured.place, buffer));
+        inputs.clocks = Clocks::Wave;
+    }
+    inputs.check()?;
+    if args.compare {
+        return compared(args, &inputs, &bytes);
+    }
+    let module = measured.as_ref().map(|measured| measured.module.as_slice());
+    let job = ready(args, args.strategy.0, &inputs, module.unwrap_or(&bytes))?;
+    if args.timing {
+        return timed(args, &job, &inputs, &bytes);
+    }
+    let (mut found, mut noted) = (Vec::new(), Vec::new());
+    let mut printed = Vec::new();
+    let mut last = None;
+    let mut meter = Meter::new(args.schedules, args.verbose, args.report);
+    for index in 0..args.schedules {
+        let schedule = Schedule::nth(index, args.seed);
+        let outcome = job.run_watched(&inputs, schedule, &mut |progress| meter.within(progress))?;
+        meter.next(outcome.report.steps);
+        found.push(outcome.report.findings.clone());
+        noted.push(outcome.report.notes.clone());
+        printed.push(outcome.printed.clone());
+        last = Some(outcome);
+    }
+    drop(meter);
+    for dump in &args.dump {
+        write::to_file(&dump.file, buffer_of(&inputs, last.as_ref(), dump.place)?)?;
+    }
+    let runs: Vec<Run> = found
+        .iter()
+        .zip(&noted)
+        .zip(&printed)
+        .zip(0..)
+        .map(|((problems, printed), index)| {
+            Run::of(problems, printed.as_ref(), Schedule::nth(index, args.seed))
+        })
+        .collect();
+    let text = match args.report {
+        Format::Text => {
+            let mut shown = last.as_ref().map_or_else(Vec::new, print);
+            shown.extend_from_slice(text(&found, &noted, args, last.as_ref()).as_bytes());
+            shown
+        }
+        Format::Json => {
+            // Serialising plain structs has no way to fail: no maps, no foreign impls.
+            let mut text = serde_json::to_vec_pretty(&runs).unwrap_or_default();
+            text.push(b'\n');
+            text
+        }
+    };
+    let written = write::to_stdout(&text);
+    if let (Some(file), Some(measured)) = (&args.profile, &measured) {
+        let buffer = buffer_of(&inputs, last.as_ref(), measured.place)?;
+        write::to_file(file, &profile::dump(buffer, &job)?)?;
+    }
+    Ok(if found.iter().all(Vec::is_empty) {
+        written
+    } else {
+        exit::INVALID
+    })
+}
+
+/// The job for the input, compiled with `strategy` if it is a module, which takes the inputs.
+fn ready(
+    args: &SimArgs,
+    strategy: Option<Strategy>,
+    inputs: &Inputs,
+    bytes: &[u8],
+) -> Result<Job, Stop> {
+    let job = args.launch.describe(job(args, strategy, bytes)?)?;
+    job.takes(inputs)?;
+    Ok(job)
+}
+
+/// Estimates how long the launch takes with each strategy, and gives the exit code.
+fn compared(args: &SimArgs, inputs: &Inputs, bytes: &[u8]) -> Result<u8, Stop> {
+    only_a_module(bytes)?;
+    let mut comparison = Comparison::new(args.target);
+    let mut meter = Meter::new(
+        u32::try_from(comparison.strategies().len()).unwrap_or(u32::MAX),
+        args.verbose,
+        args.report,
+    );
+    for strategy in comparison.strategies() {
+        let job = match ready(args, Some(strategy), inputs, bytes) {
+            Ok(job) => job,
+            Err(Stop::Problems(failure)) => {
+                match failure.of_strategy() {
+                    Some(why) => comparison.refuse(strategy, why),
+                    None => return Err(Stop::Problems(failure)),
+                }
+                continue;
+            }
+            Err(usage) => return Err(usage),
+        };
+        let estimated = job.estimate_watched(inputs, args.launch.resident, &mut |progress| {
+            meter.within(progress)
+        })?;
+        meter.next(estimated.issued);
+        comparison.add(strategy, estimated);
+    }
+    drop(meter);
+    let shown = match args.report {
+        Format::Text => comparison.text().into_bytes(),
+        Format::Json => comparison.json(),
+    };
+    let written = write::to_stdout(&shown);
+    Ok(if comparison.has_findings() {
+        exit::INVALID
+    } else {
+        written
+    })
+}
+
+/// Estimates how long the launch takes, and gives the exit code.
+fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8, Stop> {
+    let mut meter = Meter::new(1, args.verbose, args.report);
+    let estimated = job.estimate_watched(inputs, args.launch.resident, &mut |progress| {
+        meter.within(progress)
+    })?;
+    drop(meter);
+    let is_module = !input.starts_with(ELF) && ptx(input).is_none();
+    let barriers = estimated.barriers(is_module.then_some(input));
+    let shown = match args.report {
+        Format::Text => {
+            let mut shown = estimate::text(&estimated, &barriers, args.target);
+            for finding in &estimated.findings {
+                shown.push_str(&format!("\n{finding}\n"));
+            }
+            shown.into_bytes()
+        }
+        Format::Json => estimate::json(&estimated, &barriers, args.target),
+    };
+    let written = write::to_stdout(&shown);
+    if estimated.findings.is_empty() {
+        Ok(written)
+    } else {
+        Ok(exit::INVALID)
+    }
+}
+
+/// The buffer at `place` as the last schedule left it.
+fn buffer_of<'o>(
+    inputs: &Inputs,
+    last: Option<&'o Outcome>,
+    place: BufferName,
+) -> Result<&'o [u8], String> {
+    let mut places = inputs.buffers.iter();
+    let position = places.position(|(of, _)| *of == place);
+    let buffer = position.and_then(|position| last?.buffers.get(position));
+    let buffer = buffer.ok_or_else(|| format!("there is no buffer {place}"))?;
+    Ok(buffer)
+}
+
+/// The module with clocks, where a profile is asked for. What is compiled already is refused later.
+fn measured(args: &SimArgs, bytes: &[u8]) -> Result<Option<Measured>, Stop> {
+    if args.profile.is_none() || bytes.starts_with(ELF) || ptx(bytes).is_some() {
+        return Ok(None);
+    }
+    Ok(Some(profile::instrument(bytes)?))
+}
+
+/// That the input can be compiled with several strategies.
+fn only_a_module(bytes: &[u8]) -> Result<(), String> {
+    match bytes.starts_with(ELF) || ptx(bytes).is_some() {
+        true => Err("--compare is for modules, and the input is compiled already".to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// What an ELF file begins with.
+const ELF: &[u8] = b"\x7fELF";
+
+/// What the input is, by its first bytes.
+fn job(args: &SimArgs, strategy: Option<Strategy>, bytes: &[u8]) -> Result<Job, Stop> {
+    if bytes.starts_with(ELF) {
+        compiled_already(args)?;
+        require_llvm("reading machine code")?;
+        let linked = match is_relocatable(bytes) {
+            true => splitbar::link_code_object(bytes, None)?,
+            false => bytes.to_vec(),
+        };
+        let job = Job::code_object(&linked, args.target, args.entry.as_deref())?;
+        return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));
+    }
+    if let Some(text) = ptx(bytes) {
+        compiled_already(args)?;
+        let job = Job::ptx(text, args.target, args.entry.as_deref())?;
+        return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));
+    }
+    let mut options = Options::new(args.target);
+    options.lines = true;
+    options.measure = args.timing; // registers
+    options.entry.clone_from(&args.entry);
+    options.strategy = strategy;
+    if let Some(level) = args.optimization {
+        options.optimization = level;
+    }
+    options.workgroup_size = args.workgroup_size;
+    options.cluster = args.cluster_size;
+    options.wave_size = args.wave;
+    options.subgroup_size = args.subgroup_size;
+    args.split.set(&mut options);
+    options.validation = args.validation.validation();
+    options.abi.clone_from(&args.abi);
+    options.spec = spec::resolve_for(bytes, &args.spec)?;
+    let output = splitbar::Compiler::new(&options).compile(bytes)?;
+    let warnings = args.warnings.judge(output.warnings());
+    if warnings.has_errors() {
+        return Err(warnings.into());
+    }
+    report::show(&warnings, &args.input, args.report);
+    if output.entries().len() > 1 {
+        let names: Vec<&str> = output
+            .entries()
+            .iter()
+            .map(|e| e.plan.entry.as_str())
+            .collect();
+        return Err(format!(
+            "name one of the entry points with --entry: {}",
+            names.join(", ")
+        )
+        .into());
+    }
+    Ok(Job::compiled(&output, 0)?)
+}
+
+/// That no flag says how a module is to be compiled: the input is not a module.
+fn compiled_already(args: &SimArgs) -> Result<(), String> {
+    let flags = [
+        ("--spec", !args.spec.is_empty()),
+        ("--profile", args.profile.is_some()),
+        ("--strategy", args.strategy.0.is_some()),
+        ("-O", args.optimization.is_some()),
+        ("--wave", args.wave.is_some()),
+        ("--subgroup-size", args.subgroup_size.is_some()),
+        ("--split-barriers", args.split.any()),
+        ("--abi", args.abi != AbiForm::Arguments),
+        (
+            "--no-validate",
+            args.validation.validation() == Validation::Waived,
+        ),
+        (
+            "--target-env",
+            matches!(args.validation.validation(), Validation::Environment(_)),
+        ),
+    ];
+    match flags.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(format!(
+            "{flag} is for modules, and the input is compiled already"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Checks that each buffer of a `--dump` exists, and that the files of the dumps and of the profile
+/// can be written, are no inputs and differ from each other.
+fn check_dumps(args: &SimArgs, inputs: &Inputs) -> Result<(), String> {
+    let read: Vec<&Path> = std::iter::once(args.input.as_path())
+        .chain(args.launch.files())
+        .collect();
+    let mut places = write::Places::default();
+    if let Some(file) = &args.profile {
+        write::check(file, &read)?;
+        places.add(file)?;
+    }
+    for dump in &args.dump {
+        if !inputs.buffers.iter().any(|(place, _)| *place == dump.place) {
+            return Err(format!("there is no buffer {}", dump.place));
+        }
+        write::check(&dump.file, &read)?;
+        places.add(&dump.file)?;
+    }
+    Ok(())
+}
+
+/// PTX begins with `.version`, after comments.
+fn ptx(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let first = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with("//"))?;
+    first.starts_with(".version").then_some(text)
+}
+
+/// `e_type` of an ELF file is ET_REL.
+fn is_relocatable(bytes: &[u8]) -> bool {
+    bytes.get(16..18) == Some(&[1, 0])
+}
+
+/// What the kernel printed, and what is missing of it; what follows begins a line.
+fn print(outcome: &Outcome) -> Vec<u8> {
+    let Some(printed) = &outcome.printed else {
+        return Vec::new(); // it has no print buffer
+    };
+    let mut text = printed.text.clone();
+    if text.last().is_some_and(|last| *last != b'\n') {
+        text.push(b'\n');
+    }
+    if printed.missed > 0 {
+        let line = format!(
+            "... {} bytes of records found no room: --print-capacity gives more\n",
+            printed.missed
+        );
+        text.extend_from_slice(line.as_bytes());
+    }
+    if let Some(at) = printed.damaged {
+        let line = format!("... the print buffer is damaged from byte {at} on\n");
+        text.extend_from_slice(line.as_bytes());
+    }
+    text
+}
+
+/// Findings and notes of all schedules, each pair of places once, and where it was seen.
+fn text(
+    found: &[Vec<Finding>],
+    noted: &[Vec<Finding>],
+    args: &SimArgs,
+    last: Option<&Outcome>,
+) -> String {
+    let mut lines = String::new();
+    let (findings, notes) = (distinct(found), distinct(noted));
+    for (finding, seen) in findings.iter().chain(&notes) {
+        let first = seen.first().map_or_else(String::new, |index| {
+            Schedule::nth(*index, args.seed).to_string()
+        });
+        let role = if finding.kind.is_note() { "note: " } else { "" };
+        lines.push_str(&format!(
+            "{role}{finding}\n  seen under {} of {} schedules, first: {first}\n\n",
+            seen.len(),
+            args.schedules
+        ));
+    }
+    let (waves, lanes) = last.map_or((0, 0), |l| (l.report.steps, l.report.lane_steps));
+    let and_notes = match notes.len() {
+        0 => String::new(),
+        1 => " and 1 note".to_owned(),
+        count => format!(" and {count} notes"),
+    };
+    lines.push_str(&format!(
+        "{} findings{and_notes} under {} schedules; {waves} instructions of waves, {lanes} of \
+         lanes in the last\n",
+        findings.len(),
+        args.schedules
+    ));
+    lines
+}
+
+/// The findings of all schedules, each pair of places once, and the schedules that saw it.
+fn distinct(found: &[Vec<Finding>]) -> Vec<(&Finding, Vec<u32>)> {
+    let mut shown: Vec<(&Finding, Vec<u32>)> = Vec::new();
+    for (findings, index) in found.iter().zip(0..) {
+        for finding in findings {
+            let same = |other: &Finding| {
+                let key = |f: &Finding| (f.kind, f.site.pc, f.other.as_ref().map(|o| o.0.pc));
+                key(other) == key(finding)
+            };
+            match shown.iter_mut().find(|(other, _)| same(other)) {
+                Some((_, seen)) => seen.push(index),
+                None => shown.push((finding, vec![index])),
+            }
+        }
+    }
+    shown
+}
+
+/// The findings of one schedule.
+#[derive(Serialize)]
+struct Run {
+    schedule: String,
+    seed: u64,
+    findings: Vec<Found>,
+    /// Not there where nothing was noted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<Found>,
+    /// Not there for kernels that do not print.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    printed: Option<Text>,
+}
+
+/// What a kernel printed. Bytes that are no UTF-8 are replaced.
+#[derive(Serialize)]
+struct Text {
+    text: String,
+    /// Bytes of records without room.
+    missed: u64,
+    /// Where the buffer is damaged.
+    damaged: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Found {
+    code: String,
+    kind: &'static str,
+    message: String,
+    at: Where,
+    against: Option<Where>,
+}
+
+#[derive(Serialize)]
+struct Where {
+    address: u64,
+    instruction: String,
+    word: Option<u32>,
+    workgroup: u32,
+    wave: u16,
+    lane: Option<u32>,
+}
+
+impl Run {
+    /// `problems` has the findings and the notes.
+    fn of(
+        problems: (&Vec<Finding>, &Vec<Finding>),
+        printed: Option<&Printed>,
+        schedule: Schedule,
+    ) -> Run {
+        let (findings, notes) = problems;
+        Run {
+            schedule: schedule.to_string(),
+            seed: schedule.seed,
+            findings: findings.iter().map(Found::of).collect(),
+            notes: notes.iter().map(Found::of).collect(),
+            printed: printed.map(|printed| Text {
+                text: String::from_utf8_lossy(&printed.text).into_owned(),
+                missed: printed.missed,
+                damaged: printed.damaged,
+            }),
+        }
+    }
+}
+
+impl Found {
+    fn of(finding: &Finding) -> Found {
+        Found {
+            code: finding.kind.to_string(),
+            kind: finding.kind.summary(),
+            message: finding.message.clone(),
+            at: Where::of(&finding.site, &finding.place),
+            against: finding
+                .other
+                .as_ref()
+                .map(|(site, place)| Where::of(site, place)),
+        }
+    }
+}
+
+impl Where {
+    fn of(site: &Site, place: &CodeLocation) -> Where {
+        Where {
+            address: place.address,
+            instruction: place.text.clone(),
+            word: place.word,
+            workgroup: site.group,
+            wave: site.wave,
+            lane: site.lane.map(Lane::number),
+        }
+    }
+}
+
+/// Where a buffer is written to: `SET:BINDING=FILE`.
+#[derive(Clone, Debug)]
+pub(super) struct DumpArg {
+    place: BufferName,
+    file: PathBuf,
+}
+
+/// Reads `SET:BINDING=FILE`.
+pub(super) fn parse_dump(text: &str) -> Result<DumpArg, String> {
+    let (place, file) = split(text)?;
+    Ok(DumpArg {
+        place,
+        file: file.into(),
+    })
+}

@@ -1,0 +1,93 @@
+//! What a compilation says of one entry point.
+
+use super::cost_model::{SplitDecisions, Version};
+use super::motion::BarrierMotion;
+use super::plan::PlannedKernel;
+use super::plan_text::plan_text;
+use super::prepare::SourcePair;
+use crate::usage::{Resident, Usage};
+use crate::window::Window;
+use splitbar_audit::verdict::Audit;
+use splitbar_plan::EntryPlan;
+use splitbar_typed::abi::KernelAbi;
+
+/// One compiled entry point.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// How its barriers were lowered.
+    pub plan: EntryPlan,
+    /// How it is launched.
+    pub abi: KernelAbi,
+    /// What is left of each pair's window, in the order of the plan's pairs; `None` when it was not
+    /// measured.
+    pub windows: Option<Vec<Window>>,
+    /// The same in NVIDIA's machine code, after ptxas; `None` too where ptxas or nvdisasm is not
+    /// installed, and for AMD GPUs, whose assembly is final.
+    pub machine_windows: Option<Vec<Window>>,
+    /// What the kernel takes of a compute unit or a multiprocessor; `None` when it was not
+    /// measured, and on NVIDIA GPUs where ptxas is not installed.
+    pub usage: Option<Usage>,
+    /// What a compute unit or a multiprocessor holds of it at once, where `usage` says what it
+    /// takes.
+    pub resident: Option<Resident>,
+    /// How many workgroups that are at least, and at most, on NVIDIA GPUs where ptxas is not
+    /// installed; `None` too where the kernel calls functions or has local memory.
+    pub resident_between: Option<[u32; 2]>,
+    /// The audit of waits, caches and fences; `None` when it was not asked for.
+    pub audit: Option<Audit>,
+    /// What led to the choice among strategies; `None` where none was to be made.
+    pub decisions: Option<SplitDecisions>,
+    /// What became of its barriers, and of pairs that people wrote, when barriers were split.
+    pub motions: Vec<BarrierMotion>,
+    /// The plan's pairs, as the given module has them.
+    pub(crate) source_pairs: Vec<SourcePair>,
+}
+
+impl Entry {
+    /// Of a planned kernel of which nothing was measured.
+    pub(crate) fn planned(kernel: PlannedKernel<'_, '_>, abi: KernelAbi) -> Entry {
+        Entry {
+            plan: kernel.plan,
+            abi,
+            windows: None,
+            machine_windows: None,
+            usage: None,
+            resident: None,
+            resident_between: None,
+            audit: None,
+            decisions: kernel.decisions,
+            motions: kernel.prepared.motions.clone(),
+            source_pairs: kernel.prepared.source_pairs.clone(),
+        }
+    }
+
+    /// What it takes.
+    pub(crate) fn version(&self) -> Version {
+        Version {
+            usage: self.usage,
+            resident: self.resident.clone(),
+            resident_between: self.resident_between,
+        }
+    }
+
+    /// The windows in the code that runs: those of machine code where they are known.
+    pub(crate) fn final_windows(&self) -> Option<&[Window]> {
+        let windows = self.machine_windows.as_ref().or(self.windows.as_ref());
+        windows.map(Vec::as_slice)
+    }
+
+    /// Leaves out what was measured.
+    pub(crate) fn forget_measurements(&mut self) {
+        self.windows = None;
+        self.machine_windows = None;
+        self.usage = None;
+        self.resident = None;
+        self.resident_between = None;
+    }
+
+    /// Its plan as text, with the windows where they were measured.
+    pub(crate) fn plan_text(&self) -> String {
+        let windows = self.windows.as_deref();
+        plan_text(&self.plan, windows, &self.motions, self.decisions.as_ref())
+    }
+}

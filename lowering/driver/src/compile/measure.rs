@@ -1,0 +1,347 @@
+//! The measuring stage: what the final assembly of each kernel says of its windows and waits,
+//! beside its plan. Debug lines tell where each machine instruction came from.
+
+use super::control_flow::control_flow;
+use super::lower::{Code as Lowered, Words, lower_with_lines};
+use super::plan::PlannedKernel;
+use super::request::Request;
+use crate::asm::ptx::{self, Pressure};
+use crate::asm::{self, Function};
+use crate::internal_error::internal;
+use crate::options::Options;
+use crate::ptxas;
+use crate::stage::{Artefact, Observer, Stage, show};
+use crate::usage::{self, Resident, Usage};
+use crate::window::{self, Places, Window};
+use splitbar_audit::fences::{self, Finding, Lack, Shape};
+use splitbar_audit::verdict::{self, Audit};
+use splitbar_passes::analysis::pairing::Pairing;
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_plan::backend::{DebugLines, LoweredModule};
+use splitbar_plan::target::Arch;
+use splitbar_plan::{EntryPlan, Fence, PairPlan};
+use splitbar_typed::abi::KernelAbi;
+use tracing::info_span;
+
+/// What was asked for of one kernel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) windows: Option<Vec<Window>>,
+    pub(crate) machine_windows: Option<Vec<Window>>,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) resident: Option<Resident>,
+    pub(crate) resident_between: Option<[u32; 2]>,
+    pub(crate) audit: Option<Audit>,
+}
+
+/// What was asked for of the kernels of `code`, in their order, and what the audit finds wrong. If
+/// widened windows break what the audit asks and others do not, `code` loses them.
+///
+/// # Errors
+/// What LLVM refuses, and assembly that is not as expected.
+pub(crate) fn measure(
+    code: &mut Lowered<'_, '_>,
+    request: Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(Vec<Facts>, Diagnostics), Diagnostics> {
+    let options = request.options;
+    if !options.measure && !options.audit {
+        let facts = code.plans.iter().map(|_| Facts::default()).collect();
+        return Ok((facts, Diagnostics::new()));
+    }
+    let _span = info_span!("measure").entered();
+    observer.begin(Stage::Measure);
+    let (facts, found) = look(code, code.lowered.as_ref(), request, observer)?;
+    if found.has_errors() && code.lowered.has_late_windows() {
+        let unmoved = code.lowered.without_late_windows();
+        let (facts, left) = look(code, unmoved.as_ref(), request, observer)?;
+        if !left.has_errors() {
+            debug_assert!(false, "late windows break what the audit asks: {found}");
+            code.lowered = unmoved;
+            return Ok((facts, left));
+        }
+    }
+    Ok((facts, found))
+}
+
+/// What the final assembly of every entry point says of windows and waits. The code is that of the
+/// plans that were lowered, and is judged by those of the candidate.
+fn look(
+    code: &Lowered<'_, '_>,
+    lowered: &dyn LoweredModule,
+    request: Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(Vec<Facts>, Diagnostics), Diagnostics> {
+    let (candidate, options) = (&code.candidate, request.options);
+    let again;
+    let lowered = if options.lines && candidate.prepared.source_map.is_some() {
+        // Its lines count the words of the user's module, which several copies of an
+        // inlined instruction share.
+        let (lines, words) = (DebugLines::All, Words::Planned);
+        let planned = lower_with_lines(candidate, &code.plans, lines, words, request)?;
+        again = if lowered.has_late_windows() {
+            planned
+        } else {
+            planned.without_late_windows()
+        };
+        again.as_ref()
+    } else {
+        lowered
+    };
+    let assembly = lowered.lined_assembly()?;
+    show(observer, Artefact::MeasuredAssembly, || {
+        assembly.clone().into_bytes()
+    });
+    let functions = asm::parse(&assembly, &options.target.arch).map_err(|error| {
+        unreadable(request, "the assembly cannot be read back".to_owned())
+            .because(error.to_string())
+    })?;
+    let mut found = Diagnostics::new();
+    let machine = machine(&assembly, options, &mut found);
+    let kernels = candidate.kernels.iter().zip(lowered.kernels());
+    let facts = kernels.map(|(kernel, abi)| {
+        let mut functions = functions.iter();
+        let function = functions.find(|function| function.name == abi.symbol);
+        let function = function.ok_or_else(|| {
+            let entry = &kernel.plan.entry;
+            let message = format!("the assembly has no function for entry point `{entry}`");
+            unreadable(request, message)
+        })?;
+        let module = candidate.prepared.module;
+        let shape = options.audit.then(|| {
+            let (declarations, constants) = (module.declarations(), module.constants());
+            control_flow(declarations, constants, kernel.plan.function, options).ok_or_else(|| {
+                let message = format!("entry point `{}` has no function", kernel.plan.entry);
+                internal(message)
+            })
+        });
+        let shape = shape.transpose()?;
+        Ok(measure_kernel(
+            function,
+            &machine,
+            kernel,
+            abi,
+            shape.as_ref(),
+            options,
+            &mut found,
+        ))
+    });
+    let facts = facts.collect::<Result<Vec<Facts>, Diagnostic>>()?;
+    Ok((facts, found))
+}
+
+/// The diagnostic for assembly that is not as expected: a bug, unless others wrote the module
+/// for LLVM, which takes what they write for right.
+fn unreadable(request: Request<'_>, message: String) -> Diagnostic {
+    if request.is_ir {
+        Diagnostic::error(Code::UnreadableIrAssembly, message).help(
+            "leave out what makes LLVM write such assembly, or lower barriers as full ones, \
+             which are not measured",
+        )
+    } else {
+        internal(message)
+    }
+}
+
+/// Machine code of a module's kernels, and what each takes, by name.
+#[derive(Default)]
+struct Machine {
+    functions: Vec<Function>,
+    usages: Vec<(String, Usage)>,
+    /// What kernels take at most, where ptxas does not say what they take.
+    pressures: Vec<Pressure>,
+}
+
+/// The machine code that ptxas makes of PTX with debug lines, and what it takes: bounds alone where
+/// ptxas is not installed or refuses, no code where nvdisasm is not or does. AMDGPU assembly is
+/// final, and says what its kernels take.
+fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagnostics) -> Machine {
+    let (target, named) = (options.target, options.ptxas.as_deref());
+    if let (true, Arch::Amdgpu(_)) = (options.measure, &target.arch) {
+        return Machine {
+            usages: usage::of_amdgpu(assembly),
+            ..Machine::default()
+        };
+    }
+    if !options.measure || target.nvptx().is_none() {
+        return Machine::default();
+    }
+    let bounds = || Machine {
+        // The windows say what is wrong with text that cannot be read.
+        pressures: ptx::pressure(assembly).unwrap_or_default(),
+        ..Machine::default()
+    };
+    if !ptxas::can_assemble(named) {
+        return bounds();
+    }
+    let mut refused = |what: &str, why: Diagnostics| {
+        for problem in why.iter() {
+            let warning = Diagnostic::warning(problem.code, what).because(problem.message.clone());
+            let reasons = problem.reasons.iter();
+            diagnostics.push(reasons.fold(warning, |warning, why| warning.because(why.clone())));
+        }
+    };
+    let assembled = match ptxas::assemble_lined(assembly, target, named) {
+        Ok(assembled) => assembled,
+        Err(why) => {
+            refused("the machine code is not measured", why);
+            return bounds();
+        }
+    };
+    let mut functions = Vec::new();
+    if ptxas::can_disassemble() {
+        match ptxas::disassemble(&assembled, target) {
+            Ok(text) => functions = asm::sass::parse(&text),
+            Err(why) => refused("the windows are not measured in machine code", why),
+        }
+    }
+    Machine {
+        functions,
+        usages: assembled.usages,
+        pressures: Vec::new(),
+    }
+}
+
+/// Measures `kernel`, whose `assembly` has debug lines, and `machine`, the same after ptxas, and
+/// audits it where its `shape` is given. What the audit finds wrong goes to `diagnostics`.
+fn measure_kernel(
+    assembly: &Function,
+    machine: &Machine,
+    kernel: &PlannedKernel<'_, '_>,
+    abi: &KernelAbi,
+    shape: Option<&Shape>,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Facts {
+    let (plan, pairing) = (&kernel.plan, kernel.prepared.kernel.pairing);
+    let name = &assembly.name;
+    let windows = |assembly: &Function| -> Vec<Window> {
+        let pairs = plan.pairs.iter();
+        pairs
+            .map(|pair| window::measure(assembly, &places(pairing, pair)))
+            .collect()
+    };
+    let mut usages = machine.usages.iter();
+    let usage = usages.find(|(of, _)| of == name).map(|(_, usage)| *usage);
+    let mut pressures = machine.pressures.iter();
+    let pressure = pressures.find(|pressure| pressure.name == *name);
+    let mut functions = machine.functions.iter();
+    let function = functions.find(|function| function.name == *name);
+    let shared_bytes = abi.static_shared_bytes();
+    Facts {
+        windows: options.measure.then(|| windows(assembly)),
+        machine_windows: function.map(windows),
+        usage,
+        resident: usage.and_then(|usage| Resident::of(usage, plan, options.target)),
+        resident_between: pressure
+            .and_then(|most| usage::resident_between(most, shared_bytes, plan, options.target)),
+        audit: shape.and_then(|shape| audit(assembly, plan, shape, options, diagnostics)),
+    }
+}
+
+/// Audits `kernel`, whose entry function has the control flow `shape`.
+fn audit(
+    kernel: &Function,
+    plan: &EntryPlan,
+    shape: &Shape,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Option<Audit> {
+    let arch = &options.target.arch;
+    let promises = fences::promises(plan, shape);
+    let too_large = || {
+        let message = format!("entry point `{}` is not audited as a whole", plan.entry);
+        Diagnostic::warning(Code::ModuleTooLarge, message)
+    };
+    if promises.cut {
+        diagnostics.push(too_large().because("it has too many fences apart from barriers"));
+    }
+    let demands = fences::demands(kernel, &promises, arch);
+    match verdict::audit(kernel, arch, options.placement, &demands) {
+        Ok(audit) => {
+            let barriers = audit.barriers.iter();
+            for diagnostic in barriers.filter_map(|barrier| outstanding(barrier, plan)) {
+                diagnostics.push(diagnostic);
+            }
+            for finding in &audit.findings {
+                diagnostics.push(missing(finding, plan));
+            }
+            Some(audit)
+        }
+        Err(why) => {
+            diagnostics.push(too_large().because(why));
+            None
+        }
+    }
+}
+
+/// What to do about code that lacks something.
+const HELP: &str = "this is a bug of splitbar or of LLVM: please report it with the module and the command line; `fused` barriers or another optimisation level may avoid it";
+
+/// What is outstanding at a barrier and must not be.
+fn outstanding(barrier: &verdict::Barrier, plan: &EntryPlan) -> Option<Diagnostic> {
+    let guilty: Vec<String> = barrier
+        .outstanding
+        .iter()
+        .filter(|flying| barrier.violations.contains(&flying.at.position))
+        .map(|flying| flying.at.to_string())
+        .collect();
+    if guilty.is_empty() {
+        return None;
+    }
+    let fences: Vec<String> = barrier.violated.iter().map(Fence::to_string).collect();
+    let mut diagnostic = Diagnostic::error(
+        Code::MissingWait,
+        format!(
+            "{} of entry point `{}` can be reached with operations outstanding that it releases ({})",
+            barrier.at.mnemonic,
+            plan.entry,
+            fences.join(", ")
+        ),
+    );
+    if let Some(word) = barrier.at.word {
+        diagnostic = diagnostic.at_word(word);
+    }
+    for operation in guilty {
+        diagnostic = diagnostic.because(format!("{operation} may not have finished"));
+    }
+    Some(diagnostic.help(HELP))
+}
+
+/// A fence that left no trace where it is needed.
+fn missing(finding: &Finding, plan: &EntryPlan) -> Diagnostic {
+    let code = match finding.lack {
+        Lack::Invalidation => Code::MissingInvalidation,
+        Lack::WriteBack => Code::MissingWriteBack,
+        Lack::Fence => Code::MissingFence,
+        Lack::Wait => Code::MissingWait,
+    };
+    let message = format!(
+        "the code of entry point `{}` does not do what a {} promises",
+        plan.entry, finding.fence
+    );
+    let diagnostic = Diagnostic::error(code, message)
+        .because(finding.to_string())
+        .help(HELP);
+    match finding.word.or(finding.sync.word) {
+        Some(word) => diagnostic.at_word(word),
+        None => diagnostic,
+    }
+}
+
+/// Where `pair` stands, in words instead of sites.
+fn places(pairing: &Pairing, pair: &PairPlan) -> Places {
+    let word = |id| {
+        pairing
+            .sites
+            .iter()
+            .find(|site| site.id == id)
+            .map(|site| site.offset)
+    };
+    Places {
+        strategy: pair.strategy,
+        arrives: pair.arrives.iter().filter_map(|id| word(*id)).collect(),
+        window: pair.window.iter().copied().collect(),
+        barriers: pairing.sites.iter().map(|site| site.offset).collect(),
+    }
+}

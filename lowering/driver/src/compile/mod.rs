@@ -1,0 +1,174 @@
+//! One compilation, as a line of stages: each takes what the one before it made, and knows nothing
+//! of those behind it.
+//!
+//! ```text
+//! Request -> Source -> SplitModule -> Prepared -> Candidate -> Code -> Facts -> Output
+//!            source.rs  split.rs      prepare.rs  plan.rs      lower.rs measure.rs output.rs
+//! ```
+//!
+//! Where the options leave it open which barriers are split, `select.rs` stands above the line: it
+//! has the stages from splitting on make one version of the module after the other, compares their
+//! facts, and says which one is taken.
+
+mod control_flow;
+mod cost_model;
+mod entry;
+mod lower;
+mod measure;
+mod motion;
+mod normalize;
+mod output;
+mod plan;
+mod plan_text;
+mod prepare;
+mod problems;
+mod profile_sites;
+mod recorder;
+mod reflect;
+mod request;
+mod select;
+mod slot;
+mod source;
+mod split;
+mod weighing;
+
+#[cfg(test)]
+pub(crate) use cost_model::BarrierFacts;
+pub use cost_model::{Barrier, BarrierKind, SplitDecisions, Version};
+pub(crate) use cost_model::{Known, barriers};
+pub use entry::Entry;
+pub(crate) use lower::{lowered_plans, translate};
+pub use motion::BarrierMotion;
+pub use output::Output;
+pub(crate) use plan::{Candidate, plan};
+pub(crate) use plan_text::plan_text;
+pub(crate) use prepare::{Prepared, PreparedSlots, no_entry_point, prepare};
+pub(crate) use problems::Problems;
+pub(crate) use profile_sites::ProfileSites;
+#[cfg(not(feature = "llvm"))]
+pub(crate) use reflect::json as reflection;
+pub(crate) use request::Request;
+pub(crate) use source::{Source, SourceSlots};
+
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::stage::Observer;
+use recorder::Recorder;
+use select::{Selected, select};
+use slot::fill;
+use split::{KeepFull, split};
+use std::cell::OnceCell;
+use weighing::Weighing;
+
+/// What the stages of one compilation borrow from each other.
+#[derive(Default)]
+pub(crate) struct Slots<'w> {
+    source: SourceSlots<'w>,
+    first: PreparedSlots<'w>,
+    first_prepared: OnceCell<Prepared<'w>>,
+    selected: PreparedSlots<'w>,
+    selected_prepared: OnceCell<Prepared<'w>>,
+}
+
+/// Compiles a module.
+///
+/// # Errors
+/// Everything that is wrong with it, or that the target or this build cannot do.
+pub(crate) fn compile(
+    request: Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Output, Failure> {
+    let slots = Slots::default();
+    let options = request.options;
+    let source = read(&slots.source, request, observer)?;
+    let sites = profile_sites(&source, options)?;
+    let mut observer = Recorder::new(observer, Weighing::of(options) == Weighing::ByCode);
+    let first = prepare_first(&slots, &source, options, &mut observer)?;
+    let selected = select(&source, first, &sites, request, &mut observer)?;
+    if let Some(output) = selected.output {
+        return output.accept();
+    }
+    let candidate = plan(
+        first,
+        selected.decisions.as_ref(),
+        &sites,
+        options,
+        &mut observer,
+    )?;
+    build(candidate, request, &mut observer)?.accept()
+}
+
+/// The version of a module that [`compile`] lowers, before that.
+///
+/// # Errors
+/// As [`compile`], but for what only the lowering of bodies refuses.
+pub(crate) fn candidate<'w>(
+    slots: &'w Slots<'w>,
+    request: Request<'w>,
+    observer: &mut dyn Observer,
+) -> Result<Candidate<'w, 'w>, Failure> {
+    let options = request.options;
+    let source = read(&slots.source, request, observer)?;
+    let sites = profile_sites(&source, options)?;
+    let mut observer = Recorder::new(observer, Weighing::of(options) == Weighing::ByCode);
+    let first = prepare_first(slots, &source, options, &mut observer)?;
+    let Selected {
+        keep, decisions, ..
+    } = select(&source, first, &sites, request, &mut observer)?;
+    let prepared = if keep == KeepFull::at_first(options) {
+        first
+    } else {
+        let split = split(&source, &keep, options, &mut observer)?;
+        let prepared = prepare(&slots.selected, &source, split, options, &mut observer)?;
+        fill(&slots.selected_prepared, prepared)
+    };
+    plan(prepared, decisions.as_ref(), &sites, options, &mut observer)
+}
+
+/// Bytes to a module that is declared.
+fn read<'w>(
+    slots: &'w SourceSlots<'w>,
+    request: Request<'w>,
+    observer: &mut dyn Observer,
+) -> Result<Source<'w>, Failure> {
+    let (spec, size) = (&request.options.spec, request.options.workgroup_size);
+    Source::read(slots, request.bytes, spec, size, observer)
+}
+
+/// What a profile says, where barriers are weighed.
+fn profile_sites(source: &Source<'_>, options: &Options) -> Result<ProfileSites, Failure> {
+    if Weighing::of(options) == Weighing::Done {
+        return Ok(ProfileSites::default());
+    }
+    let mut problems = Problems::new(source.declarations, source.found.clone());
+    ProfileSites::read(options, source.declarations).map_err(|refused| problems.and(refused.into()))
+}
+
+/// The kernels of the first version that is looked at, and of the only one where nothing is
+/// compiled to decide.
+fn prepare_first<'w>(
+    slots: &'w Slots<'w>,
+    source: &Source<'w>,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<&'w Prepared<'w>, Failure> {
+    let split = split(source, &KeepFull::at_first(options), options, observer)?;
+    let prepared = prepare(&slots.first, source, split, options, observer)?;
+    Ok(fill(&slots.first_prepared, prepared))
+}
+
+/// A candidate to code that is measured. What the audit finds wrong stands in the output until it
+/// is accepted.
+///
+/// # Errors
+/// What is not lowered, at its place, and what LLVM refuses.
+fn build(
+    candidate: Candidate<'_, '_>,
+    request: Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Output, Failure> {
+    let mut code = lower::lower(candidate, request, observer)?;
+    let measured = measure::measure(&mut code, request, observer);
+    let (facts, found) = measured.map_err(|refused| code.candidate.problems.and(refused))?;
+    Ok(Output::new(code, facts, found, request))
+}

@@ -1,0 +1,203 @@
+//! What a compilation gives.
+
+use super::entry::Entry;
+use super::lower::Code as Lowered;
+use super::measure::Facts;
+use super::reflect;
+use super::request::Request;
+use crate::failure::Failure;
+use crate::link;
+use crate::options::Options;
+use crate::ptxas;
+use crate::refusal;
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_plan::Target;
+use splitbar_plan::backend::LoweredModule;
+use splitbar_plan::target::Arch;
+use std::path::PathBuf;
+
+/// A compiled module. Code is generated when it is asked for.
+pub struct Output {
+    pub(crate) target: &'static Target,
+    entries: Vec<Entry>,
+    lowered: Box<dyn LoweredModule>,
+    ptxas: Option<PathBuf>,
+    lld: Option<PathBuf>,
+    /// Whether the assembly may have debug lines.
+    #[cfg_attr(
+        not(feature = "sim"),
+        expect(dead_code, reason = "only the simulator asks")
+    )]
+    pub(crate) lines: bool,
+    /// What did not stop the compilation; until the output is accepted, what the audit finds wrong
+    /// as well.
+    pub(crate) warnings: Diagnostics,
+    /// True if others wrote its module for LLVM.
+    is_ir: bool,
+}
+
+impl Output {
+    /// What came of `code`, with the facts about its kernels, and what the audit `found` wrong.
+    pub(super) fn new(
+        code: Lowered<'_, '_>,
+        facts: Vec<Facts>,
+        found: Diagnostics,
+        request: Request<'_>,
+    ) -> Output {
+        let Lowered {
+            candidate, lowered, ..
+        } = code;
+        let mut problems = candidate.problems;
+        problems.add(found);
+        let kernels = candidate.kernels.into_iter().zip(facts);
+        let entries = kernels
+            .zip(lowered.kernels())
+            .map(|((kernel, facts), abi)| Entry {
+                windows: facts.windows,
+                machine_windows: facts.machine_windows,
+                usage: facts.usage,
+                resident: facts.resident,
+                resident_between: facts.resident_between,
+                audit: facts.audit,
+                ..Entry::planned(kernel, abi.clone())
+            });
+        Output {
+            entries: entries.collect(),
+            warnings: problems.take_all(),
+            ..Output::unchanged(lowered, request.is_ir, request.options)
+        }
+    }
+
+    /// A module without kernels of ours.
+    pub(crate) fn unchanged(
+        lowered: Box<dyn LoweredModule>,
+        is_ir: bool,
+        options: &Options,
+    ) -> Output {
+        Output {
+            is_ir,
+            target: options.target,
+            entries: Vec::new(),
+            lowered,
+            ptxas: options.ptxas.clone(),
+            lld: options.lld.clone(),
+            lines: options.lines,
+            warnings: Diagnostics::new(),
+        }
+    }
+
+    /// The output, if the audit finds nothing wrong.
+    ///
+    /// # Errors
+    /// What it finds, with everything else that was noticed.
+    pub(super) fn accept(self) -> Result<Output, Failure> {
+        if self.warnings.has_errors() {
+            Err(self.warnings.into())
+        } else {
+            Ok(self)
+        }
+    }
+
+    /// The entry points, to be changed.
+    pub(super) fn entries_mut(&mut self) -> &mut [Entry] {
+        &mut self.entries
+    }
+
+    /// The entry points, in the module's order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// What did not stop the compilation but should be looked at.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// The plan of every entry point, with the windows where they were measured.
+    pub fn plan(&self) -> String {
+        let plans = self.entries.iter().map(Entry::plan_text);
+        plans.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The reflection: a JSON array with one object per entry point.
+    pub fn reflect(&self) -> String {
+        reflect::json(&self.entries, self.target)
+    }
+
+    /// LLVM IR as text, optimised.
+    pub fn ir(&self) -> String {
+        self.lowered.ir()
+    }
+
+    /// LLVM IR as bitcode, optimised.
+    pub fn bitcode(&self) -> Vec<u8> {
+        self.lowered.bitcode()
+    }
+
+    /// Assembly: GCN or PTX.
+    ///
+    /// # Errors
+    /// `LlvmFailed`.
+    pub fn assembly(&self) -> Result<String, Diagnostics> {
+        self.lowered
+            .assembly()
+            .map_err(|refused| self.of_ir(refused))
+    }
+
+    /// A relocatable ELF object (AMDGPU).
+    ///
+    /// # Errors
+    /// `UnsupportedOnTarget` for NVPTX, whose objects only NVIDIA's own assembler makes;
+    /// `LlvmFailed`.
+    pub fn object(&self) -> Result<Vec<u8>, Diagnostics> {
+        self.only_amdgpu("object")?;
+        self.lowered.object().map_err(|refused| self.of_ir(refused))
+    }
+
+    /// A code object that the ROCm loader takes (AMDGPU). Runs a linker.
+    ///
+    /// # Errors
+    /// As [`Output::object`], and `LinkerMissing`, `LinkerFailed`, `ToolFailed`.
+    pub fn hsaco(&self) -> Result<Vec<u8>, Diagnostics> {
+        self.only_amdgpu("code object")?;
+        link::code_object(&self.object()?, self.lld.as_deref())
+            .map_err(|refused| self.of_ir(refused))
+    }
+
+    /// Machine code in NVIDIA's container (NVPTX). Runs ptxas.
+    ///
+    /// # Errors
+    /// `UnsupportedOnTarget` for AMDGPU; `LlvmFailed`, `AssemblerMissing`, `AssemblerFailed`,
+    /// `ToolFailed`.
+    pub fn cubin(&self) -> Result<Vec<u8>, Diagnostics> {
+        match self.target.arch {
+            Arch::Nvptx(_) => ptxas::cubin(&self.assembly()?, self.target, self.ptxas.as_deref())
+                .map_err(|refused| self.of_ir(refused)),
+            Arch::Amdgpu(_) => Err(Diagnostic::error(
+                Code::UnsupportedOnTarget,
+                format!("there is no cubin for {}", self.target.name),
+            )
+            .because("cubins are for NVIDIA GPUs")
+            .help("use `Output::hsaco`")
+            .into()),
+        }
+    }
+
+    /// What is refused, if others wrote the module for LLVM, is no bug.
+    fn of_ir(&self, refused: Diagnostics) -> Diagnostics {
+        match self.is_ir {
+            true => refusal::of_foreign_ir(refused),
+            false => refused,
+        }
+    }
+
+    fn only_amdgpu(&self, what: &str) -> Result<(), Diagnostics> {
+        match self.target.arch {
+            Arch::Amdgpu(_) => Ok(()),
+            Arch::Nvptx(_) => Err(Diagnostic::error(Code::UnsupportedOnTarget, format!("there is no {what} for {}", self.target.name))
+                .because("LLVM makes PTX for NVIDIA GPUs; machine code comes from NVIDIA's ptxas or from the driver")
+                .help("use `Output::cubin` where ptxas is installed, or `Output::assembly` and load the PTX as it is")
+                .into()),
+        }
+    }
+}

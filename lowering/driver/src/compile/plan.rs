@@ -1,0 +1,170 @@
+//! The planning stage: checked kernels to a candidate, in which every pair has its strategy.
+
+use super::cost_model::{Known, SplitDecisions, barriers};
+use super::plan_text::plan_text;
+use super::prepare::{Prepared, PreparedKernel, SourcePair};
+use super::problems::Problems;
+use super::profile_sites::ProfileSites;
+use super::weighing::Weighing;
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::stage::{Artefact, Observer, Stage, show};
+use splitbar_passes::analysis::pairing::SiteId;
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::{Scope, WordOffset};
+use splitbar_plan::{EntryPlan, PlanOptions};
+use std::collections::{BTreeMap, BTreeSet};
+use tracing::info_span;
+
+/// What was decided about the barriers of a module, by the names of its entry points.
+pub(crate) type Decisions = BTreeMap<String, SplitDecisions>;
+
+/// One version of a module: its kernels with a plan each.
+pub(crate) struct Candidate<'p, 'w> {
+    /// The module.
+    pub(crate) prepared: &'p Prepared<'w>,
+    /// The kernels, in the module's order.
+    pub(crate) kernels: Vec<PlannedKernel<'p, 'w>>,
+    /// What was found so far.
+    pub(crate) problems: Problems<'w>,
+}
+
+/// A kernel with its plan.
+pub(crate) struct PlannedKernel<'p, 'w> {
+    /// The kernel.
+    pub(crate) prepared: &'p PreparedKernel<'w>,
+    /// How its barriers are lowered.
+    pub(crate) plan: EntryPlan,
+    /// What led to the choice, where one was made.
+    pub(crate) decisions: Option<SplitDecisions>,
+}
+
+/// Plans the kernels. What was `decided` about their barriers before counts; where that is `None`
+/// and the options ask for it, it is decided by the plan. Planning needs the size of the workgroup
+/// and how much of its memory is taken.
+///
+/// # Errors
+/// What is wrong with single kernels, what no plan fits, and that the profile comes from another
+/// target.
+pub(crate) fn plan<'p, 'w>(
+    prepared: &'p Prepared<'w>,
+    decided: Option<&Decisions>,
+    sites: &ProfileSites,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Candidate<'p, 'w>, Failure> {
+    let _span = info_span!("plan").entered();
+    observer.begin(Stage::Plan);
+    let mut problems = prepared.problems.clone();
+    let mut found = sites.doubts.clone();
+    let by_plan = decided.is_none() && Weighing::of(options) == Weighing::ByPlan;
+    let known = Known {
+        given: prepared.given,
+        sites,
+        options,
+    };
+    let kernels = prepared.kernels.iter().map(|prepared| {
+        let decisions = match decided {
+            Some(decided) => decided.get(&*prepared.kernel.entry.name).cloned(),
+            None => by_plan.then(|| decide_by_plan(prepared, known, &mut found)),
+        };
+        let plan = plan_kernel(prepared, decisions.as_ref(), options, &mut found);
+        PlannedKernel {
+            prepared,
+            plan,
+            decisions,
+        }
+    });
+    let kernels: Vec<PlannedKernel<'_, '_>> = kernels.collect();
+    show(observer, Artefact::Plan, || {
+        let texts = kernels.iter().map(|kernel| {
+            let (motions, decisions) = (&kernel.prepared.motions, kernel.decisions.as_ref());
+            plan_text(&kernel.plan, None, motions, decisions)
+        });
+        texts.collect::<Vec<_>>().join("\n").into_bytes()
+    });
+    problems.take(found)?;
+    Ok(Candidate {
+        prepared,
+        kernels,
+        problems,
+    })
+}
+
+/// Decides about the barriers of a kernel by the windows that its plan has in SPIR-V.
+fn decide_by_plan(
+    prepared: &PreparedKernel<'_>,
+    known: Known<'_>,
+    found: &mut Diagnostics,
+) -> SplitDecisions {
+    // What is wrong with it the plan that comes of the choice says once more.
+    let plan = splitbar_plan::plan(
+        &prepared.kernel,
+        plan_options(known.options, BTreeSet::new()),
+        &mut Diagnostics::new(),
+    );
+    if let Err(foreign) = known.sites.check(&plan) {
+        found.push(foreign);
+    }
+    let barriers = barriers(&plan, &prepared.source_pairs, None, known);
+    SplitDecisions::of(Default::default(), barriers)
+}
+
+/// The plan of one kernel, by what was decided for its barriers.
+fn plan_kernel(
+    prepared: &PreparedKernel<'_>,
+    decisions: Option<&SplitDecisions>,
+    options: &Options,
+    found: &mut Diagnostics,
+) -> EntryPlan {
+    let (kernel, source_pairs) = (&prepared.kernel, &prepared.source_pairs);
+    let is_full = |source: &SourcePair| {
+        let barrier = source.word().and_then(|word| decisions?.at(word));
+        let mut words = source.words.iter();
+        barrier.is_some_and(|barrier| !barrier.split)
+            || words.any(|word| options.full_barriers.contains(word))
+    };
+    let pairs = kernel.pairing.pairs.iter().zip(source_pairs);
+    let full: BTreeSet<SiteId> = pairs
+        .filter(|(_, source)| is_full(source))
+        .flat_map(|(pair, _)| &pair.arrives)
+        .copied()
+        .collect();
+    let sites = kernel.pairing.sites.iter();
+    let full = sites
+        .filter(|site| full.contains(&site.id))
+        .map(|site| site.offset)
+        .collect();
+    let mut plan = splitbar_plan::plan(kernel, plan_options(options, full), found);
+    explain(&mut plan, source_pairs, decisions);
+    plan
+}
+
+/// The planner's part of the options, with the arrives of pairs that get full barriers.
+fn plan_options(options: &Options, full: BTreeSet<WordOffset>) -> PlanOptions {
+    PlanOptions {
+        strategy: options.strategy,
+        full,
+        fuse_at: options.fuse_at,
+        wave_size: options.wave_size,
+        subgroup_size: options.subgroup_size,
+        window_guards: options.window_guards,
+        waits: options.waits,
+        placement: options.placement,
+        cluster: options.cluster,
+    }
+}
+
+/// Has the pairs of a plan say why they have their strategies.
+pub(crate) fn explain(
+    plan: &mut EntryPlan,
+    source_pairs: &[SourcePair],
+    decisions: Option<&SplitDecisions>,
+) {
+    for (pair, source) in plan.pairs.iter_mut().zip(source_pairs) {
+        let reason = source.word().and_then(|word| decisions?.reason(word));
+        if let (Scope::Workgroup, Some(reason)) = (pair.scope, reason) {
+            pair.reason = reason;
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! The kernel's outside as JSON: how to launch it, and how its barriers were lowered.
+
+use super::cost_model::SplitDecisions;
+use super::entry::Entry;
+use super::motion::BarrierMotion;
+use crate::usage::{Resident, Usage};
+use crate::window::Window;
+use serde::Serialize;
+use splitbar_audit::verdict::Audit;
+use splitbar_passes::printf::{Call, Table};
+use splitbar_plan::Target;
+use splitbar_typed::abi::{Argument, ArgumentKind, Combination, KernelAbi, Reached, ResourceKind};
+use std::borrow::Cow;
+
+/// The version of the keys (docs/schemas/reflection.json). It grows when one goes or changes its
+/// meaning, not when one is added.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+
+/// One entry point.
+#[derive(Debug, Serialize)]
+struct Reflection<'o> {
+    schema_version: u32,
+    /// The splitbar that wrote it.
+    tool_version: &'static str,
+    entry: &'o str,
+    /// The kernel's name in the code.
+    symbol: &'o str,
+    target: &'static str,
+    /// Invocations of a wave or warp.
+    wave_size: u32,
+    /// Invocations of a subgroup: a wave, or a part of one.
+    subgroup_size: u32,
+    /// Null when only the launch knows.
+    workgroup_size: Option<[u32; 3]>,
+    /// Workgroups of a cluster in x, y and z; null if it is not launched in clusters.
+    cluster_size: Option<[u32; 3]>,
+    /// Bytes of the module's workgroup variables.
+    shared_memory_bytes: u32,
+    /// Of these, what the launch must add as dynamic memory.
+    dynamic_shared_memory_bytes: u32,
+    /// Bytes that the barriers take on top (Vulkan: splitBarrierReservedSharedMemory).
+    reserved_shared_memory_bytes: u32,
+    /// Whether the launch must add workgroup memory: for variables, or to pass its address.
+    dynamic_shared_memory: bool,
+    /// Bytes of the block of arguments, and its alignment.
+    argument_bytes: u32,
+    argument_align: u32,
+    arguments: Vec<ArgumentReflection>,
+    /// The sampler that the texture object of an image has in it; not there where they are apart.
+    #[serde(skip_serializing_if = "<[Combination]>::is_empty")]
+    combinations: &'o [Combination],
+    /// How resources are handed over; not there where each is an argument.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abi: Option<FormReflection<'o>>,
+    /// What the numbers in the print buffer stand for; null for a kernel that does not print.
+    prints: Option<PrintReflection<'o>>,
+    pairs: Vec<PairReflection<'o>>,
+    /// What ptxas makes the kernel take; null where it cannot be had.
+    usage: Option<Usage>,
+    resident: Option<&'o Resident>,
+    /// Null when it was not asked for.
+    audit: Option<&'o Audit>,
+    /// Not there where nothing was to be chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choice: Option<&'o SplitDecisions>,
+    /// What became of barriers that were split; not there where none was.
+    #[serde(skip_serializing_if = "<[BarrierMotion]>::is_empty")]
+    moves: &'o [BarrierMotion],
+}
+
+/// A kernel parameter. Sizes and offsets are bytes.
+#[derive(Debug, Serialize)]
+struct ArgumentReflection {
+    index: u32,
+    kind: &'static str,
+    set: Option<u32>,
+    binding: Option<u32>,
+    size: u32,
+    offset: u32,
+    align: u32,
+    /// What the address must be a multiple of; null for values.
+    address_align: Option<u32>,
+}
+
+/// The form of the binary interface (docs/abi.md).
+#[derive(Debug, Serialize)]
+struct FormReflection<'o> {
+    form: &'static str,
+    /// Bytes of each descriptor, and from one of an array to the next.
+    descriptor_bytes: u32,
+    resources: Vec<ResourceReflection<'o>>,
+}
+
+/// A resource that the kernel uses. Offsets are bytes.
+#[derive(Debug, Serialize)]
+struct ResourceReflection<'o> {
+    set: u32,
+    binding: u32,
+    kind: ResourceKind,
+    /// The number of descriptors; null for an array without a length.
+    count: Option<u64>,
+    /// The kernel argument that leads to it.
+    argument: u32,
+    /// Null where the argument is the resource's own address, or that of its first descriptor.
+    descriptor: Option<PlaceReflection<'o>>,
+}
+
+/// Where the first descriptor of a resource lies.
+#[derive(Debug, Serialize)]
+struct PlaceReflection<'o> {
+    /// Offsets of the addresses that are loaded on the way.
+    loads: &'o [u32],
+    /// Offset from the last address.
+    offset: u32,
+    /// Offset of a buffer's length in the descriptor; null where it has none.
+    length: Option<u32>,
+}
+
+/// The calls of printf and the strings of a kernel; their numbers are their places. Bytes that are
+/// no UTF-8 are replaced.
+#[derive(Debug, Serialize)]
+struct PrintReflection<'o> {
+    calls: Vec<CallReflection<'o>>,
+    strings: Vec<Cow<'o, str>>,
+}
+
+#[derive(Debug, Serialize)]
+struct CallReflection<'o> {
+    format: Cow<'o, str>,
+    /// What lies in a record: `i32`, `i64`, `f32`, `f64`, with `x` and the components of a vector;
+    /// `pointer` (64 bits); `string` (the number of one, 32 bits).
+    arguments: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct PairReflection<'o> {
+    id: u32,
+    scope: String,
+    strategy: &'static str,
+    reason: &'o str,
+    /// Null when it was not measured.
+    window: Option<Window>,
+    /// The same in NVIDIA's machine code; null where it cannot be had.
+    machine_window: Option<Window>,
+}
+
+/// Pretty-printed JSON: an array with one object per entry point, a line feed at the end.
+pub(crate) fn json(entries: &[Entry], target: &'static Target) -> String {
+    let reflections: Vec<Reflection<'_>> =
+        entries.iter().map(|entry| reflect(entry, target)).collect();
+    // Serialising plain structs to a string has no way to fail: no maps, no foreign impls.
+    let mut text = serde_json::to_string_pretty(&reflections).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
+    let plan = &entry.plan;
+    Reflection {
+        schema_version: SCHEMA_VERSION,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        entry: &plan.entry,
+        symbol: &entry.abi.symbol,
+        target: target.name,
+        wave_size: plan.wave_size,
+        subgroup_size: plan.subgroup_size,
+        workgroup_size: plan.workgroup_size,
+        cluster_size: plan.cluster,
+        shared_memory_bytes: entry.abi.shared_memory_bytes,
+        dynamic_shared_memory_bytes: entry.abi.dynamic_shared_bytes,
+        reserved_shared_memory_bytes: plan.reserved_shared_bytes,
+        dynamic_shared_memory: entry.abi.wants_dynamic_shared_memory(),
+        argument_bytes: entry.abi.argument_bytes(),
+        argument_align: entry.abi.argument_align(),
+        arguments: entry.abi.arguments.iter().map(argument).collect(),
+        combinations: &entry.abi.combinations,
+        abi: form(&entry.abi),
+        prints: prints(&entry.abi.prints),
+        pairs: plan
+            .pairs
+            .iter()
+            .enumerate()
+            .map(|(position, pair)| PairReflection {
+                id: pair.id.0,
+                scope: pair.scope.to_string().to_lowercase(),
+                strategy: pair.strategy.name(),
+                reason: &pair.reason,
+                window: at(&entry.windows, position),
+                machine_window: at(&entry.machine_windows, position),
+            })
+            .collect(),
+        usage: entry.usage,
+        resident: entry.resident.as_ref(),
+        audit: entry.audit.as_ref(),
+        choice: entry.decisions.as_ref(),
+        moves: &entry.motions,
+    }
+}
+
+fn form(abi: &KernelAbi) -> Option<FormReflection<'_>> {
+    fn resource(Reached { kind, count, reach }: &Reached) -> ResourceReflection<'_> {
+        ResourceReflection {
+            set: reach.set,
+            binding: reach.binding,
+            kind: *kind,
+            count: *count,
+            argument: reach.argument,
+            descriptor: reach.descriptor.as_ref().map(|place| PlaceReflection {
+                loads: &place.loads,
+                offset: place.offset,
+                length: place.length.filter(|_| *kind == ResourceKind::Buffer),
+            }),
+        }
+    }
+    Some(FormReflection {
+        form: abi.form.name(),
+        descriptor_bytes: abi.form.descriptor_bytes()?,
+        resources: abi.resources.iter().map(resource).collect(),
+    })
+}
+
+fn prints(table: &Table) -> Option<PrintReflection<'_>> {
+    fn call(Call { format, arguments }: &Call) -> CallReflection<'_> {
+        CallReflection {
+            format: String::from_utf8_lossy(format),
+            arguments: arguments.iter().map(ToString::to_string).collect(),
+        }
+    }
+    (!table.calls().is_empty()).then(|| PrintReflection {
+        calls: table.calls().iter().map(call).collect(),
+        strings: table
+            .strings()
+            .iter()
+            .map(|text| String::from_utf8_lossy(text))
+            .collect(),
+    })
+}
+
+fn at(windows: &Option<Vec<Window>>, position: usize) -> Option<Window> {
+    windows.as_ref()?.get(position).copied()
+}
+
+fn argument(argument: &Argument) -> ArgumentReflection {
+    ArgumentReflection {
+        index: argument.index,
+        kind: match argument.kind {
+            ArgumentKind::Buffer => "buffer",
+            ArgumentKind::Image => "image",
+            ArgumentKind::Tensor => "tensor",
+            ArgumentKind::Sampler => "sampler",
+            ArgumentKind::PushConstant => "push_constant",
+            ArgumentKind::ArrayLength => "array_length",
+            ArgumentKind::ArrayLengths => "array_lengths",
+            ArgumentKind::WorkDimensions => "work_dimensions",
+            ArgumentKind::Value => "value",
+            ArgumentKind::SharedAddress => "shared_address",
+            ArgumentKind::PrintBuffer => "print_buffer",
+            ArgumentKind::Table => "table",
+        },
+        set: argument.set,
+        binding: argument.binding,
+        size: argument.size,
+        offset: argument.offset,
+        align: argument.align,
+        address_align: argument.address_align,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use serde_json::{Value, json};
+    use splitbar_passes::analysis::pairing::PairId;
+    use splitbar_passes::module::{Id, Scope};
+    use splitbar_passes::printf::{Argument as Print, Shape};
+    use splitbar_plan::{BarrierState, EntryPlan, PairPlan, Strategy};
+    use splitbar_typed::abi::AbiForm;
+
+    fn entry(windows: Option<Vec<Window>>) -> Entry {
+        let pair = PairPlan {
+            id: PairId(0),
+            scope: Scope::Workgroup,
+            strategy: Strategy::Native,
+            reason: "it can".to_owned(),
+            arrives: Vec::new(),
+            waits: Vec::new(),
+            window: Vec::new(),
+        };
+        let plan = EntryPlan {
+            entry: "main".to_owned(),
+            function: Id(4),
+            target: "gfx1201",
+            workgroup_size: Some([64, 2, 1]),
+            wave_size: 32,
+            subgroup_size: 32,
+            placement: splitbar_plan::Placement::Default,
+            pairs: vec![pair],
+            sites: Vec::new(),
+            at_entry: Vec::new(),
+            at_instruction: Default::default(),
+            before_instruction: Default::default(),
+            copies: Default::default(),
+            copied_loads: Default::default(),
+            held: Default::default(),
+            at_return: Default::default(),
+            at_end: Vec::new(),
+            passed_on: false,
+            cluster: None,
+            state: BarrierState::default(),
+            reserved_shared_bytes: 8,
+            dynamic_shared_bytes: 0,
+        };
+        let argument = |index, kind, binding: Option<u32>, size, offset, align| Argument {
+            index,
+            kind,
+            set: binding.and(Some(0)),
+            binding,
+            size,
+            offset,
+            align,
+            address_align: (kind == ArgumentKind::Buffer).then_some(16),
+        };
+        let arguments = vec![
+            argument(0, ArgumentKind::Buffer, Some(3), 8, 0, 8),
+            argument(1, ArgumentKind::PushConstant, None, 12, 16, 4),
+            argument(2, ArgumentKind::ArrayLength, Some(3), 4, 28, 4),
+            argument(3, ArgumentKind::SharedAddress, None, 4, 32, 4),
+        ];
+        let abi = KernelAbi {
+            entry: "main".to_owned(),
+            symbol: "main".to_owned(),
+            workgroup_size: Some([64, 2, 1]),
+            shared_memory_bytes: 4096,
+            dynamic_shared_bytes: 0,
+            arguments,
+            form: AbiForm::Arguments,
+            resources: Vec::new(),
+            combinations: Vec::new(),
+            prints: Table::default(),
+        };
+        Entry {
+            plan,
+            abi,
+            windows,
+            machine_windows: None,
+            usage: None,
+            resident: None,
+            resident_between: None,
+            audit: None,
+            decisions: None,
+            motions: Vec::new(),
+            source_pairs: Vec::new(),
+        }
+    }
+
+    fn parsed(entry: Entry) -> Value {
+        serde_json::from_str(&json(&[entry], Target::by_name("gfx1201").unwrap())).unwrap()
+    }
+
+    #[test]
+    fn the_keys_are_these_and_no_others() {
+        let expected = json!([{
+            "schema_version": 1,
+            "tool_version": env!("CARGO_PKG_VERSION"),
+            "entry": "main",
+            "symbol": "main",
+            "target": "gfx1201",
+            "wave_size": 32,
+            "subgroup_size": 32,
+            "workgroup_size": [64, 2, 1],
+            "cluster_size": null,
+            "shared_memory_bytes": 4096,
+            "dynamic_shared_memory_bytes": 0,
+            "reserved_shared_memory_bytes": 8,
+            "dynamic_shared_memory": true,
+            "argument_bytes": 36,
+            "argument_align": 8,
+            "arguments": [
+                {"index": 0, "kind": "buffer", "set": 0, "binding": 3, "size": 8, "offset": 0, "align": 8, "address_align": 16},
+                {"index": 1, "kind": "push_constant", "set": null, "binding": null, "size": 12, "offset": 16, "align": 4, "address_align": null},
+                {"index": 2, "kind": "array_length", "set": 0, "binding": 3, "size": 4, "offset": 28, "align": 4, "address_align": null},
+                {"index": 3, "kind": "shared_address", "set": null, "binding": null, "size": 4, "offset": 32, "align": 4, "address_align": null},
+            ],
+            "prints": null,
+            "pairs": [{"id": 0, "scope": "workgroup", "strategy": "native", "reason": "it can", "window": {"source": 16, "kept": 15}, "machine_window": null}],
+            "usage": null,
+            "resident": null,
+            "audit": null,
+        }]);
+        assert_eq!(
+            parsed(entry(Some(vec![Window {
+                source: 16,
+                kept: 15
+            }]))),
+            expected
+        );
+    }
+
+    #[test]
+    fn what_is_printed_is_listed() {
+        let mut prints = entry(None);
+        let argument = |shape, bits, lanes| Print { shape, bits, lanes };
+        prints.abi.prints.string(b"odd".to_vec());
+        prints.abi.prints.call(Call {
+            format: b"%v4hlf %lu %s".to_vec(),
+            arguments: vec![
+                argument(Shape::Float, 32, 4),
+                argument(Shape::Integer, 64, 1),
+                argument(Shape::String, 32, 1),
+            ],
+        });
+        let expected = json!({
+            "calls": [{"format": "%v4hlf %lu %s", "arguments": ["f32x4", "i64", "string"]}],
+            "strings": ["odd"],
+        });
+        assert_eq!(parsed(prints)[0]["prints"], expected);
+    }
+
+    #[test]
+    fn what_is_not_known_is_null() {
+        let mut open = entry(None);
+        open.plan.workgroup_size = None;
+        let value = parsed(open);
+        assert_eq!(value[0]["workgroup_size"], Value::Null);
+        assert_eq!(value[0]["pairs"][0]["window"], Value::Null);
+    }
+}

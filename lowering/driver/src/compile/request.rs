@@ -1,0 +1,73 @@
+//! What one compilation is asked for.
+
+use crate::options::Options;
+use splitbar_plan::EntryPlan;
+use splitbar_plan::backend::{IrModule, Lower};
+use splitbar_plan::faults::Guards;
+
+/// Changes plans before they are lowered.
+pub(crate) type ChangePlans<'r> = dyn Fn(&mut [EntryPlan]) + 'r;
+
+/// A module and what is wanted of it.
+#[derive(Copy, Clone)]
+pub(crate) struct Request<'r> {
+    /// The SPIR-V module.
+    pub(crate) bytes: &'r [u8],
+    /// How it is compiled.
+    pub(crate) options: &'r Options,
+    /// What lowers its kernels.
+    pub(crate) lower: &'r dyn Lower,
+    /// Whether the module is the skeleton of one that others wrote for LLVM.
+    pub(crate) is_ir: bool,
+    /// What keeps code from faults of LLVM.
+    pub(crate) guards: Guards,
+    /// For tests that ask what a missing step does. The audit goes by the plans as they were.
+    pub(crate) change_plans: Option<&'r ChangePlans<'r>>,
+}
+
+impl<'r> Request<'r> {
+    /// To compile a SPIR-V module.
+    pub(crate) fn spirv(bytes: &'r [u8], options: &'r Options) -> Request<'r> {
+        Request {
+            bytes,
+            options,
+            lower: crate::backend(),
+            is_ir: false,
+            guards: Guards::default(),
+            change_plans: None,
+        }
+    }
+
+    /// To compile the kernels of a module in LLVM IR by its skeleton.
+    pub(crate) fn of_ir(ir: &'r dyn IrModule, options: &'r Options) -> Request<'r> {
+        Request {
+            lower: ir.as_lower(),
+            is_ir: true,
+            ..Request::spirv(ir.skeleton(), options)
+        }
+    }
+
+    /// The same with other guards, and changed plans.
+    pub(crate) fn with_hooks<'s>(
+        self,
+        guards: Guards,
+        change_plans: &'s ChangePlans<'s>,
+    ) -> Request<'s>
+    where
+        'r: 's,
+    {
+        Request {
+            guards,
+            change_plans: Some(change_plans),
+            ..self
+        }
+    }
+
+    /// The same of the same module with other options.
+    pub(crate) fn with<'s>(self, options: &'s Options) -> Request<'s>
+    where
+        'r: 's,
+    {
+        Request { options, ..self }
+    }
+}

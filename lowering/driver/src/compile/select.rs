@@ -1,0 +1,418 @@
+//! The choice of `auto`: which barriers of a module are split, and which are full barriers.
+//!
+//! `fast` decides as the module is planned, by the windows in SPIR-V. `balanced` compiles it with
+//! every barrier split, and once more as it is given where the first compilation leaves open which
+//! version holds more workgroups at once, or spills less: a version at the most that a unit can
+//! hold loses nothing, and one without a window that pays is not taken anyway. If some barriers are
+//! worth it and others are not, what comes out is compiled as well. What comes out never loses
+//! workgroups to the module as it is given.
+
+use super::cost_model::{Barrier, BarrierKind, Known, SplitDecisions, barriers};
+use super::entry::Entry;
+use super::output::Output;
+use super::plan::{Decisions, explain, plan};
+use super::prepare::{Prepared, PreparedSlots, prepare};
+use super::profile_sites::ProfileSites;
+use super::recorder::{Artefacts, Recorder};
+use super::request::Request;
+use super::source::Source;
+use super::split::{KeepFull, SplitModule, split};
+use super::weighing::Weighing;
+use crate::failure::Failure;
+use crate::options::{Choice, Options, SplitBarriers};
+use crate::usage::{Resident, Usage};
+use splitbar_passes::module::WordOffset;
+use splitbar_plan::Strategy;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// The version of a module that is taken.
+#[derive(Default)]
+pub(crate) struct Selected {
+    /// The OpControlBarriers that are not split in it.
+    pub(super) keep: KeepFull,
+    /// What was decided about its barriers; `None` where nothing was decided by code.
+    pub(super) decisions: Option<Decisions>,
+    /// Its code; `None` where the plan alone has settled it.
+    pub(super) output: Option<Output>,
+}
+
+/// One version of the module, compiled and measured.
+struct Compiled {
+    output: Output,
+    /// What its stages have produced.
+    artefacts: Artefacts,
+}
+
+/// How often a module is compiled with some barriers split and others not, in search of a choice
+/// that its own windows bear out.
+const MOST_ROUNDS: usize = 2;
+
+/// Selects a version of the module `source`. The `first` one is that with every barrier split.
+///
+/// # Errors
+/// As [`compile`](super::compile()), and that the profile comes from another target.
+pub(super) fn select(
+    source: &Source<'_>,
+    first: &Prepared<'_>,
+    sites: &ProfileSites,
+    request: Request<'_>,
+    observer: &mut Recorder<'_>,
+) -> Result<Selected, Failure> {
+    if Weighing::of(request.options) != Weighing::ByCode {
+        return Ok(Selected {
+            keep: KeepFull::at_first(request.options),
+            ..Selected::default()
+        });
+    }
+    let selector = Selector {
+        source,
+        first,
+        first_artefacts: observer.take(),
+        sites,
+        request,
+        measured: Options {
+            measure: true,
+            ..request.options.clone()
+        },
+        splits: Vec::new(),
+        observer,
+    };
+    selector.select()
+}
+
+/// Compiles versions of a module, and compares them.
+struct Selector<'s, 'w, 'o> {
+    source: &'s Source<'w>,
+    first: &'s Prepared<'w>,
+    /// What the stages up to `first` have produced.
+    first_artefacts: Artefacts,
+    sites: &'s ProfileSites,
+    request: Request<'s>,
+    /// The options by which versions are compiled.
+    measured: Options,
+    /// The modules that were made by splitting, by what they keep full.
+    splits: Vec<(KeepFull, Option<Rc<SplitModule>>)>,
+    observer: &'s mut Recorder<'o>,
+}
+
+impl Selector<'_, '_, '_> {
+    fn select(mut self) -> Result<Selected, Failure> {
+        if let Some(decisions) = self.by_plan()? {
+            let artefacts = std::mem::take(&mut self.first_artefacts);
+            self.observer.show(artefacts);
+            return Ok(Selected {
+                keep: KeepFull::None,
+                decisions: Some(decisions),
+                output: None,
+            });
+        }
+        let mut decisions = Decisions::new();
+        let mut keep = KeepFull::None;
+        let mut compiled = self.compile(&keep, &decisions)?;
+        for entry in compiled.output.entries() {
+            let decided = self.decide(entry)?;
+            decisions.insert(entry.plan.entry.clone(), decided);
+        }
+        let mut untouched = None;
+        self.compare(&mut decisions, &compiled, &mut untouched)?;
+        let mut rounds = 0;
+        // Once more if what is left loses after all.
+        while any_split(&decisions) && any_full(&decisions) {
+            rounds += 1;
+            if rounds > MOST_ROUNDS {
+                let why = "its window depends on barriers that are not worth it";
+                give_up(&mut decisions, why);
+                break;
+            }
+            keep = unsplit(&decisions);
+            compiled = self.compile(&keep, &decisions)?;
+            let is_narrower = self.decide_again(&mut decisions, &compiled)?;
+            let loses = self.compare(&mut decisions, &compiled, &mut untouched)?;
+            if !is_narrower && !loses {
+                break;
+            }
+        }
+        if !any_split(&decisions) && any_full(&decisions) {
+            (keep, compiled) = match untouched.take() {
+                Some(given) if !self.differs(&KeepFull::All)? => (KeepFull::Untouched, given),
+                given => {
+                    untouched = given;
+                    let full = self.compile_full(&KeepFull::All, &decisions)?;
+                    (KeepFull::All, full)
+                }
+            };
+        }
+        // Registers can be others with no split at all: barriers that order nothing have gone, and
+        // narrow pairs have become barriers at other places.
+        if self.may_lose(&compiled.output) && self.differs(&keep)? {
+            let given = match untouched {
+                Some(given) => given,
+                None => self.compile_full(&KeepFull::Untouched, &decisions)?,
+            };
+            let why = lost(&compiled.output, &given.output).next();
+            if let Some(why) = why {
+                give_up(&mut decisions, &why);
+                (keep, compiled) = (KeepFull::Untouched, given);
+            }
+        }
+        Ok(self.selected(keep, decisions, compiled))
+    }
+
+    /// What was selected, as the caller asked for it.
+    fn selected(self, keep: KeepFull, decisions: Decisions, compiled: Compiled) -> Selected {
+        let Compiled {
+            mut output,
+            artefacts,
+        } = compiled;
+        self.observer.show(artefacts);
+        for entry in output.entries_mut() {
+            let decided = decisions.get(&entry.plan.entry);
+            explain(&mut entry.plan, &entry.source_pairs, decided);
+            entry.decisions = decided.cloned();
+            if !self.request.options.measure {
+                entry.forget_measurements();
+            }
+        }
+        Selected {
+            keep,
+            decisions: Some(decisions),
+            output: Some(output),
+        }
+    }
+
+    /// Where nothing stands in a window, or no strategy splits, nothing has to be compiled to know
+    /// it. Barriers that nobody split have no windows yet.
+    fn by_plan(&mut self) -> Result<Option<Decisions>, Failure> {
+        let options = self.request.options;
+        if options.split_barriers != SplitBarriers::Never {
+            return Ok(None);
+        }
+        let fast = Options {
+            choice: Choice::Fast,
+            profile: None,
+            ..options.clone()
+        };
+        let sites = ProfileSites::default();
+        let planned = plan(self.first, None, &sites, &fast, &mut ())?;
+        let decided = || {
+            planned
+                .kernels
+                .iter()
+                .filter_map(|one| one.decisions.as_ref())
+        };
+        let mut barriers = decided().flat_map(|entry| &entry.barriers);
+        if barriers.any(|barrier| barrier.differs && barrier.operations > 0) {
+            return Ok(None);
+        }
+        let mut decisions = Decisions::new();
+        for kernel in &planned.kernels {
+            self.sites.check(&kernel.plan).map_err(Failure::from)?;
+            // Where no strategy splits, the planner says why.
+            if let Some(decided) = kernel.decisions.as_ref().filter(|one| one.any_full()) {
+                decisions.insert(kernel.plan.entry.clone(), decided.clone());
+            }
+        }
+        Ok(Some(decisions))
+    }
+
+    /// Takes the figures of barriers that are split from `mixed`, where others are full barriers:
+    /// windows may be narrower there. Whether one that is split in its code is not to be any more.
+    fn decide_again(&self, decisions: &mut Decisions, mixed: &Compiled) -> Result<bool, Failure> {
+        let mut any = false;
+        for entry in mixed.output.entries() {
+            let again = self.decide(entry)?;
+            let Some(decided) = decisions.get_mut(&entry.plan.entry) else {
+                continue; // every entry point was decided about
+            };
+            decided.split = again.split.clone();
+            for barrier in decided.barriers.iter_mut().filter(|barrier| barrier.split) {
+                match again.at(barrier.word) {
+                    Some(now) => {
+                        any |= !now.split;
+                        *barrier = now.clone();
+                    }
+                    None => {
+                        barrier.split = false;
+                        barrier.why = "beside barriers that are not split its window is too narrow"
+                            .to_owned();
+                    }
+                }
+            }
+        }
+        Ok(any)
+    }
+
+    /// Decides by windows about the barriers of an entry point that was compiled with all of them
+    /// split.
+    fn decide(&self, entry: &Entry) -> Result<SplitDecisions, Failure> {
+        self.sites.check(&entry.plan).map_err(Failure::from)?;
+        let known = Known {
+            given: self.source.module(),
+            sites: self.sites,
+            options: self.request.options,
+        };
+        let windows = entry.final_windows();
+        let barriers = barriers(&entry.plan, &entry.source_pairs, windows, known);
+        Ok(SplitDecisions::of(entry.version(), barriers))
+    }
+
+    /// Gives up the splits of entry points that leave fewer workgroups at once than the module as
+    /// it is given (`untouched`), or spill more; whether there was one.
+    fn compare(
+        &mut self,
+        decisions: &mut Decisions,
+        compiled: &Compiled,
+        untouched: &mut Option<Compiled>,
+    ) -> Result<bool, Failure> {
+        if !any_split(decisions) || !self.may_lose(&compiled.output) {
+            return Ok(false);
+        }
+        let given = match untouched {
+            Some(given) => given,
+            None => untouched.insert(self.compile_full(&KeepFull::Untouched, decisions)?),
+        };
+        let mut any = false;
+        let entries = compiled.output.entries().iter();
+        for (entry, given) in entries.zip(given.output.entries()) {
+            let Some(decided) = decisions.get_mut(&entry.plan.entry) else {
+                continue; // every entry point was decided about
+            };
+            let given = given.version();
+            let lost = entry.version().loses_to(&given);
+            decided.full = Some(given);
+            if let (true, Some(why)) = (decided.any_split(), lost) {
+                decided.give_up(&why);
+                any = true;
+            }
+        }
+        Ok(any)
+    }
+
+    /// Whether the module as it is given might leave more workgroups at once than an entry point of
+    /// `output` has, or spill less, as far as that can be told.
+    fn may_lose(&self, output: &Output) -> bool {
+        output.entries().iter().any(|entry| {
+            let version = entry.version();
+            version.can_be_compared()
+                && (version.workgroups() < self.most_workgroups(entry) || version.spills())
+        })
+    }
+
+    /// The workgroups that a unit can hold of the kernel at most, whatever its registers are.
+    fn most_workgroups(&self, entry: &Entry) -> Option<u32> {
+        let least = Usage {
+            registers: 1,
+            barriers: 1,
+            shared_memory_bytes: entry.abi.static_shared_bytes(),
+            spilled_bytes: 0,
+        };
+        let resident = Resident::of(least, &entry.plan, self.request.options.target)?;
+        Some(resident.workgroups)
+    }
+
+    /// Compiles the version that keeps these barriers full, with the strategies that were decided.
+    fn compile(&mut self, keep: &KeepFull, decisions: &Decisions) -> Result<Compiled, Failure> {
+        let options = self.measured.clone();
+        self.compile_with(keep, decisions, &options)
+    }
+
+    /// Compiles the version with full barriers: [`KeepFull::All`] or [`KeepFull::Untouched`].
+    fn compile_full(
+        &mut self,
+        keep: &KeepFull,
+        decisions: &Decisions,
+    ) -> Result<Compiled, Failure> {
+        let mut options = self.measured.clone();
+        options.strategy.get_or_insert(Strategy::Fused);
+        self.compile_with(keep, decisions, &options)
+    }
+
+    fn compile_with(
+        &mut self,
+        keep: &KeepFull,
+        decisions: &Decisions,
+        options: &Options,
+    ) -> Result<Compiled, Failure> {
+        let is_first = *keep == KeepFull::None || options.split_barriers == SplitBarriers::Never;
+        let slots = PreparedSlots::default();
+        let own;
+        let prepared = if is_first {
+            self.first
+        } else {
+            let split = self.split(keep)?;
+            own = prepare(&slots, self.source, split, options, self.observer)?;
+            &own
+        };
+        let candidate = plan(
+            prepared,
+            Some(decisions),
+            self.sites,
+            options,
+            self.observer,
+        )?;
+        let output = super::build(candidate, self.request.with(options), self.observer)?;
+        let mut artefacts = if is_first {
+            self.first_artefacts.clone()
+        } else {
+            Artefacts::new()
+        };
+        artefacts.append(&mut self.observer.take());
+        Ok(Compiled { output, artefacts })
+    }
+
+    /// The module with all barriers split but those of `keep`.
+    fn split(&mut self, keep: &KeepFull) -> Result<Option<Rc<SplitModule>>, Failure> {
+        if let Some((_, known)) = self.splits.iter().find(|(of, _)| of == keep) {
+            return Ok(known.clone());
+        }
+        let made = split(self.source, keep, self.request.options, self.observer)?;
+        self.splits.push((keep.clone(), made.clone()));
+        Ok(made)
+    }
+
+    /// Whether the module that keeps these barriers full is another one than the one that is given.
+    fn differs(&mut self, keep: &KeepFull) -> Result<bool, Failure> {
+        if self.request.options.split_barriers == SplitBarriers::Never
+            || *keep == KeepFull::Untouched
+        {
+            return Ok(false);
+        }
+        let words = |split: &Option<Rc<SplitModule>>| {
+            let split = split.as_ref()?;
+            Some(split.edited.module.words().to_vec())
+        };
+        Ok(words(&self.split(keep)?) != words(&self.split(&KeepFull::Untouched)?))
+    }
+}
+
+fn any_split(decisions: &Decisions) -> bool {
+    decisions.values().any(SplitDecisions::any_split)
+}
+
+fn any_full(decisions: &Decisions) -> bool {
+    decisions.values().any(SplitDecisions::any_full)
+}
+
+/// Decides for full barriers everywhere, since `why`.
+fn give_up(decisions: &mut Decisions, why: &str) {
+    decisions.values_mut().for_each(|entry| entry.give_up(why));
+}
+
+/// The OpControlBarriers that no entry point splits.
+fn unsplit(decisions: &Decisions) -> KeepFull {
+    let barriers = || decisions.values().flat_map(|entry| &entry.barriers);
+    let split: BTreeSet<WordOffset> = barriers()
+        .filter(|barrier| barrier.split)
+        .map(|barrier| barrier.word)
+        .collect();
+    let full = |barrier: &&Barrier| barrier.kind == BarrierKind::Full;
+    let words = barriers().filter(full).map(|barrier| barrier.word);
+    KeepFull::Only(words.filter(|word| !split.contains(word)).collect())
+}
+
+/// Why `output` loses to `given`, for each entry point that does.
+fn lost<'o>(output: &'o Output, given: &'o Output) -> impl Iterator<Item = String> + 'o {
+    let pairs = output.entries().iter().zip(given.entries());
+    pairs.filter_map(|(entry, given)| entry.version().loses_to(&given.version()))
+}

@@ -1,0 +1,350 @@
+//! Splits the barriers that nobody split: OpControlBarriers that order nothing go, of the others
+//! each becomes a pair, its halves move apart, and pairs whose window stays small become barriers
+//! again. Those that were found not to be worth it stay as they are. Where the options ask for
+//! that, loops are unrolled and their loads staged first, and other instructions come between the
+//! halves.
+
+use super::motion::BarrierMotion;
+use super::problems::Problems;
+use super::source::{Source, constants};
+use super::weighing::Weighing;
+use crate::failure::Failure;
+use crate::options::{Options, SplitBarriers};
+use crate::stage::{Observer, Stage};
+use splitbar_passes::analysis::pairing::{Pairing, Site};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, WordOffset};
+use splitbar_passes::pipeline::{self, Settings, Step};
+use splitbar_passes::transform::registry::{Pass, PassOptions};
+use splitbar_passes::transform::{
+    Edited, Fill, Origin, Stop, Stopped, freeze_specialization_constants, split_barriers, stops,
+};
+use splitbar_passes::validate::Validation;
+use splitbar_plan::{Strategy, least_window};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use tracing::info_span;
+
+/// Instructions of SPIR-V that a window must have: a smaller one hides less than the second half
+/// costs.
+const LEAST_WINDOW: u32 = 4;
+
+/// OpControlBarriers that stay full barriers though others are split.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum KeepFull {
+    /// All are split.
+    #[default]
+    None,
+    /// None is.
+    All,
+    /// None is, and those that order nothing stay too.
+    Untouched,
+    /// Those at these words of the given module are not.
+    Only(BTreeSet<WordOffset>),
+}
+
+/// A module with split barriers.
+#[derive(Debug)]
+pub(crate) struct SplitModule {
+    /// The module, and where it came from.
+    pub(super) edited: Edited,
+    /// What became of the pairs, in words of the given module.
+    pub(super) motions: Vec<BarrierMotion>,
+}
+
+/// Splits the barriers of `source`, all but those of `keep`, if the options ask for that; `None`
+/// where the module stays as it is.
+///
+/// # Errors
+/// What is wrong with the module, at its places; barriers at which clusters meet.
+pub(crate) fn split(
+    source: &Source<'_>,
+    keep: &KeepFull,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Option<Rc<SplitModule>>, Failure> {
+    if options.split_barriers == SplitBarriers::Never {
+        return Ok(None);
+    }
+    let _span = info_span!("split").entered();
+    let mut problems = Problems::new(source.declarations, source.found.clone());
+    // Passes take valid modules. What they make of another one may look valid, or like a bug.
+    problems.take(errors(|found| {
+        let rules = options.validation;
+        rules.check_static(source.declarations, source.constants, found);
+    }))?;
+    let split = split_module(source.module(), keep, options)
+        .map_err(|refused| problems.and(explained(source, options, refused)))?;
+    if split.is_some() {
+        observer.begin(Stage::Split);
+    }
+    Ok(split.map(Rc::new))
+}
+
+/// Why splitting was `refused`: an arrive without a wait, for example, is only found when the
+/// control flow is known.
+pub(super) fn explained(
+    source: &Source<'_>,
+    options: &Options,
+    refused: Diagnostics,
+) -> Diagnostics {
+    let rules = match options.validation {
+        Validation::Waived => Validation::Default,
+        rules => rules,
+    };
+    let broken = errors(|found| rules.check_alone(source.declarations, source.constants, found));
+    if broken.is_empty() { refused } else { broken }
+}
+
+/// The errors among what `check` finds.
+fn errors(check: impl FnOnce(&mut Diagnostics)) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    check(&mut found);
+    found.errors()
+}
+
+/// The module with its barriers split; `None` when it stays as it is.
+fn split_module(
+    module: &Module<'_>,
+    keep: &KeepFull,
+    options: &Options,
+) -> Result<Option<SplitModule>, Diagnostics> {
+    check_cluster(options)?;
+    let memory = if options.barriers_order_all_memory {
+        PassOptions::AllMemory
+    } else {
+        PassOptions::None
+    };
+    let least = least_operations(options);
+    let mut splitting = Splitting {
+        module: module.clone().into_owned(),
+        origin: None,
+    };
+    let eliminate = ("eliminate-redundant-control-barriers", memory);
+    let split = ("split-control-barriers", PassOptions::None);
+    let moved = ("move-split-barriers", memory);
+    let filled = options.fill_windows.map(|most_live| {
+        let all_memory = options.barriers_order_all_memory;
+        let fill = Fill {
+            most_live,
+            all_memory,
+        };
+        ("fill-split-barrier-windows", PassOptions::Fill(fill))
+    });
+    let narrow = ("fuse-narrow-split-barriers", PassOptions::Narrow(least));
+    let unrolled = options.unroll_barrier_loops;
+    let unrolled = unrolled.map(|most| ("unroll-barrier-loops", PassOptions::Unroll(most)));
+    let staged = ("stage-barrier-loop-loads", PassOptions::None);
+    let staged = options.stage_loop_loads.then_some(staged);
+    let keep = keep.with(&options.full_barriers);
+    if keep != KeepFull::Untouched {
+        splitting.run(&[eliminate])?;
+    }
+    if unrolled.is_some() {
+        splitting.freeze(options)?;
+    }
+    splitting.run(unrolled.as_slice())?;
+    splitting.run(staged.as_slice())?;
+    match keep {
+        KeepFull::None => splitting.run(&[split])?,
+        KeepFull::All => {}
+        KeepFull::Untouched => return Ok(splitting.done(Vec::new())),
+        KeepFull::Only(words) => {
+            // The words of an inlined module are known to nobody else.
+            splitting.run(&[("inline-barrier-functions", PassOptions::None)])?;
+            splitting.split_all_but(&words)?;
+        }
+    }
+    splitting.run(&[moved])?;
+    splitting.run(filled.as_slice())?;
+    let motions = splitting.motions(options, least);
+    splitting.run(&[narrow])?;
+    Ok(splitting.done(motions))
+}
+
+/// That no workgroups meet at split barriers: these would be others afterwards.
+fn check_cluster(options: &Options) -> Result<(), Diagnostic> {
+    let is_several = options.cluster.is_some_and(|size| size != [1; 3]);
+    if options.strategy != Some(Strategy::Cluster) || !is_several {
+        return Ok(());
+    }
+    let what =
+        "barriers cannot be split where the workgroups of a cluster meet at each split barrier";
+    Err(Diagnostic::error(Code::UnsupportedStrategy, what)
+        .because(
+            "a barrier that is split becomes one of the cluster, and a pair with a narrow window \
+             becomes one of the workgroup alone",
+        )
+        .help("leave `Options::split_barriers` at `Never`, or choose another strategy"))
+}
+
+/// The instructions that a window must have: as many as the target asks for, where nothing is
+/// compiled to decide; `None` if no window is known to pay there.
+fn least_of_target(options: &Options) -> Option<u32> {
+    if Weighing::of(options) != Weighing::ByPlan || options.profile.is_some() {
+        return Some(LEAST_WINDOW);
+    }
+    let target = options.target;
+    let strategy = options
+        .strategy
+        .unwrap_or_else(|| Strategy::of_target(target));
+    least_window(strategy, target, false).map(|least| least.max(LEAST_WINDOW))
+}
+
+/// The instructions that a window must have.
+fn least_operations(options: &Options) -> u32 {
+    least_of_target(options).unwrap_or(LEAST_WINDOW)
+}
+
+impl KeepFull {
+    /// What stays full before anything is compiled to decide.
+    pub(crate) fn at_first(options: &Options) -> KeepFull {
+        match least_of_target(options) {
+            Some(_) => KeepFull::None,
+            None => KeepFull::All,
+        }
+    }
+
+    /// These, and those at `words`.
+    fn with(&self, words: &BTreeSet<WordOffset>) -> KeepFull {
+        match self {
+            KeepFull::None if words.is_empty() => KeepFull::None,
+            KeepFull::None => KeepFull::Only(words.clone()),
+            KeepFull::Only(others) => KeepFull::Only(others | words),
+            KeepFull::All | KeepFull::Untouched => self.clone(),
+        }
+    }
+}
+
+/// A module on its way.
+struct Splitting {
+    module: Module<'static>,
+    /// Where its instructions came from; `None`: it is the one that was given.
+    origin: Option<Origin>,
+}
+
+impl Splitting {
+    fn run(&mut self, passes: &[(&str, PassOptions)]) -> Result<(), Diagnostics> {
+        let step = |(name, options): &(&str, PassOptions)| {
+            let pass = Pass::named(name);
+            let pass = pass.ok_or_else(|| Diagnostic::bug(format!("there is no pass {name}")))?;
+            let options = *options;
+            Ok(Step { pass, options })
+        };
+        let steps = passes.iter().map(step);
+        let steps: Vec<Step> = steps.collect::<Result<_, Diagnostic>>()?;
+        let module = self.module.clone();
+        let outcome = pipeline::run(module, &steps, Settings::default(), &mut |_, _| ())
+            .map_err(|problems| self.lead_back(problems))?;
+        if let Some(origin) = outcome.origin {
+            self.take(outcome.module, origin);
+        }
+        Ok(())
+    }
+
+    /// Puts the values of specialization constants in the place of their uses, of which the number
+    /// of a loop's iterations may follow.
+    fn freeze(&mut self, options: &Options) -> Result<(), Diagnostics> {
+        let declarations = Declarations::of_made(&self.module, "eliminating barriers");
+        let declarations = declarations.map_err(|found| self.lead_back(found))?;
+        let mut found = Diagnostics::new();
+        let (spec, size) = (&options.spec, options.workgroup_size);
+        let constants = constants(&declarations, spec, size, &mut found);
+        if found.has_errors() {
+            return Err(self.lead_back(found));
+        }
+        let edited = freeze_specialization_constants(&declarations, &constants);
+        let edited = edited.map_err(|problems| self.lead_back(problems))?;
+        if let Some(Edited { module, origin }) = edited {
+            self.take(module, origin);
+        }
+        Ok(())
+    }
+
+    /// Splits the barriers that do not stand at one of `words` of the given module.
+    fn split_all_but(&mut self, words: &BTreeSet<WordOffset>) -> Result<(), Diagnostics> {
+        let wanted = |word: WordOffset| {
+            let given = self
+                .origin
+                .as_ref()
+                .map_or(Some(word), |origin| origin.of(word));
+            given.is_none_or(|word| !words.contains(&word))
+        };
+        let declarations = Declarations::of_made(&self.module, "inlining");
+        let declarations = declarations.map_err(|found| self.lead_back(found))?;
+        let edited = split_barriers(&self.module, &declarations, &wanted);
+        let edited = edited.map_err(|problems| self.lead_back(problems))?;
+        if let Some(Edited { module, origin }) = edited {
+            self.take(module, origin);
+        }
+        Ok(())
+    }
+
+    /// Where the halves of pairs stand, and why.
+    fn motions(&self, options: &Options, least: u32) -> Vec<BarrierMotion> {
+        let mut problems = Diagnostics::new();
+        let declarations = Declarations::of(&self.module, &mut problems);
+        let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
+        let given = |word: WordOffset| match &self.origin {
+            Some(origin) => origin.of(word),
+            None => Some(word),
+        };
+        let named = |stop: Stop| {
+            let word = stop.word().and_then(given);
+            word.map_or(stop, |word| stop.at(word)).to_string()
+        };
+        let mut windows = BTreeMap::new();
+        for entry in &declarations.entry_points {
+            let pairing = Pairing::analyse(&declarations, &constants, entry, &mut problems);
+            for pair in &pairing.pairs {
+                let site = |site: &&Site| pair.arrives.contains(&site.id);
+                let operations = pair.operations(&self.module);
+                let is_simple = pair.arrives.len() == 1 && pair.waits.len() == 1;
+                for arrive in pairing.sites.iter().filter(site) {
+                    windows.insert(arrive.offset, (operations, is_simple));
+                }
+            }
+        }
+        let moved = |stopped: Stopped| {
+            let arrive = *stopped.words.first()?;
+            let (operations, is_simple) = *windows.get(&arrive)?;
+            Some(BarrierMotion {
+                word: given(arrive)?,
+                operations: operations.try_into().unwrap_or(u32::MAX),
+                split: !is_simple || operations >= least as usize,
+                arrive: named(stopped.arrive),
+                wait: named(stopped.wait),
+                words: stopped.words.iter().copied().filter_map(given).collect(),
+            })
+        };
+        let stopped = stops(&declarations, options.barriers_order_all_memory);
+        stopped.into_iter().filter_map(moved).collect()
+    }
+
+    /// What came out, unless it is what went in.
+    fn done(self, motions: Vec<BarrierMotion>) -> Option<SplitModule> {
+        let Splitting { module, origin } = self;
+        origin.map(|origin| SplitModule {
+            edited: Edited { module, origin },
+            motions,
+        })
+    }
+
+    fn take(&mut self, module: Module<'static>, origin: Origin) {
+        self.origin = Some(match &self.origin {
+            Some(earlier) => origin.through(earlier),
+            None => origin,
+        });
+        self.module = module;
+    }
+
+    /// Problems at their places in the given module.
+    fn lead_back(&self, mut problems: Diagnostics) -> Diagnostics {
+        if let Some(origin) = &self.origin {
+            for problem in problems.iter_mut() {
+                problem.location.word = problem.location.word.and_then(|word| origin.of(word));
+            }
+        }
+        problems
+    }
+}

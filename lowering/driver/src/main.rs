@@ -1,7 +1,0 @@
-//! The command line `splitbar`.
-
-mod cli;
-
-fn main() -> std::process::ExitCode {
-    cli::run()
-}

@@ -1,0 +1,55 @@
+//! The plans of a module's entry points, where no code is made.
+
+use crate::compile::{BarrierMotion, Candidate, SplitDecisions, plan_text};
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_plan::EntryPlan;
+use std::fmt;
+
+/// The plans of a module's entry points. Printed, they are what `--emit plan` shows.
+#[derive(Clone, Debug, Default)]
+pub struct Planned {
+    /// One per entry point, in the module's order.
+    pub entries: Vec<PlannedEntry>,
+    /// What did not stop the planning but should be looked at.
+    pub warnings: Diagnostics,
+}
+
+/// One planned entry point.
+#[derive(Clone, Debug)]
+pub struct PlannedEntry {
+    /// How its barriers would be lowered.
+    pub plan: EntryPlan,
+    /// What led to the choice among strategies; `None` where none was to be made.
+    pub decisions: Option<SplitDecisions>,
+    /// What became of its barriers when they were split.
+    pub motions: Vec<BarrierMotion>,
+}
+
+impl From<Candidate<'_, '_>> for Planned {
+    fn from(candidate: Candidate<'_, '_>) -> Planned {
+        let Candidate {
+            kernels,
+            mut problems,
+            ..
+        } = candidate;
+        let entries = kernels.into_iter().map(|kernel| PlannedEntry {
+            plan: kernel.plan,
+            decisions: kernel.decisions,
+            motions: kernel.prepared.motions.clone(),
+        });
+        Planned {
+            entries: entries.collect(),
+            warnings: problems.take_all(),
+        }
+    }
+}
+
+impl fmt::Display for Planned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts = self
+            .entries
+            .iter()
+            .map(|entry| plan_text(&entry.plan, None, &entry.motions, entry.decisions.as_ref()));
+        f.write_str(&texts.collect::<Vec<_>>().join("\n"))
+    }
+}

@@ -1,0 +1,140 @@
+//! What LLVM made of a module: verified IR, and final code when it is asked for.
+
+use crate::{assemble, codegen, text};
+use inkwell::targets::FileType;
+use splitbar_assembly::amdgpu::late_windows::{Ordered, widen};
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_plan::backend::LoweredModule;
+use splitbar_plan::target::Arch;
+use splitbar_plan::{Optimization, Target};
+use splitbar_typed::abi::KernelAbi;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A lowered module.
+#[derive(Clone, Debug)]
+pub(crate) struct Lowered {
+    #[cfg(test)]
+    pub(crate) unoptimized: Vec<u8>,
+    pub(crate) bitcode: Vec<u8>,
+    /// Its assembly, where it has been generated already.
+    pub(crate) assembly: Option<String>,
+    /// The same code with debug lines, where `bitcode` has none.
+    pub(crate) lined: Option<Vec<u8>>,
+    pub(crate) kernels: Vec<KernelAbi>,
+    pub(crate) target: &'static Target,
+    pub(crate) optimization: Optimization,
+    /// What kernels are compiled with beside the target's own features.
+    pub(crate) features: Option<String>,
+    /// The kernels whose windows are widened in final code, by symbol.
+    pub(crate) widened: BTreeMap<String, Ordered>,
+    /// The kernels whose code leaves nothing that others can see, by symbol.
+    pub(crate) idle: BTreeSet<String>,
+}
+
+impl Lowered {
+    /// A module that somebody else wrote, without kernels of ours.
+    pub(crate) fn of_bitcode(
+        bitcode: Vec<u8>,
+        target: &'static Target,
+        optimization: Optimization,
+    ) -> Lowered {
+        Lowered {
+            #[cfg(test)]
+            unoptimized: bitcode.clone(),
+            bitcode,
+            assembly: None,
+            lined: None,
+            kernels: Vec::new(),
+            target,
+            optimization,
+            features: None,
+            widened: BTreeMap::new(),
+            idle: BTreeSet::new(),
+        }
+    }
+
+    /// The LLVM IR as it was written, before the mid-level optimiser and with the NVPTX barriers as
+    /// calls, as text.
+    #[cfg(test)]
+    pub(crate) fn unoptimized(&self) -> String {
+        text(&self.unoptimized)
+    }
+
+    fn assembly_of(&self, bitcode: &[u8], comments: bool) -> Result<String, Diagnostics> {
+        let file = FileType::Assembly;
+        let bytes = codegen::generate(bitcode, self.target, self.optimization, file, comments)?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(self.widened(text.trim_end_matches('\0').to_owned()))
+    }
+
+    /// Assembly with its windows widened.
+    fn widened(&self, text: String) -> String {
+        match self.widened.is_empty() {
+            true => text,
+            false => widen(&text, self.target, &self.widened).into_owned(),
+        }
+    }
+
+    /// The object as LLVM makes it of the bitcode.
+    pub(crate) fn generated_object(&self) -> Result<Vec<u8>, Diagnostics> {
+        let file = FileType::Object;
+        codegen::generate(&self.bitcode, self.target, self.optimization, file, false)
+    }
+}
+
+impl LoweredModule for Lowered {
+    fn ir(&self) -> String {
+        text(&self.bitcode)
+    }
+
+    fn bitcode(&self) -> Vec<u8> {
+        self.bitcode.clone()
+    }
+
+    fn assembly(&self) -> Result<String, Diagnostics> {
+        match &self.assembly {
+            Some(assembly) => Ok(self.widened(assembly.clone())),
+            None => self.assembly_of(&self.bitcode, false),
+        }
+    }
+
+    fn lined_assembly(&self) -> Result<String, Diagnostics> {
+        self.assembly_of(self.lined.as_ref().unwrap_or(&self.bitcode), true)
+    }
+
+    fn has_effects(&self, symbol: &str) -> bool {
+        !self.idle.contains(symbol)
+    }
+
+    fn has_late_windows(&self) -> bool {
+        !self.widened.is_empty()
+    }
+
+    fn without_late_windows(&self) -> Box<dyn LoweredModule> {
+        Box::new(Lowered {
+            widened: BTreeMap::new(),
+            ..self.clone()
+        })
+    }
+
+    fn object(&self) -> Result<Vec<u8>, Diagnostics> {
+        match self.target.arch {
+            // What is widened is the text; and to assemble code that is there takes less time than
+            // to generate it.
+            Arch::Amdgpu(_) if self.has_late_windows() || self.assembly.is_some() => {
+                assemble::assemble(
+                    &self.assembly()?,
+                    self.target,
+                    self.features.as_deref(),
+                    self.optimization,
+                )
+            }
+            Arch::Amdgpu(_) => self.generated_object(),
+            Arch::Nvptx(_) => self.assembly().map(String::into_bytes),
+        }
+    }
+
+    fn kernels(&self) -> &[KernelAbi] {
+        &self.kernels
+    }
+}
