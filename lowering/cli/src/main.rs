@@ -668,6 +668,37 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// Every flag of `lower` can be given as a string too (`Options::set`), unless it is about files
+    /// or about what the program prints.
+    #[test]
+    fn flags_that_are_options_have_a_string_form() {
+        const OF_THE_PROGRAM: &[&str] = &[
+            "allow",
+            "dependency-file",
+            "dependency-target",
+            "diagnostics",
+            "emit",
+            "emit-dir",
+            "memory-limit",
+            "no-warnings",
+            "output",
+            "profile", // bytes of a file
+            "spec",    // its own function in each interface
+            "target",  // a value of its own in each interface
+            "time-limit",
+            "verbose",
+            "warn",
+            "write-dependencies",
+        ];
+        let all = Cli::command();
+        let lower = all.find_subcommand("lower").unwrap();
+        let flags = lower.get_arguments().filter_map(|flag| flag.get_long());
+        let flags = flags.filter(|flag| !OF_THE_PROGRAM.contains(flag));
+        let flags: std::collections::BTreeSet<&str> = flags.collect();
+        let names = splitbar::Options::names().filter(|name| *name != "O");
+        assert_eq!(flags, names.collect());
+    }
+
     #[test]
     fn every_command_with_a_module_has_the_same_limits() {
         let all = Cli::command();

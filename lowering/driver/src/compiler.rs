@@ -153,8 +153,8 @@ impl<'c> Compiler<'c> {
     ///
     /// Control flow around barriers is taken to be uniform: at a branch every wave goes the same
     /// way, and both ways are looked at. Where the rules on control flow cannot show that,
-    /// [`Explored::left_out`] has a [`LeftOut::Finding`](crate::LeftOut::Finding), also without
-    /// validation.
+    /// [`Explored::left_out`](crate::Explored::left_out) has a
+    /// [`LeftOut::Finding`](crate::LeftOut::Finding), also without validation.
     ///
     /// With [`Strategy::Cluster`](crate::Strategy::Cluster) all workgroups of [`Options::cluster`]
     /// are explored side by side; the arrives and waits are promised to be those of the whole

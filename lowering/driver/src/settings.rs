@@ -56,6 +56,10 @@ const SETTINGS: &[Setting] = &[
         set: |options, value| set(&mut options.entry, Ok(Some(value.to_owned()))),
     },
     Setting {
+        name: "fill-windows",
+        set: |options, value| set(&mut options.fill_windows, number(value)),
+    },
+    Setting {
         name: "fuse-at",
         set: |options, value| {
             const PLACES: [(&str, FuseAt); 2] =
@@ -104,18 +108,16 @@ const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "stage-loop-loads",
+        set: |options, value| set(&mut options.stage_loop_loads, flag(value)),
+    },
+    Setting {
         name: "strategy",
         set: strategy,
     },
     Setting {
         name: "subgroup-size",
-        set: |options, value| {
-            let size = value.parse().map(Some);
-            set(
-                &mut options.subgroup_size,
-                size.map_err(|_| "a number of invocations".to_owned()),
-            )
-        },
+        set: |options, value| set(&mut options.subgroup_size, number(value)),
     },
     Setting {
         name: "target-env",
@@ -127,6 +129,10 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "tgsplit",
         set: |options, value| placement(options, Placement::ThreadgroupSplit, value),
+    },
+    Setting {
+        name: "unroll-barrier-loops",
+        set: |options, value| set(&mut options.unroll_barrier_loops, number(value)),
     },
     Setting {
         name: "waits",
@@ -225,6 +231,11 @@ fn flag(value: &str) -> Result<bool, String> {
     one_of(&[("true", true), ("false", false)], value)
 }
 
+fn number(value: &str) -> Result<Option<u32>, String> {
+    let number = value.parse().map(Some);
+    number.map_err(|_| format!("{value:?} is not a number"))
+}
+
 fn size(value: &str) -> Result<Option<[u32; 3]>, String> {
     let numbers = value.split(',').map(|number| number.trim().parse());
     let numbers: Vec<u32> = numbers.filter_map(Result::ok).filter(|n| *n > 0).collect();
@@ -274,6 +285,9 @@ mod tests {
         for (name, value) in [
             ("O", "3"),
             ("strategy", "counter"),
+            ("fill-windows", "96"),
+            ("unroll-barrier-loops", "512"),
+            ("stage-loop-loads", "true"),
             ("workgroup-size", "64, 1,1"),
             ("no-window-guards", "true"),
             ("abi", "descriptor-sets:16"),
@@ -284,7 +298,9 @@ mod tests {
         assert_eq!(options.optimization, Optimization::O3);
         assert_eq!(options.strategy, Some(Strategy::Counter));
         assert_eq!(options.workgroup_size, Some([64, 1, 1]));
-        assert!(!options.window_guards);
+        assert!(!options.window_guards && options.stage_loop_loads);
+        assert_eq!(options.fill_windows, Some(96));
+        assert_eq!(options.unroll_barrier_loops, Some(512));
         options.set("strategy", "auto=fast").unwrap();
         assert_eq!((options.strategy, options.choice), (None, Choice::Fast));
     }
@@ -298,6 +314,7 @@ mod tests {
             ("workgroup-size", "1,2", "is not X,Y,Z"),
             ("workgroup-size", "1,2,0", "is not X,Y,Z"),
             ("workgroup-size", "1,2,3,x", "is not X,Y,Z"),
+            ("fill-windows", "all", "is not a number"),
             ("strategy", "none", "no strategy is called"),
             ("target-env", "opengl", "is none of"),
         ] {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use pretty_assertions::assert_eq;
-use splitbar::{Options, SplitBarriers};
+use splitbar::{Choice, Compiler, Options, SplitBarriers};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -43,7 +43,7 @@ fn stages(kernel: &str, change: impl FnOnce(&mut Options)) -> Vec<(&'static str,
     change(&mut options);
     let counts = Counts::default();
     tracing::subscriber::with_default(counts.clone(), || {
-        splitbar::Compiler::new(&options).compile(&bytes).unwrap()
+        Compiler::new(&options).compile(&bytes).unwrap()
     });
     let spans = counts.spans.lock().unwrap();
     spans.iter().map(|(name, count)| (*name, *count)).collect()
@@ -75,5 +75,40 @@ fn every_stage_runs_once() {
             options.split_barriers = SplitBarriers::Always;
         });
         assert_eq!(split, with_split, "{kernel}");
+    }
+}
+
+/// Where versions of a module are compared, each is compiled once: the code of the one that is taken
+/// is what comes out, audited too.
+#[test]
+fn each_version_is_compiled_once() {
+    let count = |stages: &[(&str, u32)], name: &str| {
+        let found = stages.iter().find(|(stage, _)| *stage == name);
+        found.map_or(0, |(_, count)| *count)
+    };
+    for (kernel, when) in [
+        ("tiled_matmul", SplitBarriers::Never),
+        ("tiled_matmul", SplitBarriers::Auto),
+        ("split_functions", SplitBarriers::Never),
+        ("reduction", SplitBarriers::Auto),
+    ] {
+        let compared = |audit| {
+            stages(kernel, |options| {
+                options.choice = Choice::Balanced;
+                options.split_barriers = when;
+                options.audit = audit;
+            })
+        };
+        let plain = compared(false);
+        assert_eq!(plain, compared(true), "{kernel}");
+        let versions = count(&plain, "lower");
+        assert!((1..=3).contains(&versions), "{kernel}: {plain:?}");
+        assert_eq!(count(&plain, "read"), 1, "{kernel}: {plain:?}");
+        // One module where nothing is split, whatever the plans are; else one for each version.
+        let modules = match when {
+            SplitBarriers::Never => 1,
+            _ => versions,
+        };
+        assert_eq!(count(&plain, "inline"), modules, "{kernel}: {plain:?}");
     }
 }

@@ -99,9 +99,9 @@ pub struct Isolated {
 /// Compiles `source` in a process of its own, which ends with the call.
 ///
 /// # Errors
-/// As [`crate::compile`]. `WorkerLimit` when a limit ended the process, `WorkerMissing` when it
-/// cannot be started or is of another release, and `LlvmFailed` or `Internal` when it died of
-/// itself.
+/// As [`Compiler::compile`](crate::Compiler::compile). `WorkerLimit` when a limit ended the
+/// process, `WorkerMissing` when it cannot be started or is of another release, and `LlvmFailed`
+/// or `Internal` when it died of itself.
 pub fn compile_isolated(
     source: impl Into<Source>,
     options: &Options,
