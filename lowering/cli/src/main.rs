@@ -668,8 +668,8 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// Every flag of `lower` can be given as a string too (`Options::set`), unless it is about files
-    /// or about what the program prints.
+    /// Every flag of `lower` can be given as a string too (`Options::set`), unless it is about
+    /// files or about what the program prints.
     #[test]
     fn flags_that_are_options_have_a_string_form() {
         const OF_THE_PROGRAM: &[&str] = &[

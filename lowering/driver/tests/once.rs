@@ -78,8 +78,8 @@ fn every_stage_runs_once() {
     }
 }
 
-/// Where versions of a module are compared, each is compiled once: the code of the one that is taken
-/// is what comes out, audited too.
+/// Where versions of a module are compared, each is compiled once: the code of the one that is
+/// taken is what comes out, audited too.
 #[test]
 fn each_version_is_compiled_once() {
     let count = |stages: &[(&str, u32)], name: &str| {
