@@ -1,7 +1,7 @@
 //! What `splitbar sim` is told of buffers that the kernel reaches through descriptors: samplers of
 //! images, and tensors.
 
-use super::launch::split;
+use super::buffer_name::split;
 use splitbar::simulate::machine::sampler::Sampler;
 use splitbar::simulate::{BufferName, Elements};
 

@@ -1,5 +1,6 @@
 //! What a launch on the simulator is given: the flags that `sim` and `advise --estimate` share.
 
+use super::buffer_name::split;
 use super::described::{SamplerArg, TensorArg, parse_sampler, parse_tensor};
 use super::input::{MOST, read, read_at_most};
 use super::parse_size;
@@ -270,23 +271,6 @@ pub(super) fn parse_image(text: &str) -> Result<ImageArg, String> {
             levels,
         },
     })
-}
-
-pub(super) fn split(text: &str) -> Result<(BufferName, &str), String> {
-    let wrong =
-        || format!("{text:?} does not begin with SET:BINDING=, SET:BINDING:ELEMENT= or INDEX=");
-    let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
-    let (place, rest) = text.split_once('=').ok_or_else(wrong)?;
-    let place = match place.split_once(':') {
-        None => BufferName::Argument(number(place)?),
-        Some((set, rest)) => match rest.split_once(':') {
-            None => BufferName::Binding(number(set)?, number(rest)?),
-            Some((binding, element)) => {
-                BufferName::Element(number(set)?, number(binding)?, number(element)?)
-            }
-        },
-    };
-    Ok((place, rest))
 }
 
 /// Bytes from hexadecimal digits, or from a file.

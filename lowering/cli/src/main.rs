@@ -4,6 +4,7 @@ mod advise;
 mod arguments;
 mod audit;
 mod batch;
+mod buffer_name;
 mod check;
 mod code;
 mod compare;

@@ -1,9 +1,10 @@
 //! `splitbar sim`: a kernel on the simulated machine, under many schedules.
 
+use super::buffer_name::split;
 use super::compare::Comparison;
 use super::estimate;
 use super::input::read;
-use super::launch::{LaunchArgs, split};
+use super::launch::LaunchArgs;
 use super::limits::LimitArgs;
 use super::meter::Meter;
 use super::split::SplitArgs;

@@ -1,7 +1,8 @@
 //! A whole command of `splitbar` in a process of its own: what it prints is its own, and the owner
 //! says why when it had to be ended.
 
-use super::group::{self, Group, Pipes, Streams};
+use super::group::{self, Group};
+use super::streams::{Pipes, Streams};
 use super::{Isolation, death, memory_limit, missing, program, serve};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use std::ffi::{OsStr, OsString};

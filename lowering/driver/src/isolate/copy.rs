@@ -2,7 +2,7 @@
 //! loader make at a start is there already, which takes a quarter of the time of a small
 //! compilation.
 
-use super::group::{Pipes, Streams};
+use super::streams::{Pipes, Streams};
 use crate::exit;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, setpgid, waitpid};
 use splitbar_plan::backend::Fork;

@@ -1,9 +1,12 @@
 //! A process and the programs that it starts (ptxas, lld), as one group: when it ends, or is ended,
 //! they end with it.
 
+#[cfg(unix)]
+use super::streams::Pipes;
+use super::streams::Streams;
 use crate::scratch;
 use std::io;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// A running process that is the first of its group. Dropping it ends the group.
@@ -14,15 +17,6 @@ pub(super) struct Group {
     status: Option<ExitStatus>,
 }
 
-/// Which standard streams of a copy are pipes.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(unix), expect(dead_code, reason = "nothing is copied there"))]
-pub(super) struct Pipes {
-    pub(super) stdin: bool,
-    pub(super) stdout: bool,
-    pub(super) stderr: bool,
-}
-
 /// How it came to be.
 #[derive(Debug)]
 enum Process {
@@ -31,14 +25,6 @@ enum Process {
     /// It is a copy of this process.
     #[cfg(unix)]
     Copied(rustix::process::Pid),
-}
-
-/// The other ends of the standard streams of a process, of those that are pipes.
-#[derive(Debug)]
-pub(super) struct Streams {
-    pub(super) stdin: Option<ChildStdin>,
-    pub(super) stdout: Option<ChildStdout>,
-    pub(super) stderr: Option<ChildStderr>,
 }
 
 impl Group {

@@ -3,12 +3,12 @@
 //! The worker greets with a line of text, which has its release. The owner sends requests. For each
 //! the worker sends events as the work goes on, and one reply.
 
+use super::bytes::Bytes;
 use super::source::Source;
 use crate::{Artefact, Options, Product, Stage};
-use serde::de::{DeserializeOwned, Error as _, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use splitbar_passes::diagnostic::Diagnostics;
-use std::fmt;
 use std::io::{self, Read, Write};
 
 /// A module to compile, and what is wanted of it.
@@ -32,38 +32,6 @@ pub(crate) enum Event {
     Done(Vec<Bytes>, Diagnostics),
     /// Why there are none. The last event of a request.
     Failed(Diagnostics),
-}
-
-/// Bytes, which serde would else take for a list of numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bytes(pub(crate) Vec<u8>);
-
-impl Serialize for Bytes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Bytes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Bytes;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("bytes")
-            }
-            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Bytes, E> {
-                Ok(Bytes(bytes.to_vec()))
-            }
-            fn visit_byte_buf<E: serde::de::Error>(self, bytes: Vec<u8>) -> Result<Bytes, E> {
-                Ok(Bytes(bytes))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Bytes, A::Error> {
-                Err(A::Error::custom("a list where bytes are expected"))
-            }
-        }
-        deserializer.deserialize_byte_buf(Read)
-    }
 }
 
 /// What a worker's first line begins with; its release follows. Every release can read it, whatever

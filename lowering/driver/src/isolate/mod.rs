@@ -11,6 +11,7 @@
 //!
 //! A program that has one thread can be copied instead of started again (`copy.rs`).
 
+mod bytes;
 mod command;
 #[cfg(unix)]
 mod copy;
@@ -19,14 +20,15 @@ mod message;
 mod said;
 mod serve;
 mod source;
+mod streams;
 
+pub(crate) use bytes::Bytes;
 pub use command::{run_isolated, serve_command};
-pub(crate) use message::Bytes;
 pub use serve::{perform, serve_isolated};
 pub use source::Source;
 
 use crate::{Failure, Observer, Options, Stage, exit, refusal};
-use group::{Group, Pipes, Streams};
+use group::Group;
 use message::{Event, Request};
 use said::Listener;
 use serde::{Deserialize, Serialize};
@@ -38,6 +40,7 @@ use std::path::PathBuf;
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+use streams::{Pipes, Streams};
 
 /// How many lines of what a dying worker said go into the report.
 const LAST_WORDS: usize = 8;

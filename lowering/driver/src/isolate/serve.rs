@@ -1,7 +1,8 @@
 //! The worker: takes requests from one stream, and gives events and replies to another.
 
+use super::bytes::Bytes;
 use super::group;
-use super::message::{self, Bytes, Event, Request};
+use super::message::{self, Event, Request};
 use super::said::NO_PASS;
 use super::source::{Language, Source};
 #[cfg(not(feature = "llvm"))]

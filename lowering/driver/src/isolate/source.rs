@@ -1,7 +1,7 @@
 //! What is compiled: one module, or several that are linked first, with values for specialization
 //! constants as people write them.
 
-use super::message::Bytes;
+use super::bytes::Bytes;
 use crate::internal_error::guarded;
 use crate::spec::{self, Setting};
 use crate::{Failure, Observer, Options, Stage, link_modules};
