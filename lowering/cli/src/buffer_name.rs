@@ -1,4 +1,5 @@
-//! The name of a buffer in front of an argument: `SET:BINDING=`, `SET:BINDING:ELEMENT=` or `INDEX=`.
+//! The name of a buffer in front of an argument: `SET:BINDING=`, `SET:BINDING:ELEMENT=` or
+//! `INDEX=`.
 
 use splitbar::simulate::BufferName;
 
