@@ -27,6 +27,7 @@ mod emit;
 mod expand;
 mod faults;
 mod ffi;
+mod guarded_division;
 mod hidden_lanes;
 pub mod ir;
 mod lane_moves;
@@ -180,6 +181,9 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             codegen::run(&module, &machine, hidden_lanes::PASSES)?;
         }
         shared_contents::close(&module);
+        if lowering.ir.is_none() && lowering.optimization != Optimization::O0 {
+            guarded_division::release(&module);
+        }
         expand::expand(&context, &module, lowering.target, &machine)?;
         if guards.has(Guard::MaskedDivision) {
             masked_division::expand(&module)?;
