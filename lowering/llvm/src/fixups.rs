@@ -2,8 +2,9 @@
 //! facts that it is told, and forms that keep it from known faults (docs/llvm.md).
 
 use crate::{
-    codegen, constant_loops, dot_sums, expand, faults, hidden_lanes, lane_moves, masked_division,
-    own_memory, private_arrays, shared_blocks, shared_contents, shared_offsets, signed_zero,
+    codegen, constant_loops, dot_sums, expand, faults, guarded_division, hidden_lanes, lane_moves,
+    masked_division, own_memory, private_arrays, shared_blocks, shared_contents, shared_offsets,
+    signed_zero,
 };
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -94,6 +95,16 @@ pub(crate) const AFTER_OPTIMISER: &[FixUp] = &[
         guard: None,
         needed: |_| true,
         run: |work| expand::expand(work.context, work.module, work.input.target, work.machine),
+    },
+    // No pass of the optimiser may see a division by what may be 0.
+    FixUp {
+        name: "guarded_division",
+        guard: None,
+        needed: |work| work.input.optimization != Optimization::O0 && !work.is_ir,
+        run: |work| {
+            guarded_division::release(work.module);
+            Ok(())
+        },
     },
     FixUp {
         name: "masked_division",

@@ -29,6 +29,7 @@ mod expand;
 mod faults;
 mod ffi;
 mod fixups;
+mod guarded_division;
 mod hidden_lanes;
 pub mod ir;
 mod lane_moves;

@@ -27,6 +27,28 @@ pub enum Float {
     HalfNegated,
     /// The second number of (y, x) * (x, y), rounded to a half.
     HalfOfVector,
+    /// The lesser or the greater of x and y, of which one may be NaN; as halves or not.
+    Extreme {
+        /// Whether they are halves.
+        half: bool,
+        /// Whether the greater is taken.
+        most: bool,
+    },
+    /// x, not below -2 and not above 3, and -2 if it is NaN; as a half or not.
+    Clamp {
+        /// Whether it is a half.
+        half: bool,
+    },
+    /// As [`Float::Select`], of halves.
+    SelectHalf(usize, bool),
+    /// The lesser or the greater of numbers that are not NaN, by the instruction that may take
+    /// either where one is.
+    Plain {
+        /// Whether they are halves.
+        half: bool,
+        /// Whether the greater is taken.
+        most: bool,
+    },
 }
 
 /// A comparison of numbers.
@@ -55,7 +77,12 @@ const COMPARISONS: [Comparison; 12] = [
 
 impl Float {
     pub(crate) fn random(rng: &mut Rng) -> Float {
-        match rng.u32(..9) {
+        let (half, most) = (rng.bool(), rng.bool());
+        match rng.u32(..14) {
+            9 | 10 => Float::Extreme { half, most },
+            11 => Float::Clamp { half },
+            12 => Float::SelectHalf(rng.usize(..COMPARISONS.len()), most),
+            13 => Float::Plain { half, most },
             0 => Float::ZeroMinus,
             1 => Float::ZeroMinusMin,
             2 => Float::ZeroProduct,
@@ -83,6 +110,29 @@ impl Float {
                 false => y,
             };
         }
+        let normal = |half: bool| {
+            [x, y].map(|number| match half {
+                true => from_half(number.to_bits() as u16 | 0x0400),
+                false => f32::from_bits(number.to_bits() | 0x0080_0000),
+            })
+        };
+        match self {
+            Float::Extreme { half, most } => return extreme(normal(half), most),
+            Float::Clamp { half } => {
+                let [x, _] = normal(half);
+                return if x.is_nan() { -2.0 } else { x.clamp(-2.0, 3.0) };
+            }
+            Float::SelectHalf(number, constant) => {
+                let [x, y] = normal(true);
+                let (_, holds) = COMPARISONS[number];
+                return if holds(x, CONSTANT) == constant {
+                    CONSTANT
+                } else {
+                    y
+                };
+            }
+            _ => {}
+        }
         // Small whole numbers: nothing is rounded or denormal.
         let [x, y] = [x, y].map(small);
         match self {
@@ -94,6 +144,7 @@ impl Float {
             // Such products are halves.
             Float::HalfProduct | Float::HalfOfVector => x * y,
             Float::HalfNegated => -(x * y),
+            Float::Plain { most, .. } => extreme([x, y + 0.5], most),
             _ => (0.0 - x) * y,
         }
     }
@@ -106,6 +157,25 @@ impl Float {
                 true => out.push(&format!("OpSelect %f32 {holds} %constant {y}")),
                 false => out.push(&format!("OpSelect %f32 {holds} {y} %constant")),
             }
+        } else if let Float::Extreme { half, .. } | Float::Clamp { half } = self {
+            let (ty, [x, y]) = normal_text(half, inputs, out);
+            let number = match self {
+                Float::Extreme { most: true, .. } => format!("NMax {x} {y}"),
+                Float::Extreme { .. } => format!("NMin {x} {y}"),
+                _ => format!("NClamp {x} {ty}_least {ty}_most"),
+            };
+            let number = out.push(&format!("OpExtInst {ty} %glsl {number}"));
+            widened(half, number, out)
+        } else if let Float::SelectHalf(number, constant) = self {
+            let (ty, [x, y]) = normal_text(true, inputs, out);
+            let (name, _) = COMPARISONS[number];
+            let holds = out.push(&format!("{name} %bool {x} %f16_constant"));
+            let (yes, no) = match constant {
+                true => ("%f16_constant", y.as_str()),
+                false => (y.as_str(), "%f16_constant"),
+            };
+            let number = out.push(&format!("OpSelect {ty} {holds} {yes} {no}"));
+            widened(true, number, out)
         } else {
             let [x, y] = [0, 1].map(|at: usize| {
                 let (mask, bias) = (out.constant(7), out.constant(3));
@@ -116,6 +186,20 @@ impl Float {
             let zero = "%fzero";
             let minus = out.push(&format!("OpFSub %f32 {zero} {x}"));
             match self {
+                Float::Plain { half, most } => {
+                    let y = out.push(&format!("OpFAdd %f32 {y} %fhalf"));
+                    let name = if most { "FMax" } else { "FMin" };
+                    let (ty, [x, y]) = match half {
+                        true => {
+                            let halves =
+                                [x, y].map(|number| out.push(&format!("OpFConvert %f16 {number}")));
+                            ("%f16", halves)
+                        }
+                        false => ("%f32", [x, y]),
+                    };
+                    let number = out.push(&format!("OpExtInst {ty} %glsl {name} {x} {y}"));
+                    widened(half, number, out)
+                }
                 Float::ZeroMinusMin => {
                     let y = out.push(&format!("OpFAdd %f32 {y} %fhalf"));
                     out.push(&format!("OpExtInst %f32 %glsl NMin {minus} {y}"))
@@ -157,4 +241,53 @@ fn halved(number: &str, out: &mut Text) -> String {
 /// A number from -3 to 4 from the low bits.
 fn small(number: f32) -> f32 {
     ((number.to_bits() & 7) as i32 - 3) as f32
+}
+
+/// A half as a number of 32 bits; it is not denormal.
+fn from_half(bits: u16) -> f32 {
+    let (sign, exponent, fraction) = (bits >> 15, bits >> 10 & 31, bits & 0x3ff);
+    let exponent = match exponent {
+        31 => 255,
+        _ => u32::from(exponent) + 127 - 15,
+    };
+    f32::from_bits(u32::from(sign) << 31 | exponent << 23 | u32::from(fraction) << 13)
+}
+
+/// The lesser or the greater: the other one if one is NaN.
+fn extreme([x, y]: [f32; 2], most: bool) -> f32 {
+    if x.is_nan() || !y.is_nan() && (if most { y > x } else { y < x }) {
+        return y;
+    }
+    x
+}
+
+/// The type, and x and y as numbers that are neither zeros nor denormal.
+fn normal_text(half: bool, inputs: &[String; 4], out: &mut Text) -> (&'static str, [String; 2]) {
+    match half {
+        true => {
+            let bit = out.constant(0x0400);
+            let numbers = [0, 1].map(|at: usize| {
+                let word = out.push(&format!("OpBitwiseOr %u32 {} {bit}", inputs[at]));
+                let low = out.push(&format!("OpUConvert %u16 {word}"));
+                out.push(&format!("OpBitcast %f16 {low}"))
+            });
+            ("%f16", numbers)
+        }
+        false => {
+            let bit = out.constant(0x0080_0000);
+            let numbers = [0, 1].map(|at: usize| {
+                let word = out.push(&format!("OpBitwiseOr %u32 {} {bit}", inputs[at]));
+                out.push(&format!("OpBitcast %f32 {word}"))
+            });
+            ("%f32", numbers)
+        }
+    }
+}
+
+/// A half as a number of 32 bits.
+fn widened(half: bool, number: String, out: &mut Text) -> String {
+    match half {
+        true => out.push(&format!("OpFConvert %f32 {number}")),
+        false => number,
+    }
 }

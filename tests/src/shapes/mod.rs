@@ -115,7 +115,7 @@ pub fn shapes(family: Family, seed: u64) -> Vec<Shape> {
         let depth = 2 + rng.u32(..3);
         shapes.push(match family {
             Family::Arithmetic if rng.u32(..4) == 0 => Shape::Float(Float::random(&mut rng)),
-            Family::Arithmetic => Shape::Words(Expression::random(&mut rng, depth)),
+            Family::Arithmetic => Shape::Words(Expression::any(&mut rng, depth)),
             Family::Indices => Shape::Index {
                 below: 1 + rng.u32(..SIZE as u32),
                 add: rng.u32(..PART),
@@ -244,7 +244,7 @@ pub fn text(shapes: &[Shape]) -> String {
         + &constants
         + &format!(
             "%constant = OpConstant %f32 !{}\n%fzero = OpConstant %f32 0\n\
-             %fhalf = OpConstant %f32 0.5\n%main = OpFunction %void None %fn\n%entry = OpLabel\n\
+             %fhalf = OpConstant %f32 0.5\n{SIZED}%main = OpFunction %void None %fn\n%entry = OpLabel\n\
              %ids = OpLoad %v3 %local\n%id = OpCompositeExtract %u32 %ids 0\n\
              %groups = OpLoad %v3 %workgroup\n%group = OpCompositeExtract %u32 %groups 0\n\
              %before = OpIMul %u32 %group {size}\n%at = OpIAdd %u32 %before %id\n\
@@ -355,7 +355,9 @@ fn carried(expression: &Expression, inputs: &[String; 4], out: &mut Text) -> Str
 const HEAD: &str = "OpCapability Shader
 OpCapability Int8
 OpCapability Int16
+OpCapability Int64
 OpCapability Float16
+OpCapability Float64
 OpCapability GroupNonUniform
 OpCapability GroupNonUniformBallot
 OpCapability SignedZeroInfNanPreserve
@@ -386,8 +388,11 @@ OpDecorate %indexed NonWritable
 %i32 = OpTypeInt 32 1
 %u8 = OpTypeInt 8 0
 %u16 = OpTypeInt 16 0
+%u64 = OpTypeInt 64 0
 %f16 = OpTypeFloat 16
 %f32 = OpTypeFloat 32
+%f64 = OpTypeFloat 64
+%u32v2 = OpTypeVector %u32 2
 %f32v2 = OpTypeVector %f32 2
 %v3 = OpTypeVector %u32 3
 %bytes = OpTypeVector %u8 4
@@ -402,6 +407,36 @@ OpDecorate %indexed NonWritable
 %words = OpVariable %pblock StorageBuffer
 %results = OpVariable %pblock StorageBuffer
 %indexed = OpVariable %pblock StorageBuffer
+";
+
+/// Constants of numbers that have not 32 bits, and powers of two.
+const SIZED: &str = "%u8_1 = OpConstant %u8 1
+%u8_7 = OpConstant %u8 7
+%u16_1 = OpConstant %u16 1
+%u16_15 = OpConstant %u16 15
+%u64_1 = OpConstant %u64 1
+%u64_32 = OpConstant %u64 32
+%u64_63 = OpConstant %u64 63
+%f16_0 = OpConstant %f16 1
+%f16_1 = OpConstant %f16 0.5
+%f16_2 = OpConstant %f16 0.25
+%f16_3 = OpConstant %f16 0.125
+%f16_4 = OpConstant %f16 0.0625
+%f32_0 = OpConstant %f32 1
+%f32_1 = OpConstant %f32 0.5
+%f32_2 = OpConstant %f32 0.25
+%f32_3 = OpConstant %f32 0.125
+%f32_4 = OpConstant %f32 0.0625
+%f64_0 = OpConstant %f64 1
+%f64_1 = OpConstant %f64 0.5
+%f64_2 = OpConstant %f64 0.25
+%f64_3 = OpConstant %f64 0.125
+%f64_4 = OpConstant %f64 0.0625
+%f16_least = OpConstant %f16 -2
+%f16_most = OpConstant %f16 3
+%f16_constant = OpConstant %f16 2.75
+%f32_least = OpConstant %f32 -2
+%f32_most = OpConstant %f32 3
 ";
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod run;
 mod text;
 
 pub use run::run;
-pub use text::{guarded, text};
+pub use text::{filled, guarded, text};
 
 use fastrand::Rng;
 
@@ -93,10 +93,13 @@ pub(crate) enum Operation {
     Undefined,
     /// A variable that nothing is written to.
     Unwritten,
+    /// `a` becomes the element of an array that the number says, then element `b` is taken. All
+    /// elements begin without a value; indexes are by their lowest two bits.
+    Element,
 }
 
 impl Operation {
-    const ALL: [Operation; 26] = {
+    const ALL: [Operation; 27] = {
         use Operation::*;
         [
             Number,
@@ -125,6 +128,7 @@ impl Operation {
             Shuffle,
             Undefined,
             Unwritten,
+            Element,
         ]
     };
 }

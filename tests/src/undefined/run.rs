@@ -15,6 +15,7 @@ pub fn run(program: &Program, inputs: &[u32]) -> Vec<Number> {
         let mut invocation = Invocation {
             id,
             variables: std::array::from_fn(|at| Some(own.get(at).copied().unwrap_or(id as u32))),
+            elements: [None; 4],
             results: &mut results,
         };
         invocation.all(&program.statements);
@@ -25,6 +26,7 @@ pub fn run(program: &Program, inputs: &[u32]) -> Vec<Number> {
 struct Invocation<'r> {
     id: usize,
     variables: [Number; VARIABLES],
+    elements: [Number; 4],
     results: &'r mut [Number],
 }
 
@@ -45,6 +47,11 @@ impl Invocation<'_> {
                 number,
             } => {
                 let (a, b) = (self.variables[*a], self.variables[*b]);
+                if *operation == Operation::Element {
+                    self.elements[(number & 3) as usize] = a;
+                    self.variables[*to] = b.and_then(|b| self.elements[(b & 3) as usize]);
+                    return;
+                }
                 self.variables[*to] = value(*operation, a, b, *number, &self.variables);
             }
             Statement::If {
@@ -74,7 +81,10 @@ impl Invocation<'_> {
     fn perhaps(&mut self, statements: &[Statement]) {
         for statement in statements {
             match statement {
-                Statement::Set { to, .. } => self.variables[*to] = None,
+                Statement::Set { to, .. } => {
+                    self.variables[*to] = None;
+                    self.elements = [None; 4];
+                }
                 Statement::If { yes, no, .. } => {
                     self.perhaps(yes);
                     self.perhaps(no);
@@ -103,7 +113,7 @@ fn value(
         Or if a == Some(u32::MAX) || b == Some(u32::MAX) => return Some(u32::MAX),
         Number => return Some(number),
         Shuffle if number.is_multiple_of(2) => return a,
-        Shuffle | Undefined | Unwritten => return None,
+        Shuffle | Undefined | Unwritten | Element => return None,
         Component => return *variables[..4].get(b? as usize)?,
         InsertComponent => {
             return match b? {
@@ -161,6 +171,6 @@ fn value(
             _ => Some(((a << (32 - count - b)) as i32 >> (32 - count)) as u32),
         },
         Number | Small | ShiftByNumber | FloatToUnsigned | FloatToSigned | Component
-        | InsertComponent | Shuffle | Undefined | Unwritten => None,
+        | InsertComponent | Shuffle | Undefined | Unwritten | Element => None,
     }
 }

@@ -22,6 +22,41 @@ OpBranch %end
     module("%c0 = OpConstant %uint 0\n", "", &code)
 }
 
+/// A module in which each invocation fills the first elements of an array of its own in a loop, as
+/// many as its number says, and writes one of them to binding 1.
+pub fn filled() -> String {
+    let code = "%id = OpLoad %uint %ids
+OpBranch %head
+%head = OpLabel
+%at = OpPhi %uint %c0 %entry %next %more
+OpLoopMerge %end %more None
+OpBranch %test
+%test = OpLabel
+%less = OpULessThan %bool %at %id
+OpBranchConditional %less %more %end
+%more = OpLabel
+%square = OpIMul %uint %at %at
+%element = OpAccessChain %local %elements %at
+OpStore %element %square
+%next = OpIAdd %uint %at %c1
+OpBranch %head
+%end = OpLabel
+%half = OpShiftRightLogical %uint %id %c1
+%taken = OpAccessChain %local %elements %half
+%value = OpLoad %uint %taken
+%place = OpAccessChain %word %results %c0 %id
+OpStore %place %value
+";
+    let constants = "%c0 = OpConstant %uint 0\n%c1 = OpConstant %uint 1\n\
+                     %many = OpConstant %uint 64\n%uints64 = OpTypeArray %uint %many\n\
+                     %locals64 = OpTypePointer Function %uints64\n";
+    module(
+        constants,
+        "%elements = OpVariable %locals64 Function\n",
+        code,
+    )
+}
+
 /// The module. Binding 0 has the inputs, binding 1 takes the results.
 pub fn text(program: &Program) -> String {
     let mut writer = Writer {
@@ -37,7 +72,10 @@ pub fn text(program: &Program) -> String {
     let variables: String = (0..VARIABLES)
         .map(|at| format!("%v{at} = OpVariable %local Function\n"))
         .collect();
-    let variables = format!("{variables}%unwritten = OpVariable %local Function\n");
+    let variables = format!(
+        "{variables}%unwritten = OpVariable %local Function\n\
+         %elements = OpVariable %locals Function\n"
+    );
     module(&numbers, &variables, &writer.code)
 }
 
@@ -74,7 +112,10 @@ OpDecorate %results Binding 1
 %inputs = OpVariable %buffer StorageBuffer
 %results = OpVariable %buffer StorageBuffer
 %ids = OpVariable %input Input
-{numbers}%main = OpFunction %void None %function
+{numbers}%four = OpConstant %uint 4
+%uints = OpTypeArray %uint %four
+%locals = OpTypePointer Function %uints
+%main = OpFunction %void None %function
 %entry = OpLabel
 {variables}{code}OpReturn
 OpFunctionEnd
@@ -254,6 +295,14 @@ impl Writer {
             }
             Undefined => "OpUndef %uint".to_owned(),
             Unwritten => "OpLoad %uint %unwritten".to_owned(),
+            Element => {
+                let at = self.number(number & 3);
+                let place = self.result(&format!("OpAccessChain %local %elements {at}"));
+                self.line(&format!("OpStore {place} {a}"));
+                let low = self.result(&format!("OpBitwiseAnd %uint {b} %c3"));
+                let place = self.result(&format!("OpAccessChain %local %elements {low}"));
+                format!("OpLoad %uint {place}")
+            }
         };
         self.result(&instruction)
     }

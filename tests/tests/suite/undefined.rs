@@ -41,7 +41,34 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial(name, move || all(seeds))
     });
     let lost = trial("undefined/lost_effects".to_owned(), lost_effects);
-    std::iter::once(lost).chain(random).collect()
+    let filled = trial("undefined/filled_array".to_owned(), filled_array);
+    [lost, filled].into_iter().chain(random).collect()
+}
+
+/// That nothing but the loop writes an array that is filled before it is read, and that it is read
+/// right.
+fn filled_array() -> Result<()> {
+    let module = assembled(&undefined::filled())?;
+    let output = crate::random::compiled(&module, Options::new(target("sm_80")?))?;
+    let code = output.assembly()?;
+    let zeros = code.lines().filter(|line| line.contains("st.local.v"));
+    ensure!(zeros.count() == 0, "the array is cleared:\n{code}");
+    for name in TARGETS {
+        let output = crate::random::compiled(&module, Options::new(target(name)?))?;
+        let place = BufferName::Binding(0, 1);
+        let inputs = Inputs::new([1, 1, 1], vec![(place, vec![0; INVOCATIONS * 4])]);
+        let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 0))?;
+        let found = outcome.buffers.first().context("no results")?;
+        // Element 0 of the first invocation is not written.
+        for (id, word) in found.as_chunks::<4>().0.iter().enumerate().skip(1) {
+            let wanted = (id / 2 * (id / 2)) as u32;
+            ensure!(
+                u32::from_le_bytes(*word) == wanted,
+                "{name}: invocation {id}"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// That a kernel whose only write nothing leads to is compiled with a warning.

@@ -35,7 +35,14 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 }
             }
             // The family's work: `constant`, `shift`, `divisor`.
-            Some(Cause::Unspecified | Cause::ShiftBeyondWidth | Cause::ZeroDivisor) | None => {}
+            Some(Cause::Unspecified | Cause::ShiftBeyondWidth | Cause::ZeroDivisor) | None => {
+                if self.undefined.loads_unwritten(result)
+                    && let Slot::Value(value) = self.slot(result)
+                {
+                    let frozen = self.b.raw().freeze(value);
+                    self.set(result, Slot::Value(frozen));
+                }
+            }
         }
     }
 

@@ -15,13 +15,14 @@ use crate::analysis::uses::Uses;
 use crate::module::{Constant, Constants, Declarations, Function, Id, Inst, Type};
 use range::{Range, Ranges, ones};
 use spirv::StorageClass;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use unwritten::Unwritten;
 
 /// What may be undefined in one function.
 #[derive(Clone, Debug, Default)]
 pub struct Undefined {
     results: BTreeMap<Id, Cause>,
-    unwritten: BTreeSet<Id>,
+    unwritten: Unwritten,
 }
 
 impl Undefined {
@@ -55,9 +56,14 @@ impl Undefined {
     }
 
     /// Returns true if the variable `id` of class Function or Private may be read before all of it
-    /// is written.
+    /// is written, by others than [loads of what nothing has written](Self::loads_unwritten).
     pub fn is_read_unwritten(&self, id: Id) -> bool {
-        self.unwritten.contains(&id)
+        self.unwritten.variables.contains(&id)
+    }
+
+    /// Returns true if the load `id` may read parts of a variable that nothing has written.
+    pub fn loads_unwritten(&self, id: Id) -> bool {
+        self.unwritten.loads.contains(&id)
     }
 }
 

@@ -19,6 +19,7 @@ fn found(body: &str) -> (Undefined, Assembled) {
         %int = OpTypeInt 32 1
         %array = OpTypeArray %uint %u3
         %local = OpTypePointer 7 %array
+        %nothing = OpConstantNull %array
         %main = OpFunction %void 0 %fn
         %entry = OpLabel
         {body}
@@ -177,4 +178,26 @@ fn loops_read_what_the_iteration_before_wrote_only_after_the_first() {
     let (found, assembled) = found(body);
     assert!(found.is_read_unwritten(assembled.id("v")));
     assert!(!found.is_read_unwritten(assembled.id("w")));
+}
+
+#[test]
+fn arrays_that_only_loads_and_stores_touch_need_no_contents() {
+    let array = |body: &str| {
+        let text = format!(
+            "%v = OpVariable %local 7\n%x = OpLoad %uint %cond\n\
+             %p = OpAccessChain %ptr %v %u2\nOpStore %p %x\n{body}"
+        );
+        let (found, assembled) = found(&text);
+        let loads = |name| found.loads_unwritten(assembled.id(name));
+        (loads("y"), found.is_read_unwritten(assembled.id("v")))
+    };
+    assert_eq!(array("%y = OpLoad %uint %p"), (true, false));
+    assert_eq!(array("%y = OpLoad %array %v"), (true, false));
+    // The copy may be read, too.
+    let copied = "%w = OpVariable %local 7\nOpCopyMemory %w %v\n%y = OpLoad %uint %p";
+    assert_eq!(array(copied), (false, true));
+    let compared = "%q = OpCopyObject %ptr %p\n%y = OpLoad %uint %q";
+    assert_eq!(array(compared), (false, true));
+    let written = "OpStore %v %nothing\n%y = OpLoad %uint %p";
+    assert_eq!(array(written), (false, false));
 }

@@ -1,10 +1,16 @@
 //! Variables of one invocation that may be read before they are written: a dataflow over the
 //! control-flow graph. Only stores of whole variables count as written.
+//!
+//! So an array that a loop fills counts as unwritten. To give it contents first would cost stores in
+//! most kernels that have arrays. Where only plain loads and stores access it, the loads are found
+//! instead: to make a value of what a load gives costs nothing.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Analysis, Direction, solve};
 use crate::analysis::uses::Uses;
-use crate::module::{BlockIndex, Constant, Constants, Declarations, Function, Id, Inst, called};
+use crate::module::{
+    BlockIndex, Constant, Constants, Declarations, Function, Id, Inst, Type, called,
+};
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +20,25 @@ const MOST_BITS: usize = 1 << 26;
 /// One bit for each variable.
 type Bits = Vec<u64>;
 
-/// The variables of class Function of `function`, and with `private` the module's Private ones that
-/// it touches, that have no initial value and may be read before they are written. `uses` says what
-/// callees touch.
+/// What may be read before it is written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unwritten {
+    /// Variables that need contents before the function begins.
+    pub(super) variables: BTreeSet<Id>,
+    /// Loads that may read what nothing has written, from all other variables.
+    pub(super) loads: BTreeSet<Id>,
+}
+
+/// What may be read before it is written: of the variables of class Function of `function`, and
+/// with `private` of the module's Private ones that it touches, those that have no initial value.
+/// `uses` says what callees touch.
 pub(super) fn unwritten(
     declarations: &Declarations<'_>,
     constants: &Constants,
     function: &Function<'_>,
     uses: &BTreeMap<Id, Uses>,
     private: bool,
-) -> BTreeSet<Id> {
+) -> Unwritten {
     let starts_undefined = |initializer: Option<Id>| {
         initializer.is_none_or(|id| matches!(constants.get(id), Some(Constant::Undef)))
     };
@@ -44,10 +59,13 @@ pub(super) fn unwritten(
         });
     let numbers: BTreeMap<Id, usize> = own.chain(shared).zip(0..).collect();
     if numbers.is_empty() {
-        return BTreeSet::new();
+        return Unwritten::default();
     }
     if numbers.len().saturating_mul(function.blocks.len()) > MOST_BITS {
-        return numbers.into_keys().collect();
+        return Unwritten {
+            variables: numbers.into_keys().collect(),
+            loads: BTreeSet::new(),
+        };
     }
     let cfg = Cfg::of(declarations.module, function);
     let flow = Flow {
@@ -56,21 +74,124 @@ pub(super) fn unwritten(
         words: numbers.len().div_ceil(64),
     };
     let before = solve(&cfg, &flow);
-    let mut read = BTreeSet::new();
+    let arrays = Arrays::of(declarations, function, &numbers, uses);
+    let mut found = Unwritten::default();
     for (index, block) in function.numbered() {
         let Some(Some(mut written)) = before.get(index.index()).cloned() else {
             continue; // control cannot reach it
         };
         for inst in &block.insts {
-            for id in reads(declarations, *inst, uses) {
-                if numbers.get(&id).is_some_and(|at| !has(&written, *at)) {
-                    read.insert(id);
-                }
+            let unwritten = |id: &Id| numbers.get(id).is_some_and(|at| !has(&written, *at));
+            let read = reads(declarations, *inst, uses).into_iter();
+            let read = read.filter(|id| unwritten(id) && !arrays.plain.contains(id));
+            found.variables.extend(read);
+            if inst.op() == Some(Op::Load)
+                && let Some(array) = inst.id(0).ok().and_then(|id| arrays.of.get(&id))
+                && arrays.plain.contains(array)
+                && unwritten(array)
+            {
+                found.loads.extend(inst.result());
             }
             flow.write(*inst, &mut written);
         }
     }
-    read
+    found
+}
+
+/// Variables with arrays.
+struct Arrays {
+    /// Those of numbers that only access chains, loads and stores touch.
+    plain: BTreeSet<Id>,
+    /// The variable of each pointer that is one or that access chains make of one.
+    of: BTreeMap<Id, Id>,
+}
+
+impl Arrays {
+    fn of(
+        declarations: &Declarations<'_>,
+        function: &Function<'_>,
+        numbers: &BTreeMap<Id, usize>,
+        uses: &BTreeMap<Id, Uses>,
+    ) -> Arrays {
+        let mut plain: BTreeSet<Id> = numbers
+            .keys()
+            .filter(|id| {
+                let ty = pointee(declarations, **id);
+                has_array(declarations, ty) && holds_numbers(declarations, ty)
+            })
+            .copied()
+            .collect();
+        let mut of: BTreeMap<Id, Id> = plain.iter().map(|id| (*id, *id)).collect();
+        if plain.is_empty() {
+            return Arrays { plain, of };
+        }
+        for inst in function.insts() {
+            let chain = inst.chain();
+            let touched = match inst.op() {
+                Some(Op::Load | Op::Store) => inst.id(0).ok(),
+                Some(Op::Variable | Op::LifetimeStart | Op::LifetimeStop) => continue,
+                _ => chain.as_ref().map(|chain| chain.base),
+            };
+            let named = declarations.module.ids(inst).map(|(_, id)| id);
+            let mut others: Vec<Id> = named.filter(|id| inst.result() != Some(*id)).collect();
+            if let Some(at) = others.iter().position(|id| Some(*id) == touched) {
+                others.remove(at);
+            }
+            for array in others.iter().filter_map(|id| of.get(id)) {
+                plain.remove(array);
+            }
+            if let Some(callee) = called(inst).and_then(|id| uses.get(&id)) {
+                for variable in &callee.variables {
+                    plain.remove(variable);
+                }
+            }
+            if let (Some(result), Some(chain)) = (inst.result(), chain)
+                && let Some(array) = of.get(&chain.base)
+            {
+                of.insert(result, *array);
+            }
+        }
+        Arrays { plain, of }
+    }
+}
+
+/// The type that the variable `id` holds.
+fn pointee(declarations: &Declarations<'_>, id: Id) -> Option<Id> {
+    let ty = declarations.type_of(id)?;
+    match declarations.ty(ty)? {
+        Type::Pointer { pointee, .. } => *pointee,
+        _ => None,
+    }
+}
+
+/// Returns true if `ty` is an array or a struct with one.
+fn has_array(declarations: &Declarations<'_>, ty: Option<Id>) -> bool {
+    match ty.and_then(|ty| declarations.ty(ty)) {
+        Some(Type::Array { .. }) => true,
+        Some(Type::Struct { members }) => {
+            let mut members = members.iter();
+            members.any(|member| has_array(declarations, Some(*member)))
+        }
+        _ => false,
+    }
+}
+
+/// Returns true if all parts of `ty` are numbers or bools.
+fn holds_numbers(declarations: &Declarations<'_>, ty: Option<Id>) -> bool {
+    match ty.and_then(|ty| declarations.ty(ty)) {
+        Some(Type::Bool | Type::Int { .. } | Type::Float { .. } | Type::Matrix { .. }) => true,
+        Some(
+            Type::Array { element: part, .. }
+            | Type::Vector {
+                component: part, ..
+            },
+        ) => holds_numbers(declarations, Some(*part)),
+        Some(Type::Struct { members }) => {
+            let mut members = members.iter();
+            members.all(|member| holds_numbers(declarations, Some(*member)))
+        }
+        _ => false,
+    }
 }
 
 /// The variables that `inst` may read, or whose address it passes on.
