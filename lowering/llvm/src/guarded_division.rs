@@ -1,7 +1,8 @@
-//! Divisions by `max(d, 1)`, as divisions by d where the optimiser has run. The emitter guards every
-//! divisor that may be 0, because the optimiser deletes what leads to a division by 0. Code
-//! generators only make instructions of it, which give some number for 0 (the drivers' choice, too),
-//! and recognise `x - x / d * d` where the divisor is d in both places.
+//! Divisions by `max(d, 1)`, as divisions by d where the optimiser has run.
+//!
+//! The emitter guards every divisor that may be 0, because the optimiser deletes what leads to a
+//! division by 0. Code generators only make instructions of it, which give some number for 0, as
+//! drivers do, and recognise `x - x / d * d` where the divisor is d in both places.
 
 use crate::ffi::{self, Opcode, Value};
 use inkwell::module::Module;

@@ -91,7 +91,7 @@ pub enum Expression {
     Narrow(u32, Operation, Box<Expression>, Box<Expression>),
     /// An operation on numbers of 64 bits, and whether the upper word is taken.
     Wide(Operation, Pairs, bool, Box<Expression>, Box<Expression>),
-    /// The upper word of a sum, or of a difference, of [`Pairs::Both`], word by word with carry.
+    /// The upper word of a sum, or of a difference, of pairs of words, word by word with carry.
     Long(bool, Box<Expression>, Box<Expression>),
     /// The low bits, extended with or without sign to 64 bits and back.
     Extended(u32, bool, Box<Expression>),
@@ -412,7 +412,8 @@ impl Expression {
     }
 }
 
-/// Bits of an integer that a floating-point number of `bits` bits has; all that a word has, at most.
+/// Bits of an integer that a floating-point number of `bits` bits has; all that a word has, at
+/// most.
 fn digits(bits: u32) -> u32 {
     match bits {
         16 => 11,

@@ -1,9 +1,9 @@
 //! Variables of one invocation that may be read before they are written: a dataflow over the
 //! control-flow graph. Only stores of whole variables count as written.
 //!
-//! So an array that a loop fills counts as unwritten. To give it contents first would cost stores in
-//! most kernels that have arrays. Where only plain loads and stores access it, the loads are found
-//! instead: to make a value of what a load gives costs nothing.
+//! So an array that a loop fills counts as unwritten. To give it contents first would cost stores
+//! in most kernels that have arrays. Where only plain loads and stores access it, the loads are
+//! found instead: to make a value of what a load gives costs nothing.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Analysis, Direction, solve};
