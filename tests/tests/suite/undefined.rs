@@ -51,8 +51,10 @@ fn filled_array() -> Result<()> {
     let module = assembled(&undefined::filled())?;
     let output = crate::random::compiled(&module, Options::new(target("sm_80")?))?;
     let code = output.assembly()?;
-    let zeros = code.lines().filter(|line| line.contains("st.local.v"));
-    ensure!(zeros.count() == 0, "the array is cleared:\n{code}");
+    // What the loop writes is in registers.
+    let mut stores = code.lines().filter(|line| line.contains("st.local"));
+    let clears = |line: &str| line.contains("st.local.v") || !line.contains("], %");
+    ensure!(!stores.any(clears), "the array is cleared:\n{code}");
     for name in TARGETS {
         let output = crate::random::compiled(&module, Options::new(target(name)?))?;
         let place = BufferName::Binding(0, 1);
