@@ -87,7 +87,7 @@ impl<'s, 'm> Alignments<'s, 'm> {
         let mut align = self.followed(chain.base, steps)?;
         if let Some(element) = chain.element {
             let pointer = self.declarations.type_of(chain.base)?;
-            let extent = self.extents.of(self.pointee(chain.base)?)?;
+            let extent = self.extents.of(self.declarations.pointee_of(chain.base)?)?;
             let bytes = stride(self.declarations, pointer, extent);
             align = self.stepped(align, bytes, element);
         }
@@ -125,17 +125,10 @@ impl<'s, 'm> Alignments<'s, 'm> {
         }
     }
 
-    fn pointee(&self, pointer: Id) -> Option<Id> {
-        match self.declarations.ty(self.declarations.type_of(pointer)?)? {
-            Type::Pointer { pointee, .. } => *pointee,
-            _ => None, // an untyped pointer
-        }
-    }
-
     /// The alignment behind `indexes` into what `base`, aligned to `align`, points to.
     fn walked(&mut self, base: Id, align: u32, indexes: &[u32]) -> Option<u32> {
         let mut walk = Walk {
-            ty: self.pointee(base)?,
+            ty: self.declarations.pointee_of(base)?,
             align,
         };
         for index in indexes {

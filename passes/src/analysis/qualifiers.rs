@@ -210,7 +210,7 @@ impl MemoryQualifiers {
     /// What the members of what `pointer` points to ask.
     fn of_pointee(&self, declarations: &Declarations<'_>, pointer: Id) -> Qualifiers {
         let ty = declarations.type_of(pointer);
-        self.facts(ty.and_then(|ty| pointee(declarations, ty)))
+        self.facts(ty.and_then(|ty| declarations.pointee(ty)))
             .members
     }
 
@@ -225,7 +225,7 @@ impl MemoryQualifiers {
         flow.edge(chain.base, result);
         let mut ty = chain.base_type.or_else(|| {
             let base = declarations.type_of(chain.base);
-            base.and_then(|ty| pointee(declarations, ty))
+            base.and_then(|ty| declarations.pointee(ty))
         });
         for word in chain.indexes {
             ty = match ty.and_then(|ty| Some((ty, declarations.ty(ty)?))) {
@@ -254,13 +254,6 @@ fn constant_index(declarations: &Declarations<'_>, id: Id) -> Option<u32> {
         Op::Constant => inst.operand(0).ok(),
         Op::ConstantNull => Some(0),
         _ => None, // not a member's number
-    }
-}
-
-fn pointee(declarations: &Declarations<'_>, ty: Id) -> Option<Id> {
-    match declarations.ty(ty)? {
-        Type::Pointer { pointee, .. } => *pointee,
-        _ => None, // not a pointer
     }
 }
 

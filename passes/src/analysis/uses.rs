@@ -3,7 +3,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::module::{
-    Constants, Declarations, EntryPoint, Function, Id, IdFilter, Type, Variable, called,
+    Constants, Declarations, EntryPoint, Function, Id, IdFilter, Variable, called,
 };
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
@@ -212,8 +212,5 @@ pub fn is_global(variable: &Variable<'_>) -> bool {
 
 /// What the variable's pointer type points to.
 pub fn pointee(declarations: &Declarations<'_>, variable: &Variable<'_>) -> Option<Id> {
-    match declarations.ty(variable.pointer_type)? {
-        Type::Pointer { pointee, .. } => *pointee,
-        _ => None,
-    }
+    declarations.pointee(variable.pointer_type)
 }

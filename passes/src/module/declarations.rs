@@ -313,6 +313,19 @@ impl<'m> Declarations<'m> {
         self.types.get(id)
     }
 
+    /// The type that pointers of type `ty` point to; `None` for untyped pointers and other types.
+    pub fn pointee(&self, ty: Id) -> Option<Id> {
+        match self.ty(ty)? {
+            Type::Pointer { pointee, .. } => *pointee,
+            _ => None,
+        }
+    }
+
+    /// The type that the pointer `id` points to, as [`Declarations::pointee`].
+    pub fn pointee_of(&self, id: Id) -> Option<Id> {
+        self.pointee(self.type_of(id)?)
+    }
+
     /// All types in the order of their declarations.
     pub fn types(&self) -> impl Iterator<Item = (Id, &Type)> {
         self.types.iter()

@@ -165,7 +165,7 @@ impl<'m> Judge<'_, 'm> {
     fn indexed(&self, pointer: Id) -> Vec<(Id, Option<u32>)> {
         let mut indexed = Vec::new();
         for chain in self.chains(pointer) {
-            let mut ty = self.pointee(chain.base);
+            let mut ty = self.declarations.pointee_of(chain.base);
             for index in chain.indexes {
                 let Some(at) = ty else { break };
                 let index = self.constants.as_u32(Id(*index));
@@ -184,13 +184,6 @@ impl<'m> Judge<'_, 'm> {
             }
         }
         indexed
-    }
-
-    fn pointee(&self, pointer: Id) -> Option<Id> {
-        match self.declarations.ty(self.declarations.type_of(pointer)?)? {
-            Type::Pointer { pointee, .. } => *pointee,
-            _ => None, // not a pointer
-        }
     }
 
     /// Whether a part of a matrix is addressed: its components need not follow each other in

@@ -201,3 +201,25 @@ fn arrays_that_only_loads_and_stores_touch_need_no_contents() {
     let written = "OpStore %v %nothing\n%y = OpLoad %uint %p";
     assert_eq!(array(written), (false, false));
 }
+
+/// Each struct has the one before twice: the last has more parts than can be looked at one by one.
+#[test]
+fn types_with_shared_parts_are_looked_at_once() {
+    let structs: String = (1..100)
+        .map(|at| format!("%s{at} = OpTypeStruct %s{0} %s{0}\n", at - 1))
+        .collect();
+    let text = format!(
+        "%s0 = OpTypeStruct %uint %uint\n{structs}%pointer = OpTypePointer 7 %s99
+        %main = OpFunction %void 0 %fn
+        %entry = OpLabel
+        %v = OpVariable %pointer 7
+        %y = OpLoad %s99 %v
+        OpReturn
+        OpFunctionEnd"
+    );
+    let assembled = assemble("", &text);
+    let (declarations, constants) = declared(&assembled.module);
+    let main = declarations.function(assembled.id("main")).unwrap();
+    let found = Undefined::of(&declarations, &constants, main, &BTreeMap::new(), true);
+    assert!(found.is_read_unwritten(assembled.id("v")));
+}

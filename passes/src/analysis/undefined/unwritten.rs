@@ -113,11 +113,15 @@ impl Arrays {
         numbers: &BTreeMap<Id, usize>,
         uses: &BTreeMap<Id, Uses>,
     ) -> Arrays {
+        let mut contents = Contents {
+            declarations,
+            known: BTreeMap::new(),
+        };
         let mut plain: BTreeSet<Id> = numbers
             .keys()
             .filter(|id| {
-                let ty = pointee(declarations, **id);
-                has_array(declarations, ty) && holds_numbers(declarations, ty)
+                let content = declarations.pointee_of(**id).map(|ty| contents.of(ty));
+                content.is_some_and(|content| content.has_array && content.is_numbers)
             })
             .copied()
             .collect();
@@ -155,42 +159,58 @@ impl Arrays {
     }
 }
 
-/// The type that the variable `id` holds.
-fn pointee(declarations: &Declarations<'_>, id: Id) -> Option<Id> {
-    let ty = declarations.type_of(id)?;
-    match declarations.ty(ty)? {
-        Type::Pointer { pointee, .. } => *pointee,
-        _ => None,
-    }
+/// What is known of a type.
+#[derive(Copy, Clone)]
+struct Content {
+    /// It is an array or a struct with one.
+    has_array: bool,
+    /// All its parts are numbers or bools.
+    is_numbers: bool,
 }
 
-/// Returns true if `ty` is an array or a struct with one.
-fn has_array(declarations: &Declarations<'_>, ty: Option<Id>) -> bool {
-    match ty.and_then(|ty| declarations.ty(ty)) {
-        Some(Type::Array { .. }) => true,
-        Some(Type::Struct { members }) => {
-            let mut members = members.iter();
-            members.any(|member| has_array(declarations, Some(*member)))
+/// The content of types. Each is looked at once: structs can share their members' types, so that
+/// one has more parts than can be counted.
+struct Contents<'d> {
+    declarations: &'d Declarations<'d>,
+    known: BTreeMap<Id, Content>,
+}
+
+impl Contents<'_> {
+    fn of(&mut self, ty: Id) -> Content {
+        if let Some(known) = self.known.get(&ty) {
+            return *known;
         }
-        _ => false,
-    }
-}
-
-/// Returns true if all parts of `ty` are numbers or bools.
-fn holds_numbers(declarations: &Declarations<'_>, ty: Option<Id>) -> bool {
-    match ty.and_then(|ty| declarations.ty(ty)) {
-        Some(Type::Bool | Type::Int { .. } | Type::Float { .. } | Type::Matrix { .. }) => true,
-        Some(
-            Type::Array { element: part, .. }
-            | Type::Vector {
-                component: part, ..
+        let content = match self.declarations.ty(ty) {
+            Some(Type::Bool | Type::Int { .. } | Type::Float { .. } | Type::Matrix { .. }) => {
+                Content {
+                    has_array: false,
+                    is_numbers: true,
+                }
+            }
+            Some(Type::Vector { component, .. }) => self.of(*component),
+            Some(Type::Array { element, .. }) => Content {
+                has_array: true,
+                is_numbers: self.of(*element).is_numbers,
             },
-        ) => holds_numbers(declarations, Some(*part)),
-        Some(Type::Struct { members }) => {
-            let mut members = members.iter();
-            members.all(|member| holds_numbers(declarations, Some(*member)))
-        }
-        _ => false,
+            Some(Type::Struct { members }) => {
+                let mut whole = Content {
+                    has_array: false,
+                    is_numbers: true,
+                };
+                for member in members {
+                    let part = self.of(*member);
+                    whole.has_array |= part.has_array;
+                    whole.is_numbers &= part.is_numbers;
+                }
+                whole
+            }
+            _ => Content {
+                has_array: false,
+                is_numbers: false,
+            },
+        };
+        self.known.insert(ty, content);
+        content
     }
 }
 
