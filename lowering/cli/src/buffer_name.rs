@@ -3,10 +3,10 @@
 
 use splitbar::simulate::BufferName;
 
-/// The name, and what stands behind it.
+/// Splits `text` into the name and the rest.
 ///
 /// # Errors
-/// How it is written.
+/// A description of the syntax.
 pub(super) fn split(text: &str) -> Result<(BufferName, &str), String> {
     let wrong =
         || format!("{text:?} does not begin with SET:BINDING=, SET:BINDING:ELEMENT= or INDEX=");

@@ -5,7 +5,7 @@
 //! decide about.
 
 use crate::compile::{
-    Barrier, Entry, Known, Output, Problems, ProfileSites, Source, SourceSlots, Version, barriers,
+    Barrier, Entry, Known, Output, ProfileSites, Source, SourceSlots, Version, barriers,
 };
 use crate::compiler::Compiler;
 use crate::failure::Failure;
@@ -113,9 +113,7 @@ pub fn advise(
     let slots = SourceSlots::default();
     let (spec, size) = (&options.spec, options.workgroup_size);
     let source = Source::read(&slots, bytes, spec, size, &mut ())?;
-    let sites = ProfileSites::read(options, source.declarations).map_err(|refused| {
-        Problems::new(source.declarations, source.found.clone()).and(refused.into())
-    })?;
+    let sites = ProfileSites::read(options, &source)?;
     let known = Known {
         given: source.module(),
         sites: &sites,

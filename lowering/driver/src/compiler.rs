@@ -35,7 +35,7 @@ impl<'i, B: AsRef<[u8]> + ?Sized> From<&'i B> for Input<'i> {
     }
 }
 
-/// How barriers stand in LLVM IR that is not optimised.
+/// The form of barriers in LLVM IR that is not optimised.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum BarrierForm {
     /// As the steps of their plan; on NVPTX these are calls that the expansion behind the optimiser
@@ -124,13 +124,10 @@ impl<'c> Compiler<'c> {
     /// LLVM IR, what LLVM cannot read (`UnreadableIr`), and what a call of a barrier asks and the
     /// module does not have.
     pub fn compile<'i>(&mut self, input: impl Into<Input<'i>>) -> Result<Output, Failure> {
-        let (input, options) = (input.into(), self.options);
-        let output = self.run(input, compile, |output| &mut output.warnings)?;
-        match (output, input) {
-            (None, Input::LlvmIr(bytes)) => {
-                guarded(options, || foreign_ir::unchanged(bytes, options))
-            }
-            (output, _) => output.ok_or_else(nothing),
+        let input = input.into();
+        match self.run(input, compile, |output| &mut output.warnings)? {
+            Some(output) => Ok(output),
+            None => self.unchanged(input),
         }
     }
 
@@ -203,11 +200,19 @@ impl<'c> Compiler<'c> {
         };
         let input = input.into();
         let translated = self.run(input, translate, |translated| &mut translated.warnings)?;
-        match (translated, input) {
-            (None, Input::LlvmIr(bytes)) => guarded(self.options, || {
-                Ok(foreign_ir::unchanged(bytes, self.options)?.bitcode())
-            }),
-            (translated, _) => Ok(translated.ok_or_else(nothing)?.bitcode),
+        match translated {
+            Some(translated) => Ok(translated.bitcode),
+            None => Ok(self.unchanged(input)?.bitcode()),
+        }
+    }
+
+    /// A module in LLVM IR without barriers, as it is.
+    fn unchanged(&self, input: Input<'_>) -> Result<Output, Failure> {
+        match input {
+            Input::LlvmIr(bytes) => {
+                guarded(self.options, || foreign_ir::unchanged(bytes, self.options))
+            }
+            Input::SpirV(_) => Err(internal("a compilation gave nothing").into()),
         }
     }
 
@@ -254,9 +259,4 @@ impl<'c> Compiler<'c> {
 struct Translated {
     bitcode: Vec<u8>,
     warnings: Diagnostics,
-}
-
-/// A SPIR-V module was compiled and left nothing.
-fn nothing() -> Failure {
-    internal("a compilation gave nothing").into()
 }

@@ -42,7 +42,7 @@ pub(crate) fn unchanged(bytes: &[u8], options: &Options) -> Result<Output, Failu
     Ok(Output::unchanged(lowered, true, options))
 }
 
-/// What is wrong with a skeleton, said of the LLVM module.
+/// The problems of a skeleton, as problems of the LLVM module.
 pub(crate) fn failure_of(ir: &dyn IrModule, failure: Failure) -> Failure {
     let mut problems = refusal::of_foreign_ir(failure.diagnostics);
     ir.relocate(&mut problems);

@@ -1,23 +1,23 @@
-//! What is said of our own bugs.
+//! Diagnostics for bugs of splitbar.
 
 use crate::failure::Failure;
 use crate::options::Options;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What to do about a bug of ours.
+/// The help text for a bug.
 pub(crate) const REPORT: &str = concat!(
     "this is a bug in splitbar ",
     env!("CARGO_PKG_VERSION"),
     ": please report it with the module and the command line"
 );
 
-/// A bug of ours, in words.
+/// The diagnostic for a bug.
 pub(crate) fn internal(message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::Internal, message).help(REPORT)
 }
 
-/// Runs `work`. A panic below is a bug of ours, and the caller's process is not ours to end.
+/// Runs `work` and turns a panic into a diagnostic: the caller's process goes on.
 ///
 /// # Errors
 /// Those of `work`; `Internal` after a panic.

@@ -10,7 +10,7 @@ use std::fmt;
 pub struct Planned {
     /// One per entry point, in the module's order.
     pub entries: Vec<PlannedEntry>,
-    /// What did not stop the planning but should be looked at.
+    /// Warnings and notes.
     pub warnings: Diagnostics,
 }
 
@@ -19,9 +19,9 @@ pub struct Planned {
 pub struct PlannedEntry {
     /// How its barriers would be lowered.
     pub plan: EntryPlan,
-    /// What led to the choice among strategies; `None` where none was to be made.
+    /// The decisions among strategies; `None` if there was nothing to decide.
     pub decisions: Option<SplitDecisions>,
-    /// What became of its barriers when they were split.
+    /// The results of splitting its barriers.
     pub motions: Vec<BarrierMotion>,
 }
 

@@ -1,4 +1,5 @@
-//! What LLVM and other tools refuse of a module that others wrote for LLVM: no bug of ours.
+//! Errors of LLVM and other tools about a module in LLVM IR that others wrote: they are not bugs
+//! of splitbar.
 
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 

@@ -1,5 +1,5 @@
-//! Changes to LLVM IR before and after the mid-level optimiser, in order: bodies that LLVM lacks,
-//! facts that it is told, and forms that keep it from known faults (docs/llvm.md).
+//! Changes to LLVM IR before and after the mid-level optimiser, in order: bodies of intrinsics that
+//! LLVM lacks, facts for its code generators, and forms that avoid its known faults (docs/llvm.md).
 
 use crate::{
     codegen, constant_loops, dot_sums, expand, faults, guarded_division, hidden_lanes, lane_moves,
@@ -15,15 +15,15 @@ use splitbar_plan::backend::LowerInput;
 use splitbar_plan::faults::Guard;
 use splitbar_plan::target::Arch;
 
-/// What a fix-up works on.
+/// The module that is changed, and its input.
 pub(crate) struct Work<'w, 'c> {
     pub(crate) context: &'c Context,
     pub(crate) module: &'w Module<'c>,
     pub(crate) machine: &'w TargetMachine,
     pub(crate) input: &'w LowerInput<'w>,
-    /// Whether the kernels' bodies are those of a module in LLVM IR.
+    /// True if the kernels' bodies are those of a module in LLVM IR.
     pub(crate) is_ir: bool,
-    /// Whether nobody else reaches the memory of the kernels while they run.
+    /// True if nothing else accesses the memory of the kernels while they run.
     pub(crate) owns_memory: bool,
 }
 
@@ -31,9 +31,10 @@ pub(crate) struct Work<'w, 'c> {
 pub(crate) struct FixUp {
     /// The file that has it.
     pub(crate) name: &'static str,
-    /// The guard that it is part of, if it keeps code from a fault of LLVM: it goes with the fault.
+    /// The guard that it is part of, if it avoids a fault of LLVM: it can be removed with the
+    /// fault.
     pub(crate) guard: Option<Guard>,
-    /// Whether the target and the level need it.
+    /// Returns true if the target and the level need it.
     pub(crate) needed: fn(&Work<'_, '_>) -> bool,
     /// Does it.
     pub(crate) run: fn(&Work<'_, '_>) -> Result<(), Diagnostics>,
@@ -45,7 +46,7 @@ pub(crate) const BEFORE_OPTIMISER: &[FixUp] = &[
     FixUp {
         name: "hidden_lanes::hide",
         guard: Some(Guard::HiddenLanes),
-        needed: |work| work.is_amdgpu() && work.input.optimization != Optimization::O0,
+        needed: |work| work.hides_lanes(),
         run: |work| {
             hidden_lanes::hide(work.module);
             Ok(())
@@ -68,7 +69,7 @@ pub(crate) const AFTER_OPTIMISER: &[FixUp] = &[
     FixUp {
         name: "hidden_lanes::show",
         guard: Some(Guard::HiddenLanes),
-        needed: |work| work.is_amdgpu() && work.input.optimization != Optimization::O0,
+        needed: |work| work.hides_lanes(),
         run: |work| {
             if !hidden_lanes::show(work.module) {
                 return Ok(());
@@ -210,7 +211,13 @@ impl Work<'_, '_> {
         matches!(self.input.target.arch, Arch::Amdgpu(_))
     }
 
-    /// Whether all addresses of 32-bit offsets lead into buffers, whose length docs/abi.md limits.
+    /// Returns true if lanes are hidden from the optimiser.
+    fn hides_lanes(&self) -> bool {
+        self.is_amdgpu() && self.input.optimization != Optimization::O0
+    }
+
+    /// Returns true if all addresses with 32-bit offsets point into buffers, whose length
+    /// docs/abi.md limits.
     fn has_short_buffers(&self) -> bool {
         use spirv::Capability::{Kernel, PhysicalStorageBufferAddresses};
         let declarations = self.input.module.declarations();

@@ -1,4 +1,4 @@
-//! Divisions by `max(d, 1)`, as divisions by d where the optimiser has run.
+//! Turns divisions by `max(d, 1)` into divisions by d, after the optimiser.
 //!
 //! The emitter guards every divisor that may be 0, because the optimiser deletes what leads to a
 //! division by 0. Code generators only make instructions of it, which give some number for 0, as
@@ -21,7 +21,7 @@ pub(crate) fn release(module: &Module<'_>) {
     }
 }
 
-/// What is d in `llvm.umax(d, 1)`, if it is no constant.
+/// The operand d of `llvm.umax(d, 1)`, if it is not a constant.
 fn guarded(guard: Value<'_>) -> Option<Value<'_>> {
     let name = guard.callee()?.name();
     match guard.arguments()[..] {

@@ -1,4 +1,4 @@
-//! What LLVM made of a module: verified IR, and final code when it is asked for.
+//! A lowered module: verified IR, and final code on demand.
 
 use crate::{assemble, codegen, text};
 use inkwell::targets::FileType;
@@ -23,7 +23,7 @@ pub(crate) struct Lowered {
     pub(crate) kernels: Vec<KernelAbi>,
     pub(crate) target: &'static Target,
     pub(crate) optimization: Optimization,
-    /// What kernels are compiled with beside the target's own features.
+    /// Features of the kernels besides the target's own.
     pub(crate) features: Option<String>,
     /// The kernels whose windows are widened in final code, by symbol.
     pub(crate) widened: BTreeMap<String, Ordered>,

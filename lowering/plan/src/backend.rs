@@ -1,5 +1,5 @@
-//! What makes code of planned kernels: the driver names this trait, and a build has one
-//! implementation of it (LLVM's, or one that says that there is none).
+//! The interface between the driver and the back end that lowers planned kernels. A build has one
+//! implementation: LLVM's, or one that refuses everything that needs code.
 
 use crate::faults::Guards;
 use crate::{EntryPlan, Optimization, Target};
@@ -16,7 +16,7 @@ pub enum DebugLines {
     /// None does.
     #[default]
     None,
-    /// That of [`LoweredModule::lined_assembly`] alone.
+    /// Only that of [`LoweredModule::lined_assembly`].
     Separate,
     /// All of it.
     All,
@@ -40,7 +40,7 @@ pub struct LowerKernel<'m> {
     pub plan: &'m EntryPlan,
 }
 
-/// What is lowered.
+/// The input of a lowering.
 #[derive(Copy, Clone, Debug)]
 pub struct LowerInput<'m> {
     /// The module, checked or waived, with its constants under the specialization that is wanted.
@@ -59,14 +59,14 @@ pub struct LowerInput<'m> {
     pub optimization: Optimization,
     /// How buffers and images are handed over.
     pub abi: &'m AbiForm,
-    /// Whether windows are widened in final code.
+    /// The windows to widen in final code; `None` widens none.
     pub late_windows: Option<LateWindows>,
     /// Rounds quotients and square roots of 32 and 16 bits correctly, where the environment would
     /// be content with less.
     pub correctly_rounded: bool,
     /// Leaves barriers as calls of functions that nothing defines, and writes no steps.
     pub calls: bool,
-    /// What keeps code from faults of LLVM.
+    /// The guards against faults of LLVM.
     pub guards: Guards,
 }
 
@@ -127,7 +127,7 @@ pub trait LoweredModule: fmt::Debug + Send + Sync {
     /// Returns true if the code of the kernel with this symbol writes anything that others can see.
     fn has_effects(&self, symbol: &str) -> bool;
 
-    /// Whether windows are widened in final code.
+    /// Returns true if windows are widened in final code.
     fn has_late_windows(&self) -> bool;
 
     /// The same with final code as LLVM makes it.
@@ -139,7 +139,7 @@ pub trait LoweredModule: fmt::Debug + Send + Sync {
 
 /// An LLVM module whose kernels call split barriers.
 pub trait IrModule: Lower {
-    /// What puts the steps of the plans into its kernels.
+    /// The lowering that puts the steps of the plans into its kernels.
     fn as_lower(&self) -> &dyn Lower;
 
     /// A SPIR-V module with the control flow of the kernels, their barriers, and what decides which
@@ -170,7 +170,7 @@ pub enum Fork {
     Copy,
 }
 
-/// What a build makes code with.
+/// A back end.
 pub trait Backend: Lower + Sync {
     /// The release of LLVM, such as `23.1.1`; `None` in a build without it.
     fn version(&self) -> Option<String>;

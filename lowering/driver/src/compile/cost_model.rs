@@ -18,7 +18,7 @@ use splitbar_passes::profile::Site;
 use splitbar_plan::{EntryPlan, Overlap, PhaseCycles, Strategy, Target, least_window};
 use std::collections::BTreeMap;
 
-/// What one barrier instruction of the given module is.
+/// The kind of a barrier instruction of the given module.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BarrierKind {
@@ -28,17 +28,17 @@ pub enum BarrierKind {
     Pair,
 }
 
-/// What was decided about one barrier of the workgroup, and the figures that led to it.
+/// The decision about one barrier of the workgroup, and the figures behind it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Barrier {
     /// Word offset, in the module that was given, of the OpControlBarrier or of the pair's first
     /// arrive.
     pub word: WordOffset,
-    /// What stands there.
+    /// The kind of that instruction.
     pub kind: BarrierKind,
     /// The strategy that was weighed against a full barrier.
     pub strategy: &'static str,
-    /// Whether it is taken.
+    /// True if the barrier is split by `strategy`.
     pub split: bool,
     /// Instructions of SPIR-V in the window that compute, read or write.
     pub operations: u32,
@@ -51,16 +51,16 @@ pub struct Barrier {
     pub phase_cycles: Option<PhaseCycles>,
     /// The median of the time by which waves differ, from a profile.
     pub skew: Option<u64>,
-    /// What a phase gains by that, in cycles; negative where it loses.
+    /// The gain of a phase, in cycles; negative for a loss.
     pub gain: Option<i64>,
     /// Why it is split or not.
     pub why: String,
-    /// Whether a full barrier is other code than what `strategy` makes of it.
+    /// True if a full barrier is different code from the one that `strategy` gives.
     #[serde(skip)]
     pub(crate) differs: bool,
 }
 
-/// What a kernel takes in one version.
+/// The resources of a kernel in one version.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Version {
     /// Registers and workgroup memory; `None` on NVIDIA GPUs without ptxas.
@@ -82,7 +82,7 @@ pub struct SplitDecisions {
     pub barriers: Vec<Barrier>,
 }
 
-/// What is known of one barrier.
+/// The facts that decide about one barrier.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct BarrierFacts<'f> {
     pub(crate) strategy: Strategy,
@@ -90,7 +90,7 @@ pub(crate) struct BarrierFacts<'f> {
     pub(crate) window: Option<Window>,
     /// The pair goes around a loop.
     pub(crate) rotated: bool,
-    /// What a profile says of it.
+    /// Its measurements in a profile.
     pub(crate) site: Option<&'f Site>,
 }
 
@@ -182,7 +182,7 @@ impl Version {
         self.usage.map_or(0, |usage| usage.spilled_bytes)
     }
 
-    /// Whether there are too few registers.
+    /// Returns true if registers are spilled.
     pub(crate) fn spills(&self) -> bool {
         self.spilled() > 0
     }
@@ -245,7 +245,7 @@ impl Version {
 }
 
 impl SplitDecisions {
-    /// Whether a barrier is split.
+    /// Returns true if a barrier is split.
     pub(crate) fn any_split(&self) -> bool {
         self.barriers.iter().any(|barrier| barrier.split)
     }
@@ -264,7 +264,7 @@ impl SplitDecisions {
         }
     }
 
-    /// What was decided about the barrier at `word`.
+    /// The decision about the barrier at `word`.
     pub(crate) fn at(&self, word: WordOffset) -> Option<&Barrier> {
         self.barriers.iter().find(|barrier| barrier.word == word)
     }
@@ -327,7 +327,7 @@ impl SplitDecisions {
     }
 }
 
-/// What stands at `word` of the given module.
+/// The kind of the barrier at `word` of the given module.
 fn kind(module: &Module<'_>, word: WordOffset) -> BarrierKind {
     match module.at(word).and_then(|inst| inst.op()) {
         Some(Op::ControlBarrier) => BarrierKind::Full,
@@ -335,14 +335,14 @@ fn kind(module: &Module<'_>, word: WordOffset) -> BarrierKind {
     }
 }
 
-/// What a decision goes by beside plan and windows.
+/// The inputs of a decision besides the plan and the windows.
 #[derive(Copy, Clone)]
 pub(crate) struct Known<'k> {
     /// The module that people know.
     pub(crate) given: &'k Module<'k>,
-    /// What a profile says of its barriers.
+    /// The profile's measurements of its barriers.
     pub(crate) sites: &'k ProfileSites,
-    /// What the caller asks.
+    /// The caller's options.
     pub(crate) options: &'k Options,
 }
 

@@ -1,4 +1,4 @@
-//! What a compilation says of one entry point.
+//! The results of a compilation for one entry point.
 
 use super::cost_model::{SplitDecisions, Version};
 use super::motion::BarrierMotion;
@@ -35,7 +35,7 @@ pub struct Entry {
     pub resident_between: Option<[u32; 2]>,
     /// The audit of waits, caches and fences; `None` when it was not asked for.
     pub audit: Option<Audit>,
-    /// What led to the choice among strategies; `None` where none was to be made.
+    /// The decisions among strategies; `None` if there was nothing to decide.
     pub decisions: Option<SplitDecisions>,
     /// What became of its barriers, and of pairs that people wrote, when barriers were split.
     pub motions: Vec<BarrierMotion>,
@@ -61,7 +61,7 @@ impl Entry {
         }
     }
 
-    /// What it takes.
+    /// Its resources.
     pub(crate) fn version(&self) -> Version {
         Version {
             usage: self.usage,

@@ -14,7 +14,7 @@ use tracing::info_span;
 
 /// A candidate, lowered.
 pub(crate) struct Code<'p, 'w> {
-    /// What was lowered.
+    /// The version of the module that was lowered.
     pub(crate) candidate: Candidate<'p, 'w>,
     /// The plans that were lowered: those of the candidate, unless the request changes them.
     pub(crate) plans: Vec<EntryPlan>,
@@ -34,7 +34,7 @@ pub(crate) enum Words {
 /// Lowers `candidate`.
 ///
 /// # Errors
-/// What is not lowered, at its place, and what LLVM refuses.
+/// Unsupported instructions, at their places, and LLVM's own errors.
 pub(crate) fn lower<'p, 'w>(
     mut candidate: Candidate<'p, 'w>,
     request: Request<'_>,
@@ -82,7 +82,7 @@ pub(crate) fn lower<'p, 'w>(
 /// The bitcode of `candidate` as it was written; with `calls` its barriers are calls.
 ///
 /// # Errors
-/// What is not lowered.
+/// Unsupported instructions.
 pub(crate) fn translate(
     candidate: &Candidate<'_, '_>,
     plans: &[EntryPlan],
@@ -106,7 +106,7 @@ pub(crate) fn translate(
 /// The code of `plans` with these debug lines.
 ///
 /// # Errors
-/// What is not lowered, and what LLVM refuses.
+/// Unsupported instructions, and LLVM's own errors.
 pub(super) fn lower_with_lines(
     candidate: &Candidate<'_, '_>,
     plans: &[EntryPlan],
@@ -142,7 +142,7 @@ fn lower_kernels<'l>(
         .collect()
 }
 
-/// What LLVM is asked for.
+/// The input of the back end.
 fn input<'l>(
     candidate: &'l Candidate<'_, '_>,
     kernels: &'l [LowerKernel<'l>],

@@ -23,7 +23,7 @@ use splitbar_plan::{EntryPlan, Fence, PairPlan};
 use splitbar_typed::abi::KernelAbi;
 use tracing::info_span;
 
-/// What was asked for of one kernel.
+/// The measurements of one kernel, those that the options ask for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) windows: Option<Vec<Window>>,
@@ -38,7 +38,7 @@ pub(crate) struct Facts {
 /// widened windows break what the audit asks and others do not, `code` loses them.
 ///
 /// # Errors
-/// What LLVM refuses, and assembly that is not as expected.
+/// LLVM's own errors, and assembly that is not as expected.
 pub(crate) fn measure(
     code: &mut Lowered<'_, '_>,
     request: Request<'_>,

@@ -43,7 +43,6 @@ pub use output::Output;
 pub(crate) use plan::{Candidate, plan};
 pub(crate) use plan_text::plan_text;
 pub(crate) use prepare::{Prepared, PreparedSlots, no_entry_point, prepare};
-pub(crate) use problems::Problems;
 pub(crate) use profile_sites::ProfileSites;
 #[cfg(not(feature = "llvm"))]
 pub(crate) use reflect::json as reflection;
@@ -54,13 +53,13 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::stage::Observer;
 use recorder::Recorder;
-use select::{Selected, select};
+use select::{SelectedModule, select};
 use slot::fill;
 use split::{KeepFull, split};
 use std::cell::OnceCell;
 use weighing::Weighing;
 
-/// What the stages of one compilation borrow from each other.
+/// The storage that the stages of one compilation borrow from.
 #[derive(Default)]
 pub(crate) struct Slots<'w> {
     source: SourceSlots<'w>,
@@ -112,17 +111,16 @@ pub(crate) fn candidate<'w>(
     let sites = profile_sites(&source, options)?;
     let mut observer = Recorder::new(observer, Weighing::of(options) == Weighing::ByCode);
     let first = prepare_first(slots, &source, options, &mut observer)?;
-    let Selected {
-        keep, decisions, ..
-    } = select(&source, first, &sites, request, &mut observer)?;
-    let prepared = if keep == KeepFull::at_first(options) {
-        first
-    } else {
-        let split = split(&source, &keep, options, &mut observer)?;
-        let prepared = prepare(&slots.selected, &source, split, options, &mut observer)?;
-        fill(&slots.selected_prepared, prepared)
+    let selected = select(&source, first, &sites, request, &mut observer)?;
+    let prepared = match selected.module {
+        SelectedModule::First => first,
+        SelectedModule::Other(split) => {
+            let prepared = prepare(&slots.selected, &source, split, options, &mut observer)?;
+            fill(&slots.selected_prepared, prepared)
+        }
     };
-    plan(prepared, decisions.as_ref(), &sites, options, &mut observer)
+    let decisions = selected.decisions.as_ref();
+    plan(prepared, decisions, &sites, options, &mut observer)
 }
 
 /// Bytes to a module that is declared.
@@ -135,13 +133,12 @@ fn read<'w>(
     Source::read(slots, request.bytes, spec, size, observer)
 }
 
-/// What a profile says, where barriers are weighed.
+/// The measurements of the profile, if barriers are weighed.
 fn profile_sites(source: &Source<'_>, options: &Options) -> Result<ProfileSites, Failure> {
     if Weighing::of(options) == Weighing::Done {
         return Ok(ProfileSites::default());
     }
-    let mut problems = Problems::new(source.declarations, source.found.clone());
-    ProfileSites::read(options, source.declarations).map_err(|refused| problems.and(refused.into()))
+    ProfileSites::read(options, source)
 }
 
 /// The kernels of the first version that is looked at, and of the only one where nothing is
@@ -161,7 +158,7 @@ fn prepare_first<'w>(
 /// is accepted.
 ///
 /// # Errors
-/// What is not lowered, at its place, and what LLVM refuses.
+/// Unsupported instructions, at their places, and LLVM's own errors.
 fn build(
     candidate: Candidate<'_, '_>,
     request: Request<'_>,

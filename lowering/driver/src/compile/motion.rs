@@ -1,4 +1,4 @@
-//! What became of a barrier when barriers were split.
+//! The result of splitting one barrier.
 
 use serde::Serialize;
 use splitbar_passes::module::WordOffset;
@@ -10,11 +10,11 @@ pub struct BarrierMotion {
     pub word: WordOffset,
     /// Instructions of SPIR-V in its window.
     pub operations: u32,
-    /// Whether that is enough: a pair with less becomes an OpControlBarrier again.
+    /// True if that is enough: a pair with fewer becomes an OpControlBarrier again.
     pub split: bool,
-    /// What the arrive could not pass.
+    /// The instruction that the arrive cannot pass.
     pub arrive: String,
-    /// What the wait could not pass.
+    /// The instruction that the wait cannot pass.
     pub wait: String,
     /// Words of all its arrives and waits, as `word`.
     #[serde(skip)]

@@ -1,4 +1,4 @@
-//! Makes a module normal: what can be written in several ways is written in the way that is
+//! Normalizes a module: rewrites instructions that have several forms into the form that is
 //! lowered.
 
 use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
@@ -13,14 +13,14 @@ const NORMALIZATION_PASSES: [&str; 4] = [
     "branch-on-predicates",
 ];
 
-/// What they are called where their module is wrong.
+/// Their name in diagnostics about a module that they made.
 pub(super) const NORMALIZATION: &str = "linking, modernizing, scalarizing or branching";
 
 /// The module after the passes of [`NORMALIZATION_PASSES`]; `None` where they leave it as it is.
 /// Its words are no longer those of the bytes that were given, as with modules that are linked.
 ///
 /// # Errors
-/// That the module gets too large.
+/// `ModuleTooLarge`.
 pub(super) fn normalize(
     declarations: &Declarations<'_>,
 ) -> Result<Option<Module<'static>>, Diagnostics> {

@@ -1,4 +1,4 @@
-//! What a compilation gives.
+//! The result of a compilation.
 
 use super::entry::Entry;
 use super::lower::Code as Lowered;
@@ -23,7 +23,7 @@ pub struct Output {
     lowered: Box<dyn LoweredModule>,
     ptxas: Option<PathBuf>,
     lld: Option<PathBuf>,
-    /// Whether the assembly may have debug lines.
+    /// True if the assembly may have debug lines.
     #[cfg_attr(
         not(feature = "sim"),
         expect(dead_code, reason = "only the simulator asks")
@@ -89,7 +89,7 @@ impl Output {
     /// The output, if the audit finds nothing wrong.
     ///
     /// # Errors
-    /// What it finds, with everything else that was noticed.
+    /// All problems, warnings included.
     pub(super) fn accept(self) -> Result<Output, Failure> {
         if self.warnings.has_errors() {
             Err(self.warnings.into())

@@ -16,7 +16,7 @@ use splitbar_plan::{EntryPlan, PlanOptions};
 use std::collections::{BTreeMap, BTreeSet};
 use tracing::info_span;
 
-/// What was decided about the barriers of a module, by the names of its entry points.
+/// The decisions about the barriers of a module, by the names of its entry points.
 pub(crate) type Decisions = BTreeMap<String, SplitDecisions>;
 
 /// One version of a module: its kernels with a plan each.
@@ -25,7 +25,7 @@ pub(crate) struct Candidate<'p, 'w> {
     pub(crate) prepared: &'p Prepared<'w>,
     /// The kernels, in the module's order.
     pub(crate) kernels: Vec<PlannedKernel<'p, 'w>>,
-    /// What was found so far.
+    /// The problems so far.
     pub(crate) problems: Problems<'w>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct PlannedKernel<'p, 'w> {
     pub(crate) prepared: &'p PreparedKernel<'w>,
     /// How its barriers are lowered.
     pub(crate) plan: EntryPlan,
-    /// What led to the choice, where one was made.
+    /// The decisions about its barriers; `None` if there was nothing to decide.
     pub(crate) decisions: Option<SplitDecisions>,
 }
 

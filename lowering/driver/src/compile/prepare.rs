@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use tracing::info_span;
 
-/// What a [`Prepared`] borrows.
+/// The storage that a [`Prepared`] borrows from.
 #[derive(Default)]
 pub(crate) struct PreparedSlots<'w> {
     split: OnceCell<Rc<SplitModule>>,
@@ -46,7 +46,7 @@ pub(crate) struct Prepared<'w> {
     pub(crate) source_map: Option<&'w Origin>,
     /// The entry points that are compiled, in the module's order.
     pub(crate) kernels: Vec<PreparedKernel<'w>>,
-    /// What was found so far.
+    /// The problems so far.
     pub(crate) problems: Problems<'w>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct PreparedKernel<'w> {
     pub(crate) kernel: Kernel<'w>,
     /// Its pairs, as the given module has them, in their order.
     pub(crate) source_pairs: Vec<SourcePair>,
-    /// What became of its barriers when they were split.
+    /// The results of splitting its barriers.
     pub(crate) motions: Vec<BarrierMotion>,
 }
 
@@ -82,7 +82,8 @@ struct Unchecked<'w> {
     constants: &'w Constants,
     source_map: Option<&'w Origin>,
     motions: &'w [BarrierMotion],
-    /// What the entry points of the given module touch, by their functions, if it was split.
+    /// The variables that the entry points of the given module use, by their functions, if it was
+    /// split.
     touched: BTreeMap<Id, Uses>,
 }
 
@@ -111,7 +112,7 @@ pub(crate) fn prepare<'w>(
             touched: BTreeMap::new(),
         },
     };
-    let mut problems = Problems::new(source.declarations, source.found.clone());
+    let mut problems = source.problems();
     problems.map_by(unchecked.source_map);
 
     // Inline: from here on every barrier stands in an entry point's own function, so one function's
@@ -188,7 +189,7 @@ fn declare_split<'w>(
     options: &Options,
 ) -> Result<Unchecked<'w>, Failure> {
     let split = fill(&slots.split, split);
-    let mut problems = Problems::new(source.declarations, source.found.clone());
+    let mut problems = source.problems();
     let mut failed = |found| problems.and(explained(source, options, found));
     let declarations =
         Declarations::of_made(&split.edited.module, "splitting").map_err(&mut failed)?;
@@ -218,7 +219,7 @@ fn declare_split<'w>(
     })
 }
 
-/// What each entry point touches, by its function.
+/// The variables that each entry point uses, by its function.
 ///
 /// # Errors
 /// Those of [`Reached::of`].
@@ -262,7 +263,7 @@ fn source_pairs(
         .collect()
 }
 
-/// What became of the barriers of `kernel`, of `all`.
+/// The results of splitting the barriers of `kernel`, from `all`.
 fn motions(
     kernel: &Kernel<'_>,
     all: &[BarrierMotion],
@@ -382,7 +383,7 @@ fn entries<'w>(
     chosen
 }
 
-/// What is said of a module without entry points.
+/// The diagnostic for a module without entry points.
 pub(crate) fn no_entry_point() -> Diagnostic {
     Diagnostic::error(Code::NoEntryPoint, "the module has no entry point")
         .help("link it with the module that has one, then lower the result")

@@ -1,4 +1,4 @@
-//! What was found so far in one compilation, located in the module that the user gave.
+//! The problems of one compilation so far, located in the module that the user gave.
 
 use crate::failure::Failure;
 use splitbar_passes::diagnostic::{Diagnostics, Location};

@@ -1,42 +1,44 @@
-//! What a profile says of the barriers of a module.
+//! The measurements that a profile has of the barriers of a module.
 
+use super::source::Source;
+use crate::failure::Failure;
 use crate::options::Options;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{Declarations, WordOffset};
+use splitbar_passes::module::WordOffset;
 use splitbar_passes::profile::{Gpu, Profile, Site};
 use splitbar_plan::{EntryPlan, Target};
 use std::collections::BTreeMap;
 
-/// What a profile says.
+/// The measurements of a profile.
 #[derive(Debug, Default)]
 pub(crate) struct ProfileSites {
     /// By word of an arrive or OpControlBarrier.
     by_word: BTreeMap<WordOffset, Site>,
-    /// What it was recorded on.
+    /// The GPU that it was recorded on.
     gpu: Option<Gpu>,
-    /// That it does not say what it was recorded on.
+    /// The warning about a profile that names no GPU.
     pub(crate) doubts: Diagnostics,
 }
 
 impl ProfileSites {
-    /// What it says of the barrier at `word`.
+    /// The measurements of the barrier at `word`.
     pub(crate) fn at(&self, word: WordOffset) -> Option<&Site> {
         self.by_word.get(&word)
     }
 
-    /// What the profile of the options says of the module behind `declarations`.
+    /// Reads the profile of the options, which is one of the module `source`.
     ///
     /// # Errors
     /// As [`Profile::read`] and [`Profile::check`].
-    pub(crate) fn read(
-        options: &Options,
-        declarations: &Declarations<'_>,
-    ) -> Result<ProfileSites, Diagnostic> {
+    pub(crate) fn read(options: &Options, source: &Source<'_>) -> Result<ProfileSites, Failure> {
         let Some(dump) = &options.profile else {
             return Ok(ProfileSites::default());
         };
-        let profile = Profile::read(dump)?;
-        profile.check(declarations)?;
+        let profile = Profile::read(dump).and_then(|profile| {
+            profile.check(source.declarations)?;
+            Ok(profile)
+        });
+        let profile = profile.map_err(|refused| source.problems().and(refused.into()))?;
         Ok(ProfileSites::of(profile))
     }
 

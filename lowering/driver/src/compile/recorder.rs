@@ -4,13 +4,13 @@
 use crate::stage::{Artefact, Observer, Stage};
 use std::time::Duration;
 
-/// What was produced, in order.
+/// Artefacts, in the order of their production.
 pub(super) type Artefacts = Vec<(Artefact, Vec<u8>)>;
 
 /// An observer in front of another one, which is told of stages at once.
 pub(super) struct Recorder<'o> {
     observer: &'o mut dyn Observer,
-    /// What was held back; `None` where nothing is.
+    /// The artefacts that are held back; `None` if they are shown at once.
     held: Option<Artefacts>,
 }
 
@@ -23,7 +23,7 @@ impl<'o> Recorder<'o> {
         }
     }
 
-    /// What was held back since the last time.
+    /// Takes the artefacts that were held back since the last call.
     pub(super) fn take(&mut self) -> Artefacts {
         self.held.as_mut().map_or_else(Vec::new, std::mem::take)
     }

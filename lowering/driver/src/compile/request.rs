@@ -1,4 +1,4 @@
-//! What one compilation is asked for.
+//! The request of one compilation.
 
 use crate::options::Options;
 use splitbar_plan::EntryPlan;
@@ -15,11 +15,11 @@ pub(crate) struct Request<'r> {
     pub(crate) bytes: &'r [u8],
     /// How it is compiled.
     pub(crate) options: &'r Options,
-    /// What lowers its kernels.
+    /// The back end that lowers its kernels.
     pub(crate) lower: &'r dyn Lower,
-    /// Whether the module is the skeleton of one that others wrote for LLVM.
+    /// True if the module is the skeleton of one in LLVM IR.
     pub(crate) is_ir: bool,
-    /// What keeps code from faults of LLVM.
+    /// The guards against faults of LLVM.
     pub(crate) guards: Guards,
     /// For tests that ask what a missing step does. The audit goes by the plans as they were.
     pub(crate) change_plans: Option<&'r ChangePlans<'r>>,

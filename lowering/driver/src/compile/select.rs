@@ -27,20 +27,27 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// The version of a module that is taken.
-#[derive(Default)]
 pub(crate) struct Selected {
-    /// The OpControlBarriers that are not split in it.
-    pub(super) keep: KeepFull,
-    /// What was decided about its barriers; `None` where nothing was decided by code.
+    /// Its module.
+    pub(super) module: SelectedModule,
+    /// The decisions about its barriers; `None` if nothing was compiled to decide.
     pub(super) decisions: Option<Decisions>,
     /// Its code; `None` where the plan alone has settled it.
     pub(super) output: Option<Output>,
 }
 
+/// The module of the version that is taken.
+pub(super) enum SelectedModule {
+    /// The first one that was looked at.
+    First,
+    /// This one, or the given one where that is `None`.
+    Other(Option<Rc<SplitModule>>),
+}
+
 /// One version of the module, compiled and measured.
 struct Compiled {
     output: Output,
-    /// What its stages have produced.
+    /// The artefacts of its stages.
     artefacts: Artefacts,
 }
 
@@ -61,20 +68,27 @@ pub(super) fn select(
 ) -> Result<Selected, Failure> {
     if Weighing::of(request.options) != Weighing::ByCode {
         return Ok(Selected {
-            keep: KeepFull::at_first(request.options),
-            ..Selected::default()
+            module: SelectedModule::First,
+            decisions: None,
+            output: None,
         });
     }
+    let measured = Options {
+        measure: true,
+        ..request.options.clone()
+    };
+    let full = Options {
+        strategy: measured.strategy.or(Some(Strategy::Fused)),
+        ..measured.clone()
+    };
     let selector = Selector {
         source,
         first,
         first_artefacts: observer.take(),
         sites,
         request,
-        measured: Options {
-            measure: true,
-            ..request.options.clone()
-        },
+        measured: &measured,
+        full: &full,
         splits: Vec::new(),
         observer,
     };
@@ -85,12 +99,14 @@ pub(super) fn select(
 struct Selector<'s, 'w, 'o> {
     source: &'s Source<'w>,
     first: &'s Prepared<'w>,
-    /// What the stages up to `first` have produced.
+    /// The artefacts of the stages up to `first`.
     first_artefacts: Artefacts,
     sites: &'s ProfileSites,
     request: Request<'s>,
     /// The options by which versions are compiled.
-    measured: Options,
+    measured: &'s Options,
+    /// The options by which versions with full barriers are compiled.
+    full: &'s Options,
     /// The modules that were made by splitting, by what they keep full.
     splits: Vec<(KeepFull, Option<Rc<SplitModule>>)>,
     observer: &'s mut Recorder<'o>,
@@ -102,7 +118,7 @@ impl Selector<'_, '_, '_> {
             let artefacts = std::mem::take(&mut self.first_artefacts);
             self.observer.show(artefacts);
             return Ok(Selected {
-                keep: KeepFull::None,
+                module: SelectedModule::First,
                 decisions: Some(decisions),
                 output: None,
             });
@@ -156,11 +172,24 @@ impl Selector<'_, '_, '_> {
                 (keep, compiled) = (KeepFull::Untouched, given);
             }
         }
-        Ok(self.selected(keep, decisions, compiled))
+        self.selected(&keep, decisions, compiled)
     }
 
-    /// What was selected, as the caller asked for it.
-    fn selected(self, keep: KeepFull, decisions: Decisions, compiled: Compiled) -> Selected {
+    /// The selected version, with the measurements that the caller asked for.
+    ///
+    /// # Errors
+    /// Why the module cannot be split; it was before.
+    fn selected(
+        mut self,
+        keep: &KeepFull,
+        decisions: Decisions,
+        compiled: Compiled,
+    ) -> Result<Selected, Failure> {
+        let module = if self.is_first(keep) {
+            SelectedModule::First
+        } else {
+            SelectedModule::Other(self.split(keep)?)
+        };
         let Compiled {
             mut output,
             artefacts,
@@ -174,11 +203,11 @@ impl Selector<'_, '_, '_> {
                 entry.forget_measurements();
             }
         }
-        Selected {
-            keep,
+        Ok(Selected {
+            module,
             decisions: Some(decisions),
             output: Some(output),
-        }
+        })
     }
 
     /// Where nothing stands in a window, or no strategy splits, nothing has to be compiled to know
@@ -313,8 +342,7 @@ impl Selector<'_, '_, '_> {
 
     /// Compiles the version that keeps these barriers full, with the strategies that were decided.
     fn compile(&mut self, keep: &KeepFull, decisions: &Decisions) -> Result<Compiled, Failure> {
-        let options = self.measured.clone();
-        self.compile_with(keep, decisions, &options)
+        self.compile_with(keep, decisions, self.measured)
     }
 
     /// Compiles the version with full barriers: [`KeepFull::All`] or [`KeepFull::Untouched`].
@@ -323,9 +351,7 @@ impl Selector<'_, '_, '_> {
         keep: &KeepFull,
         decisions: &Decisions,
     ) -> Result<Compiled, Failure> {
-        let mut options = self.measured.clone();
-        options.strategy.get_or_insert(Strategy::Fused);
-        self.compile_with(keep, decisions, &options)
+        self.compile_with(keep, decisions, self.full)
     }
 
     fn compile_with(
@@ -334,7 +360,7 @@ impl Selector<'_, '_, '_> {
         decisions: &Decisions,
         options: &Options,
     ) -> Result<Compiled, Failure> {
-        let is_first = *keep == KeepFull::None || options.split_barriers == SplitBarriers::Never;
+        let is_first = self.is_first(keep);
         let slots = PreparedSlots::default();
         let own;
         let prepared = if is_first {
@@ -361,6 +387,11 @@ impl Selector<'_, '_, '_> {
         Ok(Compiled { output, artefacts })
     }
 
+    /// Returns true if the module that keeps these barriers full is the first one.
+    fn is_first(&self, keep: &KeepFull) -> bool {
+        *keep == KeepFull::None || self.request.options.split_barriers == SplitBarriers::Never
+    }
+
     /// The module with all barriers split but those of `keep`.
     fn split(&mut self, keep: &KeepFull) -> Result<Option<Rc<SplitModule>>, Failure> {
         if let Some((_, known)) = self.splits.iter().find(|(of, _)| of == keep) {
@@ -371,18 +402,19 @@ impl Selector<'_, '_, '_> {
         Ok(made)
     }
 
-    /// Whether the module that keeps these barriers full is another one than the one that is given.
+    /// Returns true if the module that keeps these barriers full differs from the given one.
     fn differs(&mut self, keep: &KeepFull) -> Result<bool, Failure> {
         if self.request.options.split_barriers == SplitBarriers::Never
             || *keep == KeepFull::Untouched
         {
             return Ok(false);
         }
-        let words = |split: &Option<Rc<SplitModule>>| {
+        let [kept, given] = [self.split(keep)?, self.split(&KeepFull::Untouched)?];
+        let [kept, given] = [&kept, &given].map(|split| {
             let split = split.as_ref()?;
-            Some(split.edited.module.words().to_vec())
-        };
-        Ok(words(&self.split(keep)?) != words(&self.split(&KeepFull::Untouched)?))
+            Some(split.edited.module.words())
+        });
+        Ok(kept != given)
     }
 }
 

@@ -10,7 +10,7 @@ use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use std::cell::OnceCell;
 use tracing::info_span;
 
-/// What a [`Source`] borrows.
+/// The storage that a [`Source`] borrows from.
 #[derive(Default)]
 pub(crate) struct SourceSlots<'w> {
     given: OnceCell<Module<'w>>,
@@ -22,11 +22,11 @@ pub(crate) struct SourceSlots<'w> {
 /// A module that was read.
 #[derive(Clone)]
 pub(crate) struct Source<'w> {
-    /// What it declares.
+    /// Its declarations.
     pub(crate) declarations: &'w Declarations<'w>,
     /// Its constants under the specialization that is wanted.
     pub(crate) constants: &'w Constants,
-    /// What did not stop the reading.
+    /// Warnings and notes.
     pub(crate) found: Diagnostics,
 }
 
@@ -69,6 +69,11 @@ impl<'w> Source<'w> {
             constants,
             found: problems.take_all(),
         })
+    }
+
+    /// The problems so far, to which later stages add.
+    pub(crate) fn problems(&self) -> Problems<'w> {
+        Problems::new(self.declarations, self.found.clone())
     }
 
     /// The module.

@@ -5,7 +5,6 @@
 //! halves.
 
 use super::motion::BarrierMotion;
-use super::problems::Problems;
 use super::source::{Source, constants};
 use super::weighing::Weighing;
 use crate::failure::Failure;
@@ -48,7 +47,7 @@ pub(crate) enum KeepFull {
 pub(crate) struct SplitModule {
     /// The module, and where it came from.
     pub(super) edited: Edited,
-    /// What became of the pairs, in words of the given module.
+    /// The results of splitting, in words of the given module.
     pub(super) motions: Vec<BarrierMotion>,
 }
 
@@ -67,7 +66,7 @@ pub(crate) fn split(
         return Ok(None);
     }
     let _span = info_span!("split").entered();
-    let mut problems = Problems::new(source.declarations, source.found.clone());
+    let mut problems = source.problems();
     // Passes take valid modules. What they make of another one may look valid, or like a bug.
     problems.take(errors(|found| {
         let rules = options.validation;
@@ -197,7 +196,7 @@ fn least_operations(options: &Options) -> u32 {
 }
 
 impl KeepFull {
-    /// What stays full before anything is compiled to decide.
+    /// The barriers that stay full before anything is compiled to decide.
     pub(crate) fn at_first(options: &Options) -> KeepFull {
         match least_of_target(options) {
             Some(_) => KeepFull::None,

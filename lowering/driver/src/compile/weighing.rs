@@ -1,4 +1,4 @@
-//! How it is decided which barriers are split.
+//! The ways to decide which barriers are split.
 
 use crate::options::{Choice, Options, SplitBarriers};
 

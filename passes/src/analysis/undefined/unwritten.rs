@@ -20,7 +20,7 @@ const MOST_BITS: usize = 1 << 26;
 /// One bit for each variable.
 type Bits = Vec<u64>;
 
-/// What may be read before it is written.
+/// Variables and loads that need a value, because they may be read before they are written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unwritten {
     /// Variables that need contents before the function begins.
@@ -159,7 +159,7 @@ impl Arrays {
     }
 }
 
-/// What is known of a type.
+/// Properties of a type.
 #[derive(Copy, Clone)]
 struct Content {
     /// It is an array or a struct with one.
@@ -168,8 +168,8 @@ struct Content {
     is_numbers: bool,
 }
 
-/// The content of types. Each is looked at once: structs can share their members' types, so that
-/// one has more parts than can be counted.
+/// The properties of types. Each type is visited once: a struct whose members share types can have
+/// exponentially many parts.
 struct Contents<'d> {
     declarations: &'d Declarations<'d>,
     known: BTreeMap<Id, Content>,
