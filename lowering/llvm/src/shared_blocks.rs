@@ -28,7 +28,13 @@ use std::num::NonZeroU32;
 pub(crate) fn keep<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Diagnostics> {
     let builder = context.create_builder();
     for function in module.get_functions() {
+        // A branch that leads to a phi several times has as many entries, which must be one value.
+        let mut made = HashMap::new();
         for (phi, index, value, block) in movable(function) {
+            if let Some(kept) = made.get(&(value, block)) {
+                phi.as_instruction().set_operand(index, *kept);
+                continue;
+            }
             let Some(end) = block.get_terminator() else {
                 debug_assert!(false, "LLVM verified a block without a terminator");
                 continue;
@@ -37,6 +43,7 @@ pub(crate) fn keep<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), 
             let kept = keep_value(context, &builder, value).map_err(|problem| {
                 llvm_failed("a phi's value cannot be hidden", &problem.to_string())
             })?;
+            made.insert((value, block), kept);
             phi.as_instruction().set_operand(index, kept);
         }
     }
@@ -301,6 +308,19 @@ join:
         ] {
             assert_eq!(statements(&kernel(ty, value, "ret void")), 1, "{ty}");
         }
+    }
+
+    #[test]
+    fn several_edges_of_a_branch_bring_one_value() {
+        let element = "extractelement <2 x i32> %w, i32 1";
+        let switch = "switch i32 %other, label %alone [ i32 1, label %join i32 5, label %join ]";
+        let cases = kernel("i32", element, "ret void")
+            .replace(
+                "%v = extractelement <2 x i32> %w, i32 1\n  br label %join",
+                &format!("%v = {element}\n  {switch}"),
+            )
+            .replace("[ %v, %shared ],", "[ %v, %shared ], [ %v, %shared ],");
+        assert_eq!(statements(&cases), 1);
     }
 
     #[test]
