@@ -88,7 +88,9 @@ impl Wave {
                 }
                 Memories::Scalar => {
                     let base = memory.saddr.map_or(0, |s| self.scalar(&s, Ty::B64));
-                    base.wrapping_add(scalar(&memory.soffset).wrapping_mul(scale)) & !3
+                    let at = base.wrapping_add(scalar(&memory.soffset).wrapping_mul(scale));
+                    // Words are aligned, and bytes and halves of a word as they are.
+                    at & !(u64::from(memory.bytes.clamp(1, 4)) - 1)
                 }
                 // Images have coordinates.
                 Memories::Image => 0,

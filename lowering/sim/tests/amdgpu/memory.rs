@@ -176,3 +176,29 @@ fn private_and_flat_memory() {
         );
     }
 }
+
+#[test]
+fn scalar_bytes_and_halves_lie_where_the_offset_says() {
+    // The bytes of the buffer's address, which the arguments hold and s[2:3] too.
+    for (load, offset, bits) in [
+        ("s_load_u16", 2, 16),
+        ("s_load_u16", 4, 16),
+        ("s_load_u8", 3, 8),
+    ] {
+        let register = format!("s_mov_b32 s5, {offset}");
+        let load = format!("{load} s6, s[0:1], s5 offset:0x0");
+        let same = format!(
+            "s_bfe_u64 s[8:9], s[2:3], {:#x}",
+            (bits << 16) | (8 * offset)
+        );
+        let body = [
+            &register,
+            &load,
+            "s_wait_kmcnt 0x0",
+            &same,
+            "v_mov_b32_e32 v1, s6",
+            "v_sub_nc_u32_e32 v1, s8, v1",
+        ];
+        assert_eq!(first("gfx1201", &body), 0, "{load}, {register}");
+    }
+}
