@@ -84,6 +84,19 @@ fn floats() {
         "v_cvt_f32_f64_e32 v1, v[4:5]",
     ];
     assert_eq!(float("gfx90a", &double), 5.0);
+    for (fused, want) in [
+        (
+            "v_fmamk_f64 v[4:5], v[4:5], 0xc1f00000, v[4:5]",
+            3.0 - 3.0 * 4_294_967_296.0,
+        ),
+        (
+            "v_fmaak_f64 v[4:5], v[4:5], v[4:5], 0x40590ccccccccccd",
+            109.2,
+        ),
+    ] {
+        let steps = [double[0], double[1], fused, double[3]];
+        assert_eq!(float("gfx1250", &steps), want, "{fused}");
+    }
 }
 
 #[test]
@@ -167,6 +180,27 @@ fn packed_and_mixed() {
     ] {
         let zero = "v_mov_b32_e32 v1, 0";
         assert_eq!(first("gfx1250", &[bfloats, zero, text]), want, "{text}");
+    }
+    for (text, want) in [
+        ("v_pk_min3_u16 v1, v3, 3, 2 op_sel_hi:[1,0,0]", 0x0002_0002),
+        ("v_pk_max3_u16 v1, v3, 3, 2 op_sel_hi:[1,0,0]", 0xffff_0005),
+        ("v_pk_min3_i16 v1, v3, 3, 2 op_sel_hi:[1,0,0]", 0xffff_0002),
+        ("v_pk_max3_i16 v1, v3, 3, 2 op_sel_hi:[1,0,0]", 0x0003_0005),
+    ] {
+        let numbers = "v_mov_b32_e32 v3, 0xffff0005";
+        assert_eq!(first("gfx1250", &[numbers, text]), want, "{text}");
+    }
+    for (text, want) in [
+        (
+            "v_pk_min3_num_f16 v1, v3, v3, v3 op_sel_hi:[0,1,1]",
+            0x3c00_3c00,
+        ),
+        (
+            "v_pk_max3_num_f16 v1, v3, v3, v3 op_sel:[1,0,0]",
+            0x4000_4000,
+        ),
+    ] {
+        assert_eq!(first("gfx1250", &[setup, text]), want, "{text}");
     }
     let pairs = [
         "v_mov_b32_e32 v4, 1.0",
