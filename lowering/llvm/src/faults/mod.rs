@@ -17,7 +17,7 @@ use inkwell::module::Module;
 use shape::Shape;
 use splitbar_plan::Target;
 use splitbar_plan::faults::{Guard, Guards};
-use splitbar_plan::target::Arch;
+use splitbar_plan::target::{Arch, Matrix};
 
 /// Rewrites what the code generator would get wrong. To be called on AMDGPU after the optimiser.
 pub(crate) fn rewrite(context: &Context, module: &Module<'_>, target: &Target, guards: Guards) {
@@ -39,6 +39,9 @@ pub(crate) fn rewrite(context: &Context, module: &Module<'_>, target: &Target, g
         if guards.has(Guard::MaskedId) {
             values::hide_ids(&builder, function);
         }
+        if guards.has(Guard::PackedExtremes) && lacks_packed_extremes(target) {
+            values::hide_packed_extremes(&builder, function);
+        }
         if guards.has(Guard::ByteProducts) && features::has_dots(function) {
             values::hide_products(&builder, function);
         }
@@ -50,6 +53,15 @@ pub(crate) fn rewrite(context: &Context, module: &Module<'_>, target: &Target, g
 fn scales_offsets(target: &Target) -> bool {
     match target.arch {
         Arch::Amdgpu(gpu) => gpu.cluster_barrier,
+        Arch::Nvptx(_) => false,
+    }
+}
+
+/// Returns true if LLVM selects minima and maxima of three vectors of 16-bit integers that it has
+/// no encoding for: on the first GPUs behind gfx12.5, which have no matrix products yet.
+fn lacks_packed_extremes(target: &Target) -> bool {
+    match target.arch {
+        Arch::Amdgpu(gpu) => gpu.kmcnt && gpu.matrix == Matrix::None,
         Arch::Nvptx(_) => false,
     }
 }

@@ -1,5 +1,5 @@
 //! Values that LLVM combines with others into something else: ids under masks, constants of
-//! comparisons, differences of zero, products.
+//! comparisons, differences of zero, products, minima.
 
 use super::hide::{Register, hide};
 use crate::ffi::{self, Func, Opcode, RawBuilder, RealPredicate, Value};
@@ -98,6 +98,25 @@ pub(super) fn hide_products<'c>(builder: &RawBuilder<'c>, function: Func<'c>) {
             continue;
         }
         hide_result(builder, product);
+    }
+}
+
+/// Hides minima and maxima of vectors of 16-bit integers, and what becomes one: absolute values,
+/// and selects by comparisons.
+pub(super) fn hide_packed_extremes<'c>(builder: &RawBuilder<'c>, function: Func<'c>) {
+    const NAMES: [&str; 5] = ["smin", "smax", "umin", "umax", "abs"];
+    for extreme in function.instructions() {
+        if !extreme.ty().is_vector() || extreme.ty().scalar_bits() != 16 {
+            continue;
+        }
+        let callee = extreme.callee().map(Func::name);
+        let is_called = callee
+            .as_deref()
+            .and_then(|name| name.strip_prefix("llvm.")?.split_once('.'))
+            .is_some_and(|(name, _)| NAMES.contains(&name));
+        if is_called || extreme.opcode() == Some(Opcode::LLVMSelect) {
+            hide_result(builder, extreme);
+        }
     }
 }
 

@@ -30,11 +30,13 @@ pub enum Guard {
     MaskedDivision,
     /// Private arrays are counts of bytes.
     PrivateArrays,
+    /// Minima and maxima of vectors of 16-bit integers are opaque.
+    PackedExtremes,
 }
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Guard; 13] = [
+    pub const ALL: [Guard; 14] = [
         Guard::ScaledOffset,
         Guard::ByteProducts,
         Guard::PackedHigh,
@@ -48,6 +50,7 @@ impl Guard {
         Guard::HiddenLanes,
         Guard::MaskedDivision,
         Guard::PrivateArrays,
+        Guard::PackedExtremes,
     ];
 }
 

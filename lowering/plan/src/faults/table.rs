@@ -402,6 +402,18 @@ pub const FAULTS: &[Fault] = &[
         gone: Some("`faults/private_arrays/still_there`"),
     },
     Fault {
+        id: "packed_extremes",
+        kind: Kind::Crash,
+        what: "Selects minima and maxima of three vectors of 16-bit integers (`v_pk_min3_i16`), for which it has no encoding, and segfaults.",
+        on: "gfx13, all levels",
+        cure: "minima, maxima, absolute values and selects of such vectors go through assembly statements (`lowering/llvm/src/faults/values.rs`)",
+        guard: Some(Guard::PackedExtremes),
+        cost: None,
+        source: None,
+        notices: "`extremes_of_three_vectors_select_everywhere` in splitbar-llvm",
+        gone: None,
+    },
+    Fault {
         id: "uniform_halves",
         kind: Kind::Crash,
         what: "Takes loaded values for uniform where it looks for no uniformity, selects scalar instructions for vectors of halves, and ends with \"illegal VGPR to SGPR copy\" or \"incorrect register class\".",

@@ -436,3 +436,83 @@ fn updates_of_both_branches_are_no_loop() {
         assert!(!assembly.contains("cmpswap"), "{assembly}");
     }
 }
+
+/// Minima and maxima of three vectors of 16-bit integers: the GPUs behind gfx12.5 have no
+/// instruction for them.
+#[test]
+fn extremes_of_three_vectors_select_everywhere() {
+    for (body, of) in [
+        (
+            "%m = OpExtInst %shorts %glsl SMax %a %b\n%result = OpExtInst %shorts %glsl SMax %m %c",
+            "SMax",
+        ),
+        (
+            "%m = OpExtInst %shorts %glsl UMin %a %b\n%result = OpExtInst %shorts %glsl UMin %c %m",
+            "UMin",
+        ),
+        (
+            "%m = OpExtInst %shorts %glsl SAbs %a\n%result = OpExtInst %shorts %glsl SMax %m %c",
+            "SAbs",
+        ),
+        (
+            "%less = OpSLessThan %bools %a %b\n%m = OpSelect %shorts %less %a %b\n%result = OpExtInst %shorts %glsl SMin %m %c",
+            "OpSelect",
+        ),
+    ] {
+        let words = assemble(&format!(
+            "OpCapability Shader
+            OpCapability Int16
+            OpCapability StorageBuffer16BitAccess
+            %glsl = OpExtInstImport \"GLSL.std.450\"
+            OpMemoryModel Logical GLSL450
+            OpEntryPoint GLCompute %main \"main\" %buffer %local
+            OpExecutionMode %main LocalSize 64 1 1
+            OpDecorate %buffer DescriptorSet 0
+            OpDecorate %buffer Binding 0
+            OpDecorate %local BuiltIn LocalInvocationIndex
+            OpDecorate %array ArrayStride 8
+            OpDecorate %block Block
+            OpMemberDecorate %block 0 Offset 0
+            %void = OpTypeVoid
+            %function = OpTypeFunction %void
+            %bool = OpTypeBool
+            %uint = OpTypeInt 32 0
+            %short = OpTypeInt 16 1
+            %bools = OpTypeVector %bool 4
+            %shorts = OpTypeVector %short 4
+            %array = OpTypeRuntimeArray %shorts
+            %block = OpTypeStruct %array
+            %block_pointer = OpTypePointer StorageBuffer %block
+            %shorts_pointer = OpTypePointer StorageBuffer %shorts
+            %uint_pointer = OpTypePointer Input %uint
+            %buffer = OpVariable %block_pointer StorageBuffer
+            %local = OpVariable %uint_pointer Input
+            %zero = OpConstant %uint 0
+            %one = OpConstant %uint 1
+            %main = OpFunction %void None %function
+            %entry = OpLabel
+            %number = OpLoad %uint %local
+            %next = OpIAdd %uint %number %one
+            %last = OpIAdd %uint %next %one
+            %place = OpAccessChain %shorts_pointer %buffer %zero %number
+            %place_b = OpAccessChain %shorts_pointer %buffer %zero %next
+            %place_c = OpAccessChain %shorts_pointer %buffer %zero %last
+            %a = OpLoad %shorts %place
+            %b = OpLoad %shorts %place_b
+            %c = OpLoad %shorts %place_c
+            {body}
+            OpStore %place %result
+            OpReturn
+            OpFunctionEnd"
+        ))
+        .unwrap()
+        .words;
+        for target in TARGETS.into_iter().chain(["gfx1310", "gfx13-generic"]) {
+            for optimization in [Optimization::O0, Optimization::O2] {
+                lowered(words.clone(), target, optimization)
+                    .and_then(|lowered| lowered.assembly().map_err(|e| e.to_string()))
+                    .unwrap_or_else(|e| panic!("{of} for {target}: {e}"));
+            }
+        }
+    }
+}
