@@ -76,12 +76,12 @@ impl Lanes {
     pub fn same_for_all(&mut self, graph: &Graph, node: NodeId) -> Option<u64> {
         let size = self.size?;
         let lanes = count(size).filter(|lanes| *lanes > 0 && *lanes <= MOST_LANES)?;
-        let order = expression(graph, node)?;
+        let order = expression(graph, node, &[])?;
         self.left = self.left.checked_sub(order.len())?;
-        let first = value_of(graph, &order, size, 0)?;
+        let first = value_of(graph, &order, Some(size), 0, &[])?;
         for lane in 1..lanes {
             self.left = self.left.checked_sub(order.len())?;
-            if value_of(graph, &order, size, lane) != Some(first) {
+            if value_of(graph, &order, Some(size), lane, &[]) != Some(first) {
                 return None;
             }
         }
@@ -89,27 +89,48 @@ impl Lanes {
     }
 }
 
+/// A phi, and the value that it has.
+pub type Fixed = (NodeId, u64);
+
 /// The value of `node` for each invocation, if constants and the ids inside of a workgroup of
 /// `size` decide it.
 pub fn of_each(graph: &Graph, node: NodeId, size: [u32; 3]) -> Option<Vec<u64>> {
+    of_each_where(graph, node, size, &[])
+}
+
+/// The same where some phis have these values.
+pub fn of_each_where(
+    graph: &Graph,
+    node: NodeId,
+    size: [u32; 3],
+    fixed: &[Fixed],
+) -> Option<Vec<u64>> {
     let lanes = count(size).filter(|lanes| *lanes > 0 && *lanes <= MOST_LANES)?;
-    let order = expression(graph, node)?;
-    let each = (0..lanes).map(|lane| value_of(graph, &order, size, lane));
+    let order = expression(graph, node, fixed)?;
+    let each = (0..lanes).map(|lane| value_of(graph, &order, Some(size), lane, fixed));
     each.collect()
 }
 
-/// The nodes that `node` is computed from, arguments first; `None` when they are many or a phi is
-/// among them.
-fn expression(graph: &Graph, node: NodeId) -> Option<Vec<NodeId>> {
+/// The value of `node` where some phis have these values, if they and constants decide it.
+pub fn of_all_where(graph: &Graph, node: NodeId, fixed: &[Fixed]) -> Option<u64> {
+    let order = expression(graph, node, fixed)?;
+    value_of(graph, &order, None, 0, fixed)
+}
+
+/// The nodes that `node` is computed from, arguments first; `None` when they are many or a phi that
+/// is not `fixed` is among them.
+fn expression(graph: &Graph, node: NodeId, fixed: &[Fixed]) -> Option<Vec<NodeId>> {
     const MOST: usize = 256;
     let mut found = vec![node];
     let mut next = 0;
-    while let Some(at) = found.get(next) {
-        let at = graph.node(*at);
-        if at.op == Op::Phi || found.len() > MOST {
-            return None;
+    while let Some(id) = found.get(next) {
+        let at = graph.node(*id);
+        if fixed.iter().all(|(phi, _)| phi != id) {
+            if at.op == Op::Phi || found.len() > MOST {
+                return None;
+            }
+            found.extend(&at.args);
         }
-        found.extend(&at.args);
         next += 1;
     }
     found.sort_unstable(); // arguments are made before what uses them
@@ -117,14 +138,19 @@ fn expression(graph: &Graph, node: NodeId) -> Option<Vec<NodeId>> {
     Some(found)
 }
 
-fn value_of(graph: &Graph, order: &[NodeId], size: [u32; 3], lane: u32) -> Option<u64> {
-    let mut values: HashMap<NodeId, u64> = HashMap::new(); // looked up, never iterated
+fn value_of(
+    graph: &Graph,
+    order: &[NodeId],
+    size: Option<[u32; 3]>,
+    lane: u32,
+    fixed: &[Fixed],
+) -> Option<u64> {
+    let mut values: HashMap<NodeId, u64> = fixed.iter().copied().collect(); // never iterated
     for node in order {
-        if let Some(value) = evaluate(graph, *node, Some(size), lane, |arg| {
-            values.get(&arg).copied()
-        }) {
+        if let Some(value) = evaluate(graph, *node, size, lane, |arg| values.get(&arg).copied()) {
             values.insert(*node, value);
         }
     }
-    values.get(order.last()?).copied()
+    let last = order.last()?;
+    values.get(last).copied()
 }

@@ -1,5 +1,6 @@
 //! What is legal and likely not meant, or costs something.
 
+mod counted;
 mod order;
 mod race;
 #[cfg(test)]

@@ -222,6 +222,86 @@ fn a_write_in_the_window_counts_for_those_that_execute_it() {
     assert_eq!(codes(&text("OpULessThan %bool %lane %pc", "u7")), []);
 }
 
+/// What is said where a loop in the window writes the elements 0, 16, 32 and so on, and `loaded` is
+/// read after the wait. The loop goes on while `condition` holds, which is looked at at its head or
+/// at its end; `inside` stands in front of the store.
+fn counted_in_window(condition: &str, at_head: bool, inside: &str, loaded: &str) -> Vec<Code> {
+    let goes_on = |to: &str| format!("OpBranchConditional %go %{to} %end");
+    let (head, latch) = match at_head {
+        true => (goes_on("inside"), "OpBranch %head".to_owned()),
+        false => ("OpBranch %inside".to_owned(), goes_on("head")),
+    };
+    codes(&format!(
+        "arrive
+        OpBranch %head
+        %head = OpLabel
+        %turn = OpPhi %uint %u0 %start %next %more
+        %next = OpIAdd %uint %turn %u1
+        %go = {condition}
+        OpLoopMerge %end %more 0
+        {head}
+        %inside = OpLabel
+        {inside}
+        %at = OpIMul %uint %turn %u16
+        %mine = OpAccessChain %shared_ptr %tile %at
+        OpStore %mine %pc
+        OpBranch %more
+        %more = OpLabel
+        {latch}
+        %end = OpLabel
+        wait
+        %theirs = OpAccessChain %shared_ptr %tile %{loaded}
+        %x = OpLoad %uint %theirs
+        OpReturn"
+    ))
+}
+
+#[test]
+fn a_loop_in_the_window_writes_what_its_counter_comes_to() {
+    let below = |bound: &str| format!("OpULessThan %bool %turn %{bound}");
+    let said = |condition: &str, at_head, loaded| {
+        let found = counted_in_window(condition, at_head, "", loaded);
+        assert!(
+            found.is_empty() || found == [Code::WindowWrite],
+            "{found:?}"
+        );
+        !found.is_empty()
+    };
+    for (bound, at_head, loaded, is_written) in [
+        ("u4", true, "u0", true),
+        ("u4", true, "u48", true),
+        ("u4", true, "u63", false), // between two elements
+        ("u4", true, "u64", false), // behind the last one
+        ("u4", false, "u64", true), // of one iteration more
+        ("u1", true, "u16", false),
+        ("u1", false, "u16", true),
+        ("u4", true, "lane", true),
+        ("u0", true, "lane", false), // none at all
+        ("pc", true, "u0", false),   // not known
+        ("lane", true, "u0", false), // not known
+    ] {
+        let found = said(&below(bound), at_head, loaded);
+        assert_eq!(found, is_written, "{bound} {at_head} {loaded}");
+    }
+    let endless = "OpULessThanEqual %bool %u0 %turn";
+    assert!(!said(endless, true, "u0"), "it never ends");
+    let skip = |condition: &str| {
+        let inside = format!(
+            "%some = {condition}
+            OpSelectionMerge %more 0
+            OpBranchConditional %some %only %more
+            %only = OpLabel"
+        );
+        counted_in_window(&below("u4"), true, &inside, "u48")
+    };
+    assert_eq!(
+        skip("OpULessThan %bool %turn %u1"),
+        [],
+        "one iteration alone"
+    );
+    assert_eq!(skip("OpULessThan %bool %turn %pc"), [], "not known which");
+}
+
 /// Another variable, and an access that is atomic, are no races.
 #[test]
 fn other_memory_may_be_written_in_the_window() {

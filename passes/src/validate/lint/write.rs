@@ -4,13 +4,17 @@
 //! ordered with nothing that other invocations do after their wait. It is reported when a load
 //! after the wait, with no barrier in between, reads an element that another invocation stores.
 //! Elements are compared by the values of their indices, invocation by invocation; a part of an
-//! index that the whole workgroup shares has to be the same value in both. Anything else is not
-//! reported.
+//! index that the whole workgroup shares has to be the same value in both. In a loop without
+//! barriers whose counters constants decide, an access touches the elements of all iterations.
+//! Anything else is not reported.
 
+use super::counted;
 use super::race::is_barrier;
 use super::{Entry, site};
+use crate::analysis::loops::Loops;
 use crate::analysis::pairing::Pair;
 use crate::analysis::uniformity::graph::{NodeId, Op as Node};
+use crate::analysis::uniformity::lanes::Fixed;
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Branch, Level, Model, Uniformity, lanes};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -27,6 +31,8 @@ const MOST_LOADS: usize = 16;
 const MOST_TERMS: usize = 16;
 /// Most values of one invocation that are computed for all of them.
 const MOST_VALUES: usize = 1 << 20;
+/// Most loops of a function that are looked at.
+const MOST_LOOPS: usize = 64;
 /// Longest chain of addresses.
 const MOST_CHAINS: usize = 8;
 
@@ -125,6 +131,7 @@ pub(super) fn check(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
     let values = Values {
         entry,
         size,
+        loops: Loops::of(&model.cfg, MOST_LOOPS),
         model,
         uniformity,
         left: Cell::new(MOST_VALUES),
@@ -280,20 +287,26 @@ fn walk(entry: &Entry<'_, '_>, pair: &Pair, store: Access) -> Option<Candidate> 
     Some(Candidate { store, loads, wait })
 }
 
-/// The elements that an access touches, one for each invocation that executes it.
+/// The elements that an access touches.
 struct Elements {
     /// Of each index the parts that the workgroup shares, in order.
     shared: Vec<(usize, NodeId)>,
-    /// The other parts, by invocation; `None`: it does not execute the access.
-    own: Vec<Option<Vec<u64>>>,
+    /// The other parts, by invocation: one element for each time that it executes the access.
+    own: Vec<Vec<Vec<u64>>>,
 }
 
 impl Elements {
+    /// The invocations with their elements.
+    fn each(&self) -> impl Iterator<Item = (usize, &Vec<u64>)> {
+        let own = self.own.iter().enumerate();
+        own.flat_map(|(lane, elements)| elements.iter().map(move |element| (lane, element)))
+    }
+
     /// Two invocations, one of which has an element here that the other has there.
     fn clash(&self, other: &Elements) -> Option<(usize, usize)> {
         let depth = |elements: &Elements| {
-            let mut own = elements.own.iter().flatten();
-            own.next().map_or(0, Vec::len)
+            let first = elements.each().next();
+            first.map_or(0, |(_, element)| element.len())
         };
         // An element of an element is a part of it.
         let depth = depth(self).min(depth(other));
@@ -305,16 +318,14 @@ impl Elements {
             return None;
         }
         let mut writers: BTreeMap<&[u64], Vec<usize>> = BTreeMap::new();
-        for (lane, element) in self.own.iter().enumerate() {
-            if let Some(element) = element {
-                let of_element = writers.entry(&element[..depth]).or_default();
-                if of_element.len() < 2 {
-                    of_element.push(lane);
-                }
+        for (lane, element) in self.each() {
+            let of_element = writers.entry(&element[..depth]).or_default();
+            if of_element.len() < 2 && of_element.last() != Some(&lane) {
+                of_element.push(lane);
             }
         }
-        other.own.iter().enumerate().find_map(|(reader, element)| {
-            let writers = writers.get(&element.as_ref()?[..depth])?;
+        other.each().find_map(|(reader, element)| {
+            let writers = writers.get(&element[..depth])?;
             let writer = writers.iter().find(|writer| **writer != reader)?;
             Some((*writer, reader))
         })
@@ -326,6 +337,7 @@ struct Values<'v, 'e, 'm> {
     size: [u32; 3],
     model: Model,
     uniformity: Uniformity,
+    loops: Loops,
     /// Values that may still be computed.
     left: Cell<usize>,
 }
@@ -335,15 +347,17 @@ impl Values<'_, '_, '_> {
     fn elements(&self, access: &Access) -> Option<Elements> {
         let executed = self.executed(access.block)?;
         let mut shared = Vec::new();
-        let mut own: Vec<Option<Vec<u64>>> = executed
-            .iter()
-            .map(|executed| executed.then(Vec::new))
-            .collect();
-        for (place, index) in access.indices.iter().enumerate() {
-            let each = self.index(*index, place, &mut shared)?;
-            for (element, value) in own.iter_mut().zip(each) {
-                if let Some(element) = element {
-                    element.push(value);
+        let mut own: Vec<Vec<Vec<u64>>> = executed.iter().map(|_| Vec::new()).collect();
+        for counters in self.iterations(access.block) {
+            shared.clear();
+            let mut indices = Vec::new();
+            for (place, index) in access.indices.iter().enumerate() {
+                indices.push(self.index(*index, place, &counters, &mut shared)?);
+            }
+            for (lane, elements) in own.iter_mut().enumerate() {
+                if executed.get(lane) == Some(&true) {
+                    let element = indices.iter().map(|each| each.get(lane).copied());
+                    elements.push(element.collect::<Option<Vec<u64>>>()?);
                 }
             }
         }
@@ -351,11 +365,30 @@ impl Values<'_, '_, '_> {
         Some(Elements { shared, own })
     }
 
+    /// What the counters of the loop around `block` are, for each time that it is executed; once
+    /// nothing where that is not known, or where barriers divide the iterations.
+    fn iterations(&self, block: BlockIndex) -> Vec<Vec<Fixed>> {
+        let function = self.entry.function;
+        let has_barrier = |block: &BlockIndex| {
+            let code = function.block(*block);
+            code.is_some_and(|code| code.insts.iter().any(|inst| is_barrier(*inst)))
+        };
+        let around = self.loops.natural.iter().flatten();
+        let innermost = around
+            .filter(|one| one.body.contains(&block))
+            .min_by_key(|one| one.body.len());
+        innermost
+            .filter(|one| !one.body.iter().any(has_barrier))
+            .and_then(|one| counted::iterations(&self.model, &self.loops.dominators, one, block))
+            .unwrap_or_else(|| vec![Vec::new()])
+    }
+
     /// The part of an index that each invocation has for itself; the others go to `shared`.
     fn index(
         &self,
         index: Id,
         place: usize,
+        counters: &[Fixed],
         shared: &mut Vec<(usize, NodeId)>,
     ) -> Option<Vec<u64>> {
         let count = lanes::count(self.size)? as usize;
@@ -374,7 +407,7 @@ impl Values<'_, '_, '_> {
                 return None;
             }
             self.left.set(self.left.get().checked_sub(count)?);
-            if let Some(each) = lanes::of_each(graph, term, self.size) {
+            if let Some(each) = lanes::of_each_where(graph, term, self.size, counters) {
                 for (own, value) in own.iter_mut().zip(each) {
                     *own = own.wrapping_add(value);
                 }
@@ -385,7 +418,7 @@ impl Values<'_, '_, '_> {
                 (Node::Pure(op, _), args) if *op == Op::IAdd as u16 => work.extend(args),
                 // What is subtracted has to be known, so that every part is a sum.
                 (Node::Pure(op, _), [whole, part]) if *op == Op::ISub as u16 => {
-                    let each = lanes::of_each(graph, *part, self.size)?;
+                    let each = lanes::of_each_where(graph, *part, self.size, counters)?;
                     for (own, value) in own.iter_mut().zip(each) {
                         *own = own.wrapping_sub(value);
                     }
