@@ -1,19 +1,10 @@
 //! What the caller asks of the plan.
 
+pub(super) use super::fuse_at::FuseAt;
 use crate::strategy::Strategy;
 use crate::target::Placement;
 use splitbar_passes::module::WordOffset;
 use std::collections::BTreeSet;
-
-/// Where the one barrier of [`Strategy::Fused`] stands.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum FuseAt {
-    /// At the wait, the later place: work in the window is done before anybody waits.
-    #[default]
-    Wait,
-    /// At the arrive, the earlier place.
-    Arrive,
-}
 
 /// Which waits for outstanding memory operations the barriers of an AMD GPU get. Other targets have
 /// no such waits.

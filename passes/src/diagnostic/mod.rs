@@ -3,10 +3,12 @@
 
 mod code;
 pub mod json;
+mod kind;
 pub mod text;
 mod word;
 
 pub use code::Code;
+pub use kind::Kind;
 pub use word::WordOffset;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -33,19 +35,6 @@ impl fmt::Display for Severity {
             Severity::Note => "note",
         })
     }
-}
-
-/// Which of the four kinds of error a [`Code`] belongs to; decides the exit code of the tools.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// The module breaks a rule of SPIR-V or of its client API.
-    Invalid,
-    /// The module is right, this target or this build cannot do it.
-    Unsupported,
-    /// A documented limit is exceeded.
-    Limit,
-    /// A bug in splitbar; asks for a report.
-    Internal,
 }
 
 /// Where in the module a diagnostic points. Every field that is known is filled in.

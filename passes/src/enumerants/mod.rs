@@ -11,28 +11,19 @@ mod check;
 mod decoration;
 mod mode;
 mod operand;
+mod outcome;
 #[cfg(test)]
 mod page;
 mod variable;
 
 use crate::diagnostic::Code;
+pub use outcome::Outcome;
 
 pub use capability::capability;
 pub use check::check;
 pub use decoration::decoration;
 pub use mode::{denorm_mode, execution_mode, operation_mode, rounding_mode};
 pub use variable::{built_in, storage_class};
-
-/// What becomes of an enumerant.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The code is what it asks for; where that is seen to.
-    Honoured(&'static str),
-    /// The code is right with and without it; why.
-    NoEffect(&'static str),
-    /// A module that has it where it matters is refused.
-    Refused(Code),
-}
 
 /// Capabilities that the grammar in use does not name, whose instructions are reported where they
 /// stand.

@@ -4,8 +4,10 @@
 use super::machine::{Fault, Machine, Step};
 use super::program::System;
 use super::reduce::{Footprints, Symmetry};
+use super::report::Report;
+use super::trace::Move;
 use super::trace::{Trace, Walk};
-use super::verdict::{Report, Verdict};
+use super::verdict::Verdict;
 
 /// How far to look, and how.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -54,14 +56,6 @@ pub fn explore_with(system: &System, options: Options) -> Report {
         steps: search.steps,
         trace,
     }
-}
-
-/// How a state was first reached.
-#[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Move {
-    parent: u32,
-    pub thread: u8,
-    pub way: u8,
 }
 
 /// The end of a search.

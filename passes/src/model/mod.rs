@@ -59,6 +59,7 @@ mod program;
 pub mod protocol;
 mod reduce;
 mod relations;
+mod report;
 mod sample;
 pub mod skeleton;
 mod state;
@@ -72,9 +73,10 @@ pub use execution::{Event, EventId, Execution, Operation, Trail};
 pub use explore::{Options, explore, explore_with};
 pub use object::{Object, Scope};
 pub use program::{Label, Op, Program, Register, Sequence, System, Thread, Value, Word};
+pub use report::Report;
 pub use sample::{Sample, sample};
 pub use trace::{Line, Trace};
-pub use verdict::{Report, Verdict};
+pub use verdict::Verdict;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]

@@ -1,9 +1,9 @@
 //! A way through the states, told for people: who did what, what came of it, and where everybody
 //! stands at the end.
 
-use super::explore::Move;
 use super::machine::Machine;
-use super::program::{Op, System, Value, Word};
+use super::program::System;
+use super::program::{Op, Value, Word};
 use super::state::flag;
 use super::verdict::Verdict;
 use std::fmt;
@@ -276,4 +276,12 @@ impl<'w> Walk<'w> {
 enum Tense {
     Done,
     Next,
+}
+
+/// How a state was first reached.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Move {
+    pub(super) parent: u32,
+    pub thread: u8,
+    pub way: u8,
 }

@@ -2,7 +2,6 @@
 
 use super::axiom::Axiom;
 use super::program::Sequence;
-use super::trace::Trace;
 use std::fmt;
 
 /// What holds of all interleavings of a system, or fails in one.
@@ -112,44 +111,6 @@ impl fmt::Display for Verdict {
                 "early: wave {thread} returns from its wait before wave {missing} has arrived"
             ),
             Verdict::Limit(why) => write!(f, "limit: {why}"),
-        }
-    }
-}
-
-/// The verdict, how much was looked at, and the way to what goes wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// States that were told apart.
-    pub states: usize,
-    /// Steps between them.
-    pub steps: usize,
-    /// For a refutation, a shortest way to it.
-    pub trace: Option<Trace>,
-}
-
-impl Report {
-    pub(super) fn without_trace(verdict: Verdict) -> Report {
-        Report {
-            verdict,
-            states: 0,
-            steps: 0,
-            trace: None,
-        }
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{} ({} states, {} steps)",
-            self.verdict, self.states, self.steps
-        )?;
-        match &self.trace {
-            Some(trace) => trace.fmt(f),
-            None => Ok(()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One instruction as one line of text, names resolved.
 
-use super::operands::literal_string;
+use super::strings::literal_string;
 use super::{Declarations, ExtInstSet, Id, Inst, Operand, Type, grammar};
 use crate::diagnostic::Span;
 use rspirv::binary::Disassemble;

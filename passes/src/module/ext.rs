@@ -1,6 +1,6 @@
 //! Extended instruction sets: which set an OpExtInst names, and how its operands are laid out.
 
-use super::operands::string_starts_with;
+use super::strings::string_starts_with;
 use rspirv::grammar::{
     ExtInstOp, InstructionTable, LogicalOperand, OperandKind, OperandQuantifier, ext_inst_table,
 };

@@ -1,25 +1,10 @@
 //! OpSpecConstantOp: the operations that can be evaluated when the specialization constants are
 //! known (SPIR-V 3.49.7).
 
+use super::scalar::Stop;
 use super::scalar::{Scalar, arity, evaluate, number, numeric_width};
 use super::{Constant, Constants, Declarations, Id, Inst, Type};
 use crate::diagnostic::{Code, Diagnostic};
-
-/// Why an operation has no result.
-pub(super) enum Stop {
-    /// An operand has no value here, or the operation is not evaluated here.
-    NoValue,
-    /// SPIR-V leaves the result undefined.
-    Undefined,
-    /// A rule is broken.
-    Wrong(Diagnostic),
-}
-
-impl From<Diagnostic> for Stop {
-    fn from(diagnostic: Diagnostic) -> Self {
-        Stop::Wrong(diagnostic)
-    }
-}
 
 /// The value of the OpSpecConstantOp `inst`; `None` when it has none here, or when a null composite
 /// would have to be written out as more than `room` scalars. A value always has the shape of its

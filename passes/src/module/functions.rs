@@ -1,6 +1,6 @@
 //! Functions and their blocks: where each begins and ends, and that control stays inside.
 
-use super::calls::called;
+use super::callee::called;
 use super::report::Report;
 use super::types::is_terminator;
 use super::{Id, Inst, Module, grammar};

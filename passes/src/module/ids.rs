@@ -24,8 +24,31 @@ enum Walk<'m> {
     Operands(Operands<'m>),
 }
 
+impl Module<'_> {
+    /// Every id in an instruction of this module with its index in [`Inst::words`]; result type and
+    /// result id included.
+    pub fn ids<'m>(&self, inst: Inst<'m>) -> Ids<'m> {
+        Ids::of(self, inst)
+    }
+
+    /// Whether `f` holds for each of [`Module::ids`]: they are shown until it does not.
+    #[inline]
+    pub(crate) fn all_ids(&self, inst: Inst<'_>, f: impl FnMut(usize, Id) -> bool) -> bool {
+        all(self, inst, f)
+    }
+
+    /// As [`Module::ids`], with a call for each.
+    #[inline]
+    pub(crate) fn for_each_id(&self, inst: Inst<'_>, mut f: impl FnMut(usize, Id)) {
+        all(self, inst, |index, id| {
+            f(index, id);
+            true
+        });
+    }
+}
+
 impl<'m> Ids<'m> {
-    pub(super) fn of(module: &Module<'_>, inst: Inst<'m>) -> Ids<'m> {
+    fn of(module: &Module<'_>, inst: Inst<'m>) -> Ids<'m> {
         let shape = &shape(inst);
         Ids(match tail(module, inst, shape) {
             Some(tail) => Walk::Shape {
@@ -43,11 +66,7 @@ impl<'m> Ids<'m> {
 /// Whether `f` holds for every id of `inst`, as [`Ids`] walks over them; for the loops that look at
 /// each id of a module.
 #[inline]
-pub(super) fn all(
-    module: &Module<'_>,
-    inst: Inst<'_>,
-    mut f: impl FnMut(usize, Id) -> bool,
-) -> bool {
+fn all(module: &Module<'_>, inst: Inst<'_>, mut f: impl FnMut(usize, Id) -> bool) -> bool {
     let shape = &shape(inst);
     let Some(tail) = tail(module, inst, shape) else {
         return Ids::of(module, inst).all(|(index, id)| f(index, id));

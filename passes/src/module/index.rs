@@ -3,8 +3,9 @@
 
 use super::ext::ExtSet;
 use super::grammar::{self, Shape, Tail};
-use super::operands::{Context, Operands, has_zero_byte};
+use super::operands::{Context, Operands};
 use super::report::Report;
+use super::strings::has_zero_byte;
 use super::{Id, Inst};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, WordOffset};
 use std::collections::{BTreeMap, HashMap};

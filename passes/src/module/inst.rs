@@ -1,7 +1,7 @@
 //! One instruction as a slice of the module's words.
 
 use super::grammar;
-use super::operands::literal_string;
+use super::strings::literal_string;
 use crate::diagnostic::{Code, Diagnostic, WordOffset};
 use std::fmt;
 

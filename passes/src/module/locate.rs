@@ -1,7 +1,7 @@
 //! Where an instruction stands: function, block, source line.
 
-use super::operands::string_starts_with;
 use super::source::Texts;
+use super::strings::string_starts_with;
 use super::types::is_terminator;
 use super::{Block, Declarations, Function, Id, Inst, Module};
 use crate::diagnostic::{Diagnostic, Diagnostics, SourcePosition, WordOffset};

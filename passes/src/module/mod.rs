@@ -6,11 +6,15 @@
 //! specialization constants are known.
 
 mod assemble;
+mod callee;
 mod calls;
+mod constant;
 mod constants;
 mod declarations;
+mod declare;
 mod decorations;
 mod disassemble;
+mod evaluate;
 mod ext;
 pub mod facts;
 mod float;
@@ -34,6 +38,7 @@ mod scalar;
 mod semantics;
 mod signatures;
 mod source;
+mod strings;
 mod tensor;
 mod tensor_access;
 mod types;
@@ -42,8 +47,9 @@ mod workgroup;
 
 pub use crate::diagnostic::WordOffset;
 pub use assemble::{Assembled, assemble};
-pub use calls::{called, called_for_elements, callee};
-pub use constants::{Constant, Constants, SpecValues};
+pub use callee::{called, called_for_elements, callee};
+pub use constant::Constant;
+pub use constants::{Constants, SpecValues};
 pub use declarations::{Declarations, EntryPoint, ExtInstSet, Spelling, Variable};
 pub use decorations::Decoration;
 pub use functions::{Block, BlockIndex, Function, synchronizes, targets};

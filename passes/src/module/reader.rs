@@ -1,7 +1,6 @@
 //! Bytes to words to [`Module`].
 
 use super::ext::ExtSet;
-use super::ids::{self, Ids};
 use super::index::{HEADER_WORDS, Index};
 use super::operands::Operands;
 use super::{Id, Inst};
@@ -282,27 +281,6 @@ impl<'a> Module<'a> {
     /// included.
     pub fn operands<'m>(&self, inst: Inst<'m>) -> Operands<'m> {
         Operands::new(inst, self.index.context(&self.words, inst))
-    }
-
-    /// Every id in an instruction of this module with its index in [`Inst::words`]; result type and
-    /// result id included.
-    pub fn ids<'m>(&self, inst: Inst<'m>) -> Ids<'m> {
-        Ids::of(self, inst)
-    }
-
-    /// Whether `f` holds for each of [`Module::ids`]: they are shown until it does not.
-    #[inline]
-    pub(crate) fn all_ids(&self, inst: Inst<'_>, f: impl FnMut(usize, Id) -> bool) -> bool {
-        ids::all(self, inst, f)
-    }
-
-    /// As [`Module::ids`], with a call for each.
-    #[inline]
-    pub(crate) fn for_each_id(&self, inst: Inst<'_>, mut f: impl FnMut(usize, Id)) {
-        ids::all(self, inst, |index, id| {
-            f(index, id);
-            true
-        });
     }
 
     /// The set of the OpExtInst `inst`.

@@ -1,8 +1,9 @@
 //! Operations on scalar constants: integers, Booleans and floating-point numbers of every width.
 
+use super::FloatFormat;
 use super::float;
-use super::fold::Stop;
-use super::{Constant, FloatFormat, Type};
+use super::{Constant, Type};
+use crate::diagnostic::Diagnostic;
 
 /// The low `width` bits.
 pub(super) fn mask(width: u32) -> u64 {
@@ -346,4 +347,20 @@ fn float_binary(op: spirv::Op, a: f64, b: f64) -> Result<f64, Stop> {
         Op::FMod => with_sign_of_divisor(a % b),
         _ => return Err(Stop::NoValue), // not arithmetic
     })
+}
+
+/// Why an operation has no result.
+pub(super) enum Stop {
+    /// An operand has no value here, or the operation is not evaluated here.
+    NoValue,
+    /// SPIR-V leaves the result undefined.
+    Undefined,
+    /// A rule is broken.
+    Wrong(Diagnostic),
+}
+
+impl From<Diagnostic> for Stop {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Stop::Wrong(diagnostic)
+    }
 }

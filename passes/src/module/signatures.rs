@@ -1,7 +1,7 @@
 //! Functions agree with their types, and calls with functions (SPIR-V 3.42.9). Inlining and the
 //! lowering rely on it.
 
-use super::calls::callee;
+use super::callee::callee;
 use super::declarations::Declarations;
 use super::functions::Function;
 use super::inst::Inst;

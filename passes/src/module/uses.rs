@@ -1,8 +1,9 @@
 //! Every id that is used has a definition where the use can see it.
 
-use super::declarations::{Declarations, unknown};
+use super::declarations::Declarations;
+use super::grammar;
 use super::report::Report;
-use super::{Id, Inst, grammar};
+use super::{Id, Inst};
 use crate::diagnostic::{Code, Diagnostic, WordOffset};
 use spirv::Op;
 use std::collections::BTreeSet;
@@ -143,4 +144,16 @@ fn not_a_type(inst: Inst<'_>, id: Id, defined_by: String) -> Diagnostic {
     Diagnostic::error(Code::WrongDefinition, message)
         .at_word(inst.offset)
         .because(format!("{id} is defined by {defined_by}"))
+}
+
+/// The problem with an instruction that no table knows: what it defines or changes cannot be said.
+pub(super) fn unknown(inst: Inst<'_>) -> Diagnostic {
+    Diagnostic::error(
+        Code::UnsupportedInstruction,
+        format!(
+            "{} is not an instruction that this build knows",
+            inst.name()
+        ),
+    )
+    .at_word(inst.offset)
 }

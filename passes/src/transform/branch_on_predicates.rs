@@ -5,7 +5,7 @@
 //! loop ends, and the rest of it is a block of the body.
 
 use super::edit::{Edit, declaring};
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::guarded::{
     self, PREDICATED_CAPABILITY, PREDICATED_EXTENSION, PREDICATED_LOAD, PREDICATED_STORE,

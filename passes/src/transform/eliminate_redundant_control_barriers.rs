@@ -12,7 +12,7 @@
 use super::edit::Edit;
 use super::inlined::{entries, inlined};
 use super::move_split_barriers::look;
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::phases::{Body, Effect, Openness, Role, Side, Zones};

@@ -27,18 +27,20 @@
 //! not replace a Subgroup one here), operands from specialization constants. Capability and
 //! extension stay declared.
 
+mod part;
 mod reduce;
 
 use super::edit::Edit;
 use super::operands::{
     Fence, SEQUENTIALLY_CONSISTENT, SUBGROUP, VOLATILE, WORKGROUP, execution, fence,
 };
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::Cfg;
 use crate::diagnostic::Diagnostics;
 use crate::module::facts::{Class, Operand};
 use crate::module::{Block, Declarations, Inst, Module, Type, WordOffset};
+use part::{Barrier, Part};
 use spirv::{Op, StorageClass};
 
 pub(super) fn run(
@@ -72,37 +74,6 @@ pub(super) fn run(
     let mut edit = Edit::new(declarations);
     redundant.into_iter().for_each(|offset| edit.remove(offset));
     edit.finish()
-}
-
-/// A barrier of one scope.
-#[derive(Clone, Debug, PartialEq)]
-struct Barrier {
-    /// Word offsets of its instructions: first and last, the same for OpControlBarrier.
-    first: WordOffset,
-    last: WordOffset,
-    release: Fence,
-    acquire: Fence,
-    /// Bits that nothing weaker stands for.
-    strict: u32,
-    /// Nothing that can be seen is in its window.
-    is_whole: bool,
-}
-
-impl Barrier {
-    fn covers(&self, other: &Barrier) -> bool {
-        self.is_whole
-            && self.release.covers(other.release)
-            && self.acquire.covers(other.acquire)
-            && other.strict & !self.strict == 0
-    }
-}
-
-/// A block as one scope sees it.
-#[derive(Clone, Debug)]
-enum Part {
-    Barrier(Barrier),
-    /// Something that can be seen.
-    Seen,
 }
 
 /// An arrive whose wait has not come yet.

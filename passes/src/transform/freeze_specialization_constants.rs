@@ -6,7 +6,7 @@
 //! as WorkgroupSize.
 
 use super::edit::Edit;
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constant, Constants, Declarations, Id, Inst, Module, SpecValues};

@@ -4,10 +4,11 @@
 //! A pair is one arrive and one wait; those with more of either stay, whatever is in their windows.
 //! The barrier stands at the wait. All else is as in `fuse-split-barriers`.
 
-use super::fuse_split_barriers::{FuseAt, fuse};
+use super::fuse_split_barriers::fuse;
 use super::inlined::inlined;
 use super::operands::is_split;
-use super::registry::PassOptions;
+use super::options::FuseAt;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Declarations, Module, Scope};

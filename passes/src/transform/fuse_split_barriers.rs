@@ -24,7 +24,8 @@ use super::operands::{
     CAPABILITY, EXTENSION_EXT, EXTENSION_INTEL, Fence, barrier_operands, is_ordered, is_split,
     known_fence,
 };
-use super::registry::PassOptions;
+use super::options::FuseAt;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::pairing::{Open, Pair, Pairing, Site, SiteId, SiteKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -32,15 +33,6 @@ use crate::module::facts::Class;
 use crate::module::{Declarations, Inst, Module, Scope};
 use spirv::Op;
 use std::collections::BTreeSet;
-
-/// Where the barrier goes.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum FuseAt {
-    /// To the waits.
-    Wait,
-    /// To the arrives.
-    Arrive,
-}
 
 pub(super) fn run(
     module: &Module<'_>,

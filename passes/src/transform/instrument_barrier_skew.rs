@@ -15,7 +15,7 @@ mod record;
 
 use super::edit::{Edit, extend_interface_of};
 use super::operands::{WORKGROUP, execution, is_split};
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::report_buffer::{occupied, refuse_kernels, variables_at};
 use super::rewrite::Edited;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};

@@ -26,7 +26,7 @@ mod checks;
 
 use super::edit::{Edit, extend_interface};
 use super::operands::{SUBGROUP, WORKGROUP, execution, is_split};
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::report_buffer::{occupied, refuse_kernels, variables_at};
 use super::rewrite::Edited;
 use crate::diagnostic::Diagnostics;

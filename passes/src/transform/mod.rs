@@ -25,6 +25,7 @@ mod move_split_barriers;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod mutants;
 mod operands;
+mod options;
 mod order_split_barriers;
 mod promote_async_copies;
 pub mod registry;
@@ -37,11 +38,10 @@ mod strip_split_barrier_spelling;
 mod unroll_barrier_loops;
 mod whole_variables;
 
-pub use fill_split_barrier_windows::Fill;
 pub use freeze_specialization_constants::freeze_specialization_constants;
-pub use fuse_split_barriers::FuseAt;
 pub use link::link;
 pub(crate) use move_split_barriers::keeps_order;
 pub use move_split_barriers::{Stop, Stopped, stops};
+pub use options::{Fill, FuseAt};
 pub use rewrite::{Edited, Origin, Writer};
 pub use split_control_barriers::split_barriers;

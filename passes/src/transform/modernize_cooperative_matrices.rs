@@ -8,7 +8,7 @@
 //! instead, for its use; the first load goes where nothing else reads it.
 
 use super::edit::{Edit, string};
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{Declarations, Id, Inst, Module, Type};

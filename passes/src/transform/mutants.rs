@@ -1,7 +1,7 @@
 //! Each rule of motion left out: a litmus test notices. The program comes out another one, or the
 //! checks that follow a pass refuse it.
 
-use super::fill_split_barrier_windows::Fill;
+use super::Fill;
 use super::move_split_barriers::tests::{around, body, module, short_of};
 use super::registry::{Pass, PassOptions};
 use crate::analysis::phases::mutant::{Rule, without};

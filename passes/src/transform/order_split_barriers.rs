@@ -31,7 +31,7 @@ use super::operands::{
     ACQUIRE, CLASSES, Fence, SUBGROUP, WORKGROUP, barrier_operands, execution, is_ordered,
     is_split, known_fence,
 };
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::{self, Cfg};
 use crate::analysis::dominance::Dominators;

@@ -20,7 +20,7 @@
 
 use super::edit::Edit;
 use super::inlined::{entries, inlined};
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::async_copy::{self, AsyncCopies};
 use crate::analysis::cfg::Cfg;

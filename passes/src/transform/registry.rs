@@ -1,7 +1,9 @@
 //! The table of passes. A pass is registered once, here: its name is its file's name and its flag.
 
-use super::fill_split_barrier_windows::{self, Fill};
-use super::fuse_split_barriers::{self, FuseAt};
+use super::fill_split_barrier_windows;
+use super::fuse_split_barriers;
+pub use super::options::PassOptions;
+use super::options::{Fill, FuseAt};
 use super::rewrite::Edited;
 use super::{
     branch_on_predicates, eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
@@ -14,58 +16,6 @@ use super::{
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, Spelling};
 use crate::profile::Gpu;
-
-/// What a flag says behind its `=`.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum PassOptions {
-    /// Nothing.
-    None,
-    /// Where the fused barrier goes.
-    Fuse(FuseAt),
-    /// The spelling that stays.
-    Spelling(Spelling),
-    /// Barriers are taken to order all memory, whatever their semantics say.
-    AllMemory,
-    /// How many instructions a window must have at least.
-    Narrow(u32),
-    /// How windows are filled.
-    Fill(Fill),
-    /// How many instructions the iterations of a loop may have together.
-    Unroll(u32),
-    /// The storage buffer that is written.
-    Buffer {
-        /// DescriptorSet.
-        set: u32,
-        /// Binding.
-        binding: u32,
-    },
-    /// The storage buffer that clocks are written to.
-    Clocks {
-        /// DescriptorSet.
-        set: u32,
-        /// Binding.
-        binding: u32,
-        /// What the module is to run on, for the header.
-        gpu: Option<Gpu>,
-    },
-}
-
-impl PassOptions {
-    /// Whether barriers are taken to order all memory, whatever their semantics say.
-    pub fn orders_all_memory(&self) -> bool {
-        match self {
-            PassOptions::AllMemory => true,
-            PassOptions::Fill(fill) => fill.all_memory,
-            PassOptions::None
-            | PassOptions::Fuse(_)
-            | PassOptions::Spelling(_)
-            | PassOptions::Narrow(_)
-            | PassOptions::Unroll(_)
-            | PassOptions::Buffer { .. }
-            | PassOptions::Clocks { .. } => false,
-        }
-    }
-}
 
 /// Runs a pass: `None` when the module is right as it is, and only then.
 type Run = fn(

@@ -20,7 +20,7 @@ use super::operands::{
     CAPABILITY, EXTENSION_EXT, EXTENSION_INTEL, Fence, SUBGROUP, VOLATILE, WORKGROUP,
     barrier_operands, execution, fence, is_split,
 };
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::pairing::Open;
 use crate::diagnostic::{Diagnostic, Diagnostics};

@@ -8,7 +8,7 @@
 
 use super::edit::{Edit, string};
 use super::operands::{CAPABILITY, EXTENSION_EXT, EXTENSION_INTEL, is_split};
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, Spelling};

@@ -1,11 +1,10 @@
 //! The proof that a module may be lowered: the rules were checked, or somebody waived them by name.
 
+use super::inlined::Inlined;
 use super::{Environment, Settings, check_required, validate_program};
 use crate::analysis::program::Program;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations};
-use crate::transform::Edited;
-use crate::transform::inline::inline_barrier_functions;
 
 /// Which rules a module has to keep before it is lowered.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -60,45 +59,6 @@ impl Validation {
                 super::validate(declarations, constants, &Settings::new(environment), found);
             }
             None => check_required(declarations, constants, found),
-        }
-    }
-}
-
-/// A module and what inlining its barrier functions made of it.
-#[derive(Clone, Debug)]
-pub struct Inlined<'d> {
-    original: &'d Declarations<'d>,
-    edited: Option<Edited>,
-}
-
-impl<'d> Inlined<'d> {
-    /// Inlines the barrier functions of the module behind `declarations`.
-    ///
-    /// # Errors
-    /// As [`inline_barrier_functions`].
-    pub fn of(declarations: &'d Declarations<'d>) -> Result<Self, Diagnostics> {
-        Ok(Inlined {
-            original: declarations,
-            edited: inline_barrier_functions(declarations.module, declarations)?,
-        })
-    }
-
-    /// The module that was given.
-    pub fn original(&self) -> &'d Declarations<'d> {
-        self.original
-    }
-
-    /// The inlined module, and where its instructions come from; `None` when there was nothing to
-    /// inline.
-    pub fn edited(&self) -> Option<&Edited> {
-        self.edited.as_ref()
-    }
-
-    /// Whether `program` is what this is now.
-    fn is(&self, program: &Program<'_>) -> bool {
-        match &self.edited {
-            Some(edited) => std::ptr::eq(program.declarations().module, &edited.module),
-            None => std::ptr::eq(program.declarations().module, self.original.module),
         }
     }
 }

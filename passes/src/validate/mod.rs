@@ -9,15 +9,17 @@ mod checked;
 mod context;
 mod environment;
 pub mod flow;
+mod inlined;
 mod lint;
 mod pairs;
 mod rule;
 pub mod rules;
 mod uniform;
 
-pub use checked::{Checked, Inlined, Validation};
+pub use checked::{Checked, Validation};
 pub use context::{Context, Kind, Operand, Operation};
 pub use environment::{Environment, LIMITS, MAX_COMPUTE_SHARED_MEMORY, Settings};
+pub use inlined::Inlined;
 pub use rule::{Check, Rule};
 
 use crate::analysis::program::Program;

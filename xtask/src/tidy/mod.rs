@@ -3,8 +3,8 @@
 mod edges;
 mod fixtures;
 mod links;
+mod module_cycles;
 mod packages;
-mod rooms;
 mod steps;
 mod style;
 mod text;
@@ -22,8 +22,8 @@ pub(crate) fn run() -> Result<()> {
     features::check(&mut problems)?;
     fixtures::check(&mut problems)?;
     links::check(&files, &mut problems);
+    module_cycles::check(&files, &mut problems);
     packages::check(&files, &mut problems);
-    rooms::check(&files, &mut problems);
     steps::check(&mut problems);
     style::check(&files, &mut problems);
     text::check(&files, &mut problems);

@@ -12,58 +12,26 @@
 mod beside;
 mod cache;
 mod demand;
+mod finding;
 mod promise;
 mod ptx;
 mod shape;
 mod walk;
 
 pub use demand::{Clause, Demand, demands};
+pub use finding::{Finding, Lack};
 pub use promise::{Ask, Means, Promise, Promises, promises};
 pub use shape::{Atomic, Shape, Words};
 
 pub(crate) use demand::barrier_sides;
 
 use crate::asm::Function;
-use crate::waits::CodePlace;
 use crate::waits::outstanding::Outstanding;
 use cache::Caches;
-use serde::{Deserialize, Serialize};
-use splitbar_passes::module::WordOffset;
+use splitbar_plan::Placement;
 use splitbar_plan::target::Amdgpu;
-use splitbar_plan::{Fence, Placement};
 use std::collections::BTreeMap;
 use walk::Walker;
-
-/// What the code lacks.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Lack {
-    /// A cache is not invalidated between the synchronisation and a load.
-    Invalidation,
-    /// A cache is not written back between a store and the synchronisation.
-    WriteBack,
-    /// A fence of PTX is not there, or too weak.
-    Fence,
-    /// Something is not waited for.
-    Wait,
-}
-
-/// A fence of the plan that left no trace where it is needed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// What is lacking.
-    pub lack: Lack,
-    /// The fence.
-    pub fence: Fence,
-    /// The word of the instruction that the plan has it for, where that is known.
-    pub word: Option<WordOffset>,
-    /// The synchronisation that it counts for.
-    pub sync: CodePlace,
-    /// The access that it orders with that.
-    pub access: CodePlace,
-    /// The instructions that would do.
-    pub missing: Vec<String>,
-}
 
 /// Too much to look at.
 const TOO_LARGE: &str = "its demands are too many to be audited";

@@ -10,137 +10,26 @@
 //! so one stands before each copy; a copy that no mark follows is covered by no wait, so each has
 //! its own mark; a counter that overflows must not be asked for more than it holds.
 
+mod copy_plan;
+mod planned;
 mod registers;
 
 use crate::bulk_copies;
-use crate::held::HeldShape;
 use crate::shape::SubgroupShape;
 use crate::step::{Fence, FenceMemory, FenceOrder, Step};
 use crate::target::{Amdgpu, Arch, Counter, FenceScope, Target};
 use crate::waits::Waiting;
-use splitbar_passes::analysis::async_copy::{self, AsyncCopy, Zeros};
+use copy_plan::plan_of;
+pub use copy_plan::{CopyPlan, Engine, MOST_ROUNDS};
+pub(crate) use planned::Planned;
+use planned::allowed;
+use splitbar_passes::analysis::async_copy::{AsyncCopy, Zeros};
 use splitbar_passes::analysis::copy_order::Mention;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopy};
 use splitbar_passes::analysis::marks::{self, Event, Marks, Moment, Wait};
 use splitbar_passes::module::{BlockIndex, Scope, WordOffset};
 use splitbar_typed::Copies;
 use std::collections::BTreeMap;
-use std::fmt;
-
-/// Most rounds of a copy of a group that are written one after the other; for more there is a loop,
-/// and what it loads is not held in registers.
-pub const MOST_ROUNDS: u32 = 16;
-
-/// What makes a copy.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Engine {
-    /// Loads and stores. The stores stand behind the loads, or, where the values are held in
-    /// registers, where somebody needs them.
-    Registers,
-    /// AMDGPU: LDS DMA. The destination is one address for the wave; lane `n` writes `n` times 4
-    /// bytes behind it (16 where 12 or 16 bytes are copied).
-    LdsDma,
-    /// AMDGPU gfx12.5: loads to and stores from LDS, with an LDS address for each lane.
-    AsyncLds,
-    /// NVPTX sm_80+: `cp.async`.
-    CpAsync,
-    /// NVPTX sm_90+: `cp.async.bulk`, one for all invocations.
-    Bulk,
-}
-
-impl Engine {
-    /// Whether marks count its copies. Registers need none, and bulk copies are counted by their
-    /// mbarriers.
-    pub fn has_marks(self) -> bool {
-        match self {
-            Engine::LdsDma | Engine::AsyncLds | Engine::CpAsync => true,
-            Engine::Registers | Engine::Bulk => false,
-        }
-    }
-}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Engine::Registers => "registers",
-            Engine::LdsDma => "lds-dma",
-            Engine::AsyncLds => "async-lds",
-            Engine::CpAsync => "cp-async",
-            Engine::Bulk => "bulk",
-        })
-    }
-}
-
-/// How one copy is made.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct CopyPlan {
-    /// By what.
-    pub engine: Engine,
-    /// Which way.
-    pub direction: Direction,
-    /// Bytes that an invocation copies at once.
-    pub unit: u32,
-    /// Elements of this many bytes.
-    pub element_bytes: u32,
-    /// For a store that has become a copy: the word offset of the load of its value. `None` for the
-    /// copy of a group.
-    pub load: Option<WordOffset>,
-    /// Where such a store gets zeros and not what the load reads.
-    pub zeros: Zeros,
-    /// How often all invocations copy a unit each until everything is copied; `None` when that is
-    /// not known.
-    pub rounds: Option<u32>,
-    /// The set of registers that holds what it has loaded until [`Step::StoreHeld`], by its number;
-    /// `None` when it is stored at once, or not by registers.
-    pub held: Option<usize>,
-}
-
-impl CopyPlan {
-    /// The load that is not made, since the copy reads its source itself. One that may be made in
-    /// vain, behind a branch, stays for what the copy does not need of it.
-    pub(crate) fn replaced_load(&self) -> Option<WordOffset> {
-        self.load.filter(|_| !self.zeros.any())
-    }
-}
-
-impl fmt::Display for CopyPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {} bytes at once", self.engine, self.unit)?;
-        if let (None, Some(rounds)) = (self.load, self.rounds) {
-            write!(f, ", {rounds} rounds")?;
-        }
-        if self.zeros.any() {
-            write!(f, ", or zeros")?;
-        }
-        match self.held {
-            Some(slot) => write!(f, ", held in set {slot}"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// What the planner makes of the copies.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Planned {
-    /// By word offset of the instruction.
-    pub copies: BTreeMap<WordOffset, CopyPlan>,
-    /// By word offset of the instruction: steps before it. A mark comes before a wait, and both
-    /// before the fence of a copy.
-    pub before: BTreeMap<WordOffset, Vec<Step>>,
-    /// By word offset of an OpGroupAsyncCopy: the steps behind it.
-    pub after: BTreeMap<WordOffset, Vec<Step>>,
-    /// By word offset of an OpGroupWaitEvents: the steps that wait for the copies of the invocation
-    /// itself, and what the barrier behind it orders.
-    pub waits: BTreeMap<WordOffset, (Vec<Step>, FenceMemory)>,
-    /// Steps at the entry.
-    pub at_entry: Vec<Step>,
-    /// The sets of registers that hold copies.
-    pub held: Vec<HeldShape>,
-    /// A wait leaves copies outstanding over a barrier.
-    pub in_flight: bool,
-    /// mbarriers of bulk copies.
-    pub bulk_slots: Option<u32>,
-}
 
 /// Plans the copies of an entry point, whose workgroups have so many invocations, if that is known,
 /// and so many bytes of workgroup memory left.
@@ -206,11 +95,6 @@ pub(crate) fn plan(
     registers::hold_group(&mut planned, copies, invocations);
     registers::hold_promoted(&mut planned, copies);
     planned
-}
-
-/// How many marks a wait of the analysis leaves outstanding. To leave fewer is right too.
-fn allowed(wait: &async_copy::Wait) -> u8 {
-    u8::try_from(wait.outstanding).unwrap_or(u8::MAX)
 }
 
 /// On AMDGPU no path may come to a join without a mark when others have some: LLVM 23.1 then counts
@@ -370,20 +254,6 @@ fn promoted_plan(copy: &AsyncCopy, target: &Target, shape: SubgroupShape) -> Opt
         Engine::Bulk => false,
     };
     (fits && unit == copy.bytes).then(|| plan_of(copy, engine))
-}
-
-/// The plan of a store that `engine` makes.
-fn plan_of(copy: &AsyncCopy, engine: Engine) -> CopyPlan {
-    CopyPlan {
-        engine,
-        direction: Direction::ToWorkgroup,
-        unit: copy.bytes,
-        element_bytes: copy.bytes,
-        load: Some(copy.load),
-        zeros: copy.zeros,
-        rounds: Some(1),
-        held: None,
-    }
 }
 
 /// The most marks that a wait may leave outstanding, so that the copies behind them are no more

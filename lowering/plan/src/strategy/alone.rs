@@ -1,6 +1,6 @@
 //! Pairs at which no other wave takes part: a wave keeps its accesses on their sides of the wait.
 
-use super::choice::Situation;
+use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
 use crate::step::Step;
 use crate::target::{Arch, FenceScope};

@@ -1,7 +1,7 @@
 //! The barrier of the cluster. PTX ISA, "barrier.cluster": `.relaxed` orders nothing, and costs no
 //! fence of cluster scope.
 
-use super::choice::Situation;
+use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
 use crate::step::Step;
 use crate::target::Arch;

@@ -3,7 +3,7 @@
 //! invocation keeps is what the counter reaches when all have arrived for the last arrive; it is
 //! zero at the entry.
 
-use super::choice::Situation;
+use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
 use crate::step::Step;
 use crate::target::{Arch, FenceScope};

@@ -1,6 +1,6 @@
 //! One full barrier in place of the pair, at the wait or at the arrive.
 
-use super::choice::Situation;
+use super::situation::Situation;
 use crate::options::FuseAt;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
 use crate::target::{Arch, FenceScope};

@@ -2,7 +2,7 @@
 //! acquire, at .cta scope by default. The word that each invocation keeps is the parity of the
 //! phase.
 
-use super::choice::Situation;
+use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
 use crate::step::Step;
 use crate::target::{Arch, FenceScope, Mbarrier};

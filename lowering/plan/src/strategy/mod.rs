@@ -12,11 +12,12 @@ pub(crate) mod mbarrier;
 mod named;
 mod native;
 mod numbered;
+pub(crate) mod situation;
 
 use crate::protocol::{Protocol, Setup};
 use crate::target::Target;
-use choice::Situation;
 use serde::{Deserialize, Serialize};
+use situation::Situation;
 use splitbar_passes::module::Scope;
 use std::fmt;
 use std::str::FromStr;
@@ -282,12 +283,6 @@ impl Strategy {
         } else {
             Err(format!("the pair's execution scope is {scope}"))
         }
-    }
-
-    /// The one that the planner takes on `target` for a workgroup of four waves while workgroup
-    /// memory is left, with no full barrier between phases.
-    pub fn of_target(target: &'static Target) -> Strategy {
-        choice::choose(Scope::Workgroup, Situation::usual(target)).0
     }
 
     /// Every strategy that can lower a pair on `target`, in the order of [`Strategy::ALL`]: in a

@@ -1,7 +1,7 @@
 //! A named barrier object. An arrival that nobody waits for leaves nothing behind: the object ends
 //! with the workgroup.
 
-use super::choice::Situation;
+use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
 use crate::step::Step;
 use crate::target::Arch;

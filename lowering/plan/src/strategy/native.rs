@@ -1,7 +1,7 @@
 //! The target's own split barrier. A wave that ends drops it, and a full barrier uses it too, so an
 //! open phase is completed before either.
 
-use super::choice::Situation;
+use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
 use crate::step::Step;
 use crate::target::Arch;

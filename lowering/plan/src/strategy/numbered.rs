@@ -1,7 +1,7 @@
 //! The barriers of a CTA by number, for groups of warps ([`WarpGroups`]). Where they come in two
 //! sets, the word that each invocation keeps says which set is next.
 
-use super::choice::Situation;
+use super::situation::Situation;
 use crate::groups::{SCHEDULERS, WarpGroups};
 use crate::protocol::{BesideFullBarrier, Protocol, Setup, Unwaited};
 use crate::step::Step;

@@ -4,88 +4,11 @@
 //!
 //! A unit is a multiprocessor (NVIDIA), a compute unit, or a WGP (AMD, from gfx10 on).
 
+mod rates;
 mod table;
 
 use super::Target;
-
-/// A unit of execution.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Pipe {
-    /// Cycles from one instruction to the next; at least 1.
-    pub interval: u32,
-    /// Cycles from an instruction to the use of its result.
-    pub latency: u32,
-}
-
-/// A cache of global memory.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Cache {
-    /// Its size.
-    pub bytes: u32,
-    /// Cycles from a load to the use of what it finds here.
-    pub latency: u32,
-}
-
-/// Which of the waves that can go on is issued: the one that was issued last, then by age.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// The one that began first.
-    Oldest,
-    /// The one that began last.
-    Youngest,
-}
-
-/// The times of one GPU, in cycles.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// Clock in MHz.
-    pub clock_mhz: u32,
-    /// Parts of a unit that issue one instruction each cycle; a wave belongs to one of them.
-    pub schedulers: u32,
-    /// Which wave a scheduler issues.
-    pub order: Order,
-    /// Lanes that the intervals of vector instructions are for: a larger wave takes several.
-    pub lanes: u32,
-    /// Arithmetic of floats of 32 bits and fewer.
-    pub simple: Pipe,
-    /// Integers of 32 bits, comparisons, selections, conversions.
-    pub integer: Pipe,
-    /// Floats of 64 bits.
-    pub wide: Pipe,
-    /// Reciprocals, roots, exponentials, logarithms, sines.
-    pub special: Pipe,
-    /// A matrix multiply-add.
-    pub matrix: Pipe,
-    /// What the scalar unit does.
-    pub scalar: Pipe,
-    /// Cycles from a branch to the next instruction of the wave.
-    pub branch: u32,
-    /// Shared memory, whose interval is that of 128 bytes in the whole unit.
-    pub shared: Pipe,
-    /// Bytes of a cache line.
-    pub line_bytes: u32,
-    /// The unit's own cache.
-    pub near: Cache,
-    /// The cache that all units share.
-    pub far: Cache,
-    /// Cycles from a load to the use of what only memory has.
-    pub memory: u32,
-    /// Bytes a cycle for each unit from the shared cache.
-    pub far_bandwidth: u32,
-    /// Bytes a cycle for each unit from memory.
-    pub memory_bandwidth: u32,
-    /// A barrier instruction, in the whole unit: the latency is from the last arrival to the next
-    /// instruction of those that wait.
-    pub barrier: Pipe,
-    /// An operation on a barrier object in shared memory.
-    pub object: Pipe,
-    /// Cycles more of an arrival at such an object that releases.
-    pub object_fence: u32,
-    /// Cycles of a fence of the workgroup.
-    pub fence: u32,
-    /// Cycles of a fence of the device, or of an instruction that looks after caches.
-    pub device_fence: u32,
-}
+pub use rates::{Cache, Order, Pipe, Timing};
 
 impl Timing {
     /// That of `target`; `None` where it is not known.

@@ -6,7 +6,7 @@ use crate::analysis::alignment::Alignments;
 use crate::analysis::uniformity::memory::{self, Memory};
 use crate::module::facts::Chain;
 use crate::module::{BlockIndex, Constants, Declarations, Id, Inst, Type, WordOffset};
-use spirv::{Decoration, StorageClass};
+use spirv::Decoration;
 
 /// Copies of one function that are looked at; a bit each.
 pub(super) const MOST_COPIES: usize = 128;
@@ -31,18 +31,6 @@ pub(super) struct Candidate {
     pub(super) element: Id,
     /// Nobody writes the source while the function runs.
     pub(super) is_stable: bool,
-}
-
-pub(super) fn is_source(class: Option<StorageClass>) -> bool {
-    matches!(
-        class,
-        Some(
-            StorageClass::StorageBuffer
-                | StorageClass::Uniform
-                | StorageClass::CrossWorkgroup
-                | StorageClass::PhysicalStorageBuffer
-        )
-    )
 }
 
 /// What is asked about a store.

@@ -24,28 +24,32 @@ mod expression;
 mod fill;
 mod flow;
 mod induction;
+mod input;
 mod lanes;
 mod order;
 mod origin;
+mod refused;
 mod scan;
 mod split;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 mod tests;
 mod value;
+mod zeros;
 
-use crate::analysis::cfg::Cfg;
 use crate::analysis::loops::Loops;
-use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
-use crate::module::{BlockIndex, Constants, Declarations, Function, Id, WordOffset};
+use crate::module::{BlockIndex, Id, WordOffset};
 use address::Address;
 use fill::Fills;
 use flow::Flow;
+pub use input::Input;
+pub use order::Wait;
+pub use refused::{Reason, Refused};
 use scan::Scan;
 use split::Split;
 use std::collections::BTreeSet;
-use std::fmt;
+pub use zeros::{Choice, Zeros};
 
 /// How often copies that would be waited for at once are left out and the others looked at again.
 const MOST_ROUNDS: usize = 8;
@@ -89,147 +93,6 @@ pub struct AsyncCopy {
     /// `base + i * bytes`, with one `base` for all invocations of a subgroup that execute the store
     /// together: the only form that LDS DMA of gfx9 and gfx10 has.
     pub lane_linear: bool,
-}
-
-/// Where a copy takes zeros and not what its load reads: `tile[l] = g < n ? source[g] : 0`.
-/// Nowhere, unless something is said here.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Zeros {
-    /// Where control has come to the store without the load. That stands in a block from which the
-    /// only way leads to the store.
-    pub by_branch: bool,
-    /// Where an OpSelect between load and store does not take what was loaded.
-    pub by_select: Option<Choice>,
-}
-
-/// An OpSelect between a loaded value and zero, by a scalar condition.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Choice {
-    /// Its word offset. It stands in the block of the store.
-    pub select: WordOffset,
-    /// The condition with which it takes what was loaded.
-    pub when: bool,
-}
-
-impl Zeros {
-    /// Where control comes another way.
-    pub const BY_BRANCH: Zeros = Zeros {
-        by_branch: true,
-        by_select: None,
-    };
-
-    /// Whether there are any.
-    pub fn any(self) -> bool {
-        self.by_branch || self.by_select.is_some()
-    }
-
-    /// Zeros in both places; `None` with two selections.
-    fn and(self, other: Zeros) -> Option<Zeros> {
-        let by_select = match (self.by_select, other.by_select) {
-            (Some(_), Some(_)) => return None,
-            (one, other) => one.or(other),
-        };
-        Some(Zeros {
-            by_branch: self.by_branch || other.by_branch,
-            by_select,
-        })
-    }
-}
-
-/// A store that stays as it is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// Word offset of the OpStore.
-    pub store: WordOffset,
-    /// Why.
-    pub reason: Reason,
-}
-
-/// A wait for copies.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Wait {
-    /// Word offset of the instruction before which it stands: a release point (before its fence), a
-    /// return, or an access of the invocation itself.
-    pub before: WordOffset,
-    /// How many marks, the newest, may still be outstanding behind it.
-    pub outstanding: u32,
-}
-
-/// Why a store of a loaded value stays as it is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    /// The load stands in another block, and not in one that leads to the store alone.
-    OtherBlock,
-    /// Something else uses the value.
-    UsedTwice,
-    /// The load or the store is volatile, nontemporal, or makes memory available or visible.
-    Qualified,
-    /// So many bytes are not copied: a scalar or a vector of 4, 8 or 16 is.
-    Size(u32),
-    /// The value is not a number or a vector of numbers.
-    Shape,
-    /// The load or the store is not known to be aligned to as many bytes as are copied.
-    Unaligned,
-    /// A barrier, a fence, a call or a write that may change the source stands between load and
-    /// store.
-    Separated,
-    /// Which variable the destination is in is not known, or it overlaps others (Aliased).
-    Destination,
-    /// The invocation itself comes to the destination before it is published: the copy would have
-    /// to be waited for at once.
-    WaitedAtOnce,
-    /// The function has more copies than are looked at.
-    TooMany,
-}
-
-impl Reason {
-    /// All reasons, in their order; a size stands for all sizes.
-    pub const ALL: [Reason; 10] = [
-        Reason::OtherBlock,
-        Reason::UsedTwice,
-        Reason::Qualified,
-        Reason::Size(0),
-        Reason::Shape,
-        Reason::Unaligned,
-        Reason::Separated,
-        Reason::Destination,
-        Reason::WaitedAtOnce,
-        Reason::TooMany,
-    ];
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Reason::OtherBlock => f.write_str("the load stands in another block"),
-            Reason::UsedTwice => f.write_str("the loaded value has another use"),
-            Reason::Qualified => f.write_str("the load or the store is volatile, nontemporal, or makes memory available or visible"),
-            Reason::Size(bytes) => write!(f, "{bytes} bytes are not copied at once; 4, 8 and 16 are"),
-            Reason::Shape => f.write_str("the value is not a number or a vector of numbers"),
-            Reason::Unaligned => f.write_str("the load or the store is not known to be aligned to the bytes that are copied"),
-            Reason::Separated => f.write_str("a barrier, a fence, a call or a write that may change the source stands between load and store"),
-            Reason::Destination => f.write_str("which variable the destination is in is not known, or it overlaps others"),
-            Reason::WaitedAtOnce => f.write_str("the invocation itself comes to the destination before it is published"),
-            Reason::TooMany => f.write_str("the function has more copies than are looked at"),
-        }
-    }
-}
-
-/// A function, and what is known of it.
-#[derive(Copy, Clone)]
-pub struct Input<'i, 'm> {
-    /// What its module declares.
-    pub declarations: &'i Declarations<'m>,
-    /// The constants of the module.
-    pub constants: &'i Constants,
-    /// The memory of the module.
-    pub memory: &'i Memory,
-    /// The function: that of an entry point, with its barriers inlined.
-    pub function: &'i Function<'m>,
-    /// Its control flow.
-    pub cfg: &'i Cfg,
-    /// The size of the workgroup, where the module fixes it.
-    pub size: Option<[u32; 3]>,
 }
 
 /// Finds the copies of a function and orders them.

@@ -6,16 +6,18 @@
 //! goes to a block before it that every way comes through, so that all paths count the same marks;
 //! a mark that only some paths have makes a wait wait for more.
 
-use super::flow::{Event, Flow, Slots, What, pass};
+use super::flow::Flow;
+use super::flow::{Event, Slots, What, pass};
+use super::scan::Act;
 use super::scan::Scan;
 use super::split::Split;
-use super::{Wait, scan::Act};
 use crate::analysis::dataflow::{Direction, at, solve_any};
 use crate::analysis::loops::Loops;
 use crate::analysis::marks::{self, Group, Tick};
 use crate::analysis::uniformity::Model;
 use crate::module::{BlockIndex, Function, WordOffset};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// How often marks are placed between copies; behind that a wait makes its own mark.
 const MOST_ROUNDS: usize = 128;
@@ -391,4 +393,14 @@ fn prune(
     }
     marks.retain(|offset| used_marks.contains(offset));
     waits.retain(|offset, _| used_waits.contains(offset));
+}
+
+/// A wait for copies.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wait {
+    /// Word offset of the instruction before which it stands: a release point (before its fence), a
+    /// return, or an access of the invocation itself.
+    pub before: WordOffset,
+    /// How many marks, the newest, may still be outstanding behind it.
+    pub outstanding: u32,
 }

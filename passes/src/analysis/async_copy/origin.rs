@@ -7,13 +7,14 @@
 //! store leads to the next alone: whoever loads comes to the store next, and whoever comes there
 //! from elsewhere stores zero.
 
-use super::{Choice, Reason, Zeros, candidate};
+use super::Choice;
+use super::{Reason, Zeros};
 use crate::analysis::cfg::Cfg;
-use crate::analysis::uniformity::memory;
-use crate::module::{
-    BlockIndex, Constant, Constants, Declarations, Function, Id, Inst, Type, WordOffset,
-};
-use spirv::{Op, StorageClass};
+use crate::analysis::uniformity::memory::{self};
+use crate::module::{BlockIndex, Constants, Declarations, Id, Inst, Type, WordOffset};
+use crate::module::{Constant, Function};
+use spirv::Op;
+use spirv::StorageClass;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest way from a store back to its load, in phis, variables and selections.
@@ -164,7 +165,7 @@ impl<'o, 'm> Origins<'o, 'm> {
     fn is_global(&self, load: Inst<'_>) -> bool {
         let pointer = load.id(0).ok();
         let class = pointer.and_then(|pointer| memory::class_of(self.declarations, pointer));
-        candidate::is_source(class)
+        is_source(class)
     }
 
     /// Where `inst` in block `here`, that of the store if `is_last`, has its value from, if all
@@ -313,4 +314,16 @@ impl<'o, 'm> Origins<'o, 'm> {
         let end = self.starts.partition_point(|start| *start <= inst.offset);
         end.checked_sub(1).map(BlockIndex::new)
     }
+}
+
+pub(super) fn is_source(class: Option<StorageClass>) -> bool {
+    matches!(
+        class,
+        Some(
+            StorageClass::StorageBuffer
+                | StorageClass::Uniform
+                | StorageClass::CrossWorkgroup
+                | StorageClass::PhysicalStorageBuffer
+        )
+    )
 }

@@ -1,39 +1,13 @@
 //! The solution for one level: what is not uniform, and why.
 
 use super::graph::{NodeId, Op, Source};
+use super::level::Level;
+use super::level::is_uniform_input;
 use super::regions::Regions;
+use super::solution::{Cause, Uniformity};
 use super::strides::{self, Ids};
 use super::{Model, lanes};
 use crate::module::{BlockIndex, Scope};
-
-/// Whose invocations are compared.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// Those of a workgroup.
-    Workgroup,
-    /// Those of a subgroup.
-    Subgroup,
-}
-
-/// Why something is not uniform.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
-    /// The value itself is from a source that gives each invocation its own.
-    Source,
-    /// It is computed from this value.
-    Value(NodeId),
-    /// The branch at the end of this block, whose condition is not uniform, decides.
-    Branch(BlockIndex),
-    /// The function is larger than the analysis takes.
-    TooLarge,
-}
-
-/// Which values and blocks of a function are uniform.
-#[derive(Clone, Debug)]
-pub struct Uniformity {
-    values: Vec<Option<Cause>>,
-    blocks: Vec<Option<Cause>>,
-}
 
 /// How often the function is solved again because values turned out to be the same by their
 /// strides.
@@ -99,16 +73,6 @@ impl Uniformity {
         };
         solver.run();
         solver.solution
-    }
-
-    /// Why `value` is not uniform; `None` when it is.
-    pub fn value(&self, value: NodeId) -> Option<Cause> {
-        self.values.get(value.index()).copied().flatten()
-    }
-
-    /// Why `block` is not executed by all invocations alike; `None` when it is.
-    pub fn block(&self, block: BlockIndex) -> Option<Cause> {
-        self.blocks.get(block.index()).copied().flatten()
     }
 }
 
@@ -269,25 +233,4 @@ fn is_uniform_source(op: &Op, level: Level) -> bool {
             | Source::Other(_) => false,
         },
     }
-}
-
-/// Built-ins that have one value in a workgroup or a subgroup (SPIR-V 3.21).
-pub(super) fn is_uniform_input(built_in: u32, level: Level) -> bool {
-    use spirv::BuiltIn;
-    const OF_WORKGROUP: &[BuiltIn] = &[
-        BuiltIn::NumWorkgroups,
-        BuiltIn::WorkgroupSize,
-        BuiltIn::WorkgroupId,
-        BuiltIn::WorkDim,
-        BuiltIn::GlobalSize,
-        BuiltIn::EnqueuedWorkgroupSize,
-        BuiltIn::GlobalOffset,
-        BuiltIn::NumSubgroups,
-        BuiltIn::NumEnqueuedSubgroups,
-        BuiltIn::SubgroupMaxSize,
-        BuiltIn::DeviceIndex,
-    ];
-    const OF_SUBGROUP: &[BuiltIn] = &[BuiltIn::SubgroupId, BuiltIn::SubgroupSize];
-    let is = |list: &[BuiltIn]| list.iter().any(|known| *known as u32 == built_in);
-    is(OF_WORKGROUP) || (level == Level::Subgroup && is(OF_SUBGROUP))
 }

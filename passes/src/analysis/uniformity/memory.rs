@@ -5,7 +5,7 @@
 //! behaviour: SPIR-V 2.18.1, Vulkan memory model), and memory objects without the decoration
 //! Aliased do not overlap (SPIR-V 3.20, Restrict is the default).
 
-use super::divergence::{Level, is_uniform_input};
+use super::level::{Level, is_uniform_input};
 use crate::analysis::callgraph::CallGraph;
 use crate::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
 use crate::module::facts::{Class, Operand};

@@ -16,21 +16,29 @@ mod control;
 mod divergence;
 pub mod graph;
 pub mod lanes;
+mod level;
 pub mod memory;
+mod model;
 mod promote;
+mod promoted;
 mod quiet;
 pub mod regions;
 mod slice;
+mod solution;
 mod strides;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod width;
 
-pub use divergence::{Cause, Level, Uniformity};
+pub use level::Level;
+pub use model::{Branch, Model};
+pub use solution::{Cause, Uniformity};
+use width::scalar_width;
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::PostDominators;
-use crate::module::{BlockIndex, Constants, Declarations, Function, Id, Type};
+use crate::module::{BlockIndex, Constants, Declarations, Function, Id};
 use graph::{Graph, NodeId, Op};
 use lanes::Lanes;
 use memory::Memory;
@@ -40,88 +48,6 @@ use std::collections::HashMap;
 
 /// How often a function is looked at again because branches of it turned out to go one way.
 const MOST_ROUNDS: usize = 4;
-
-/// Bits of a scalar integer type, 1 of the Boolean one, 0 of any other: those are not evaluated.
-fn scalar_width(declarations: &Declarations<'_>, ty: Id) -> u32 {
-    match declarations.ty(ty) {
-        Some(Type::Bool) => 1,
-        Some(Type::Int { width, .. }) => *width,
-        _ => 0, // a composite, a pointer, a floating-point number
-    }
-}
-
-/// How a block ends.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Branch {
-    /// With one successor or none, or with a branch that was not asked about.
-    #[default]
-    None,
-    /// OpBranchConditional.
-    If {
-        /// The condition.
-        condition: NodeId,
-        /// Where to when it is true.
-        yes: BlockIndex,
-        /// Where to when it is false.
-        no: BlockIndex,
-    },
-    /// OpSwitch.
-    Switch {
-        /// The selector.
-        selector: NodeId,
-        /// A condition that is true when the case is taken, the literal, and where to.
-        cases: Vec<(NodeId, u64, BlockIndex)>,
-        /// Where to when none is.
-        default: BlockIndex,
-    },
-}
-
-impl Branch {
-    /// The value that decides.
-    pub fn condition(&self) -> Option<NodeId> {
-        match self {
-            Branch::None => None,
-            Branch::If { condition, .. } => Some(*condition),
-            Branch::Switch { selector, .. } => Some(*selector),
-        }
-    }
-
-    /// Where to for a value of the condition.
-    pub fn target(&self, value: u64) -> Option<BlockIndex> {
-        match self {
-            Branch::None => None,
-            Branch::If { yes, no, .. } => Some(if value != 0 { *yes } else { *no }),
-            Branch::Switch { cases, default, .. } => Some(
-                cases
-                    .iter()
-                    .find(|(_, literal, _)| *literal == value)
-                    .map_or(*default, |(_, _, to)| *to),
-            ),
-        }
-    }
-}
-
-/// The values and the control flow of one function.
-#[derive(Clone, Debug)]
-pub struct Model {
-    /// Control flow, without the edges that no invocation takes.
-    pub cfg: Cfg,
-    /// Its post-dominators.
-    pub post: PostDominators,
-    /// Values.
-    pub graph: Graph,
-    /// Phis of each block.
-    pub phis: Vec<Vec<NodeId>>,
-    /// How each block ends.
-    pub branches: Vec<Branch>,
-    /// Whether GlobalInvocationId is counted from 0: kernels may be enqueued with an offset.
-    pub without_offset: bool,
-    /// Values that each block computes, in order.
-    pub computed: Vec<Vec<NodeId>>,
-    /// The nodes of the values that it was built for, and of those that they are computed from;
-    /// looked up, never iterated.
-    values: HashMap<Id, NodeId>,
-}
 
 impl Model {
     /// The model of `function`, whose control flow is `cfg`, with what decides about the execution

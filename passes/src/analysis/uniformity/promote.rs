@@ -4,27 +4,23 @@
 //! loads, stores and calls. Phis stand at the iterated dominance frontier of its stores (Cytron and
 //! others, 1991).
 
-use super::build::Input;
 use super::memory::Memory;
 use super::scalar_width;
-use crate::analysis::cfg::Cfg;
-use crate::analysis::dominance::Dominators;
 use crate::module::{BlockIndex, Declarations, Function, Id, Inst, Type, WordOffset, callee};
 use spirv::{Op, StorageClass};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Bound on steps of the walk that finds dominance frontiers, and on phis, each times blocks, with
 /// a least one.
-const STEPS_PER_BLOCK: usize = 64;
-const LEAST_STEPS: usize = 1 << 16;
+pub(super) const STEPS_PER_BLOCK: usize = 64;
+pub(super) const LEAST_STEPS: usize = 1 << 16;
 
 /// Most indices of an address that is followed.
 const MOST_INDICES: u32 = 32;
 
 /// A variable of class Function or Private.
 #[derive(Clone, Debug)]
-struct Variable<'m> {
-    id: Id,
+pub(super) struct Variable<'m> {
+    pub(super) id: Id,
     /// Its address goes somewhere where it cannot be followed.
     escapes: bool,
     /// What may change it, with the block: stores, and calls that are given its address.
@@ -34,7 +30,7 @@ struct Variable<'m> {
 /// The variables that a function names, from one walk over it.
 #[derive(Clone, Debug)]
 pub(super) struct Variables<'m> {
-    all: Vec<Variable<'m>>,
+    pub(super) all: Vec<Variable<'m>>,
     /// By word of the function: for an address of a variable its number and how many indices lead
     /// there.
     addresses: Vec<Option<(u32, u32)>>,
@@ -43,7 +39,7 @@ pub(super) struct Variables<'m> {
     /// Private variables of the module and their numbers, ascending.
     private: Vec<(Id, u32)>,
     /// Calls that may change the Private variables that other functions name, with the block.
-    impure_calls: Vec<(BlockIndex, Inst<'m>)>,
+    pub(super) impure_calls: Vec<(BlockIndex, Inst<'m>)>,
 }
 
 impl<'m> Variables<'m> {
@@ -189,92 +185,6 @@ impl<'m> Variables<'m> {
     }
 }
 
-/// The variables that are followed.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Promoted {
-    /// Their ids, ascending.
-    pub(super) variables: Vec<Id>,
-    /// Bits of a scalar integer or Boolean variable, 0 for others.
-    pub(super) widths: Vec<u32>,
-    /// Private variables that other functions name.
-    pub(super) shared: Vec<usize>,
-    /// By block: the variables whose values meet there.
-    pub(super) phis: Vec<Vec<usize>>,
-    /// Places of the variables of functions whose calls are followed, after those above.
-    locals: BTreeMap<Id, usize>,
-}
-
-impl Promoted {
-    /// The variables of the slice, over `cfg`.
-    pub(super) fn of(input: &Input<'_, '_>, cfg: &Cfg, dominators: &Dominators) -> Promoted {
-        let variables = input.variables;
-        let mut promoted = Promoted {
-            phis: vec![Vec::new(); cfg.len()],
-            ..Promoted::default()
-        };
-        let wanted: BTreeSet<(Id, u32)> = input
-            .slice
-            .variables
-            .iter()
-            .filter_map(|number| Some((variables.all.get(*number as usize)?.id, *number)))
-            .collect();
-        if wanted.is_empty() {
-            return promoted;
-        }
-        let Some(frontier) = frontiers(cfg, dominators) else {
-            return promoted; // every load is then from memory that is not known
-        };
-        let mut left = LEAST_STEPS.max(STEPS_PER_BLOCK * cfg.len());
-        for (id, number) in wanted {
-            let shared = variables.is_shared(input.memory, input.function.id, number);
-            let calls = variables.impure_calls.iter().filter(|_| shared);
-            let mut work: Vec<BlockIndex> = variables
-                .changes(number)
-                .iter()
-                .chain(calls)
-                .map(|(block, _)| *block)
-                .filter(|block| cfg.is_reachable(*block))
-                .collect();
-            let mut meets = BTreeSet::new();
-            while let Some(block) = work.pop() {
-                for meet in &frontier[block.index()] {
-                    if meets.insert(*meet) {
-                        work.push(*meet);
-                    }
-                }
-            }
-            left = match left.checked_sub(meets.len() + 1) {
-                Some(left) => left,
-                None => break,
-            };
-            let index = promoted.variables.len();
-            for block in meets {
-                promoted.phis[block.index()].push(index);
-            }
-            promoted.variables.push(id);
-            promoted.widths.push(width(input.declarations, id));
-            if shared {
-                promoted.shared.push(index);
-            }
-        }
-        promoted
-    }
-
-    /// The place of the variable `id` in the lists of variables.
-    pub(super) fn index(&self, id: Id) -> Option<usize> {
-        let own = self.variables.binary_search(&id).ok();
-        own.or_else(|| self.locals.get(&id).copied())
-    }
-
-    /// Adds a variable of a function whose call is followed; its place.
-    pub(super) fn add_local(&mut self, id: Id, width: u32) -> usize {
-        let place = self.variables.len() + self.locals.len();
-        self.locals.insert(id, place);
-        self.widths.push(width);
-        place
-    }
-}
-
 /// Bits of a scalar integer or Boolean variable, 0 for others.
 pub(super) fn width(declarations: &Declarations<'_>, variable: Id) -> u32 {
     match declarations
@@ -287,29 +197,4 @@ pub(super) fn width(declarations: &Declarations<'_>, variable: Id) -> u32 {
         }) => scalar_width(declarations, *pointee),
         _ => 0, // not a variable
     }
-}
-
-/// The dominance frontier of each block; `None` when the graph is built to make them long.
-fn frontiers(cfg: &Cfg, dominators: &Dominators) -> Option<Vec<Vec<BlockIndex>>> {
-    let mut left = LEAST_STEPS.max(STEPS_PER_BLOCK * cfg.len());
-    let mut frontier: Vec<Vec<BlockIndex>> = vec![Vec::new(); cfg.len()];
-    for block in cfg.reverse_postorder().iter().copied() {
-        let preds = cfg.preds(block);
-        if preds.len() < 2 && block != BlockIndex::ENTRY {
-            continue;
-        }
-        for pred in preds.iter().copied().filter(|pred| cfg.is_reachable(*pred)) {
-            let mut at = Some(pred);
-            while let Some(runner) =
-                at.filter(|runner| Some(*runner) != dominators.immediate(block))
-            {
-                left = left.checked_sub(1)?;
-                if frontier[runner.index()].last() != Some(&block) {
-                    frontier[runner.index()].push(block);
-                }
-                at = dominators.immediate(runner);
-            }
-        }
-    }
-    Some(frontier)
 }

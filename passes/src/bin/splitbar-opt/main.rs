@@ -1,6 +1,7 @@
 //! `splitbar-opt`: runs passes on a SPIR-V module, in the order of their flags.
 
 mod arguments;
+mod exit;
 mod files;
 mod windows;
 
@@ -13,15 +14,6 @@ use splitbar_passes::transform::registry::{OPTIMIZE, PASSES};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
-
-/// Exit codes, the same as those of `splitbar`.
-mod exit {
-    pub(crate) const DONE: u8 = 0;
-    pub(crate) const INVALID: u8 = 1;
-    pub(crate) const USAGE: u8 = 2;
-    pub(crate) const UNSUPPORTED: u8 = 3;
-    pub(crate) const BUG: u8 = 4;
-}
 
 fn main() -> ExitCode {
     ExitCode::from(match arguments::read() {

@@ -1,13 +1,16 @@
 //! The tokens of one line to the words of one instruction, operand by operand as the grammar lays
 //! them out.
 
+use super::super::Id;
 use super::super::ext::ExtSet;
 use super::super::grammar::{self, Values};
-use super::super::{Id, operands};
-use super::token::{self, Token, Wrong};
-use super::{MOST_IDS, number};
+use super::super::strings;
+use super::number;
+use super::token::Token;
+use super::token::{self, Wrong};
 use rspirv::grammar::{LogicalOperand, OperandKind, OperandQuantifier, ext_inst_table};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// A scalar type.
 #[derive(Copy, Clone, Debug)]
@@ -293,7 +296,7 @@ impl Assembler {
                 let name = line.words.get(2..).unwrap_or(&[]);
                 self.sets.insert(
                     result,
-                    (operands::literal_string(name).0, ExtSet::named(name)),
+                    (strings::literal_string(name).0, ExtSet::named(name)),
                 );
             }
             _ if grammar::shape(line.opcode).has_type => self.types.extend([(result, word(1))]),
@@ -366,3 +369,6 @@ fn ext_inst(
     };
     Some((number, pattern))
 }
+
+/// Ids stay below this: the universal limit of SPIR-V 2.17.
+pub(super) const MOST_IDS: u32 = 0x40_0000;

@@ -17,11 +17,9 @@ use super::{Id, Module};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, SourcePosition};
 use crate::module::WordOffset;
 use line::Assembler;
+use line::MOST_IDS;
 use std::collections::BTreeMap;
 use token::Token;
-
-/// Ids stay below this: the universal limit of SPIR-V 2.17.
-const MOST_IDS: u32 = 0x40_0000;
 
 /// Problems of one text at the most.
 const MOST_PROBLEMS: usize = 100;

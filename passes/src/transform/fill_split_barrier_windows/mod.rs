@@ -29,7 +29,7 @@ use super::edit::Edit;
 use super::inlined::{entries, inlined};
 use super::move_split_barriers::{look, prove};
 use super::operands::is_split;
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::dominance::PostDominators;
 use crate::analysis::phases::Effects;
@@ -37,25 +37,6 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations, Module, SpecValues};
 use facts::Facts;
 use walk::{Filled, Filling};
-
-/// How windows are filled.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Fill {
-    /// 32-bit words of results that may be live at a half, for each invocation.
-    pub most_live: u32,
-    /// Whether barriers are taken to order all memory, whatever their semantics say.
-    pub all_memory: bool,
-}
-
-impl Default for Fill {
-    /// 96 words: as many registers leave every GPU of the tables at least half of its waves.
-    fn default() -> Fill {
-        Fill {
-            most_live: 96,
-            all_memory: false,
-        }
-    }
-}
 
 pub(super) fn run(
     module: &Module<'_>,

@@ -1,6 +1,7 @@
 //! Bodies in short lines, and where their instructions stand afterwards.
 
 use super::*;
+use crate::transform::Fill;
 use crate::transform::move_split_barriers::tests::{around, body, branch, short_after};
 use crate::transform::registry::Pass;
 

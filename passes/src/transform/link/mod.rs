@@ -10,13 +10,15 @@
 //! An import without a provider stays an import. A function or variable of linkage LinkOnceODR that
 //! several modules bring is kept once.
 
+mod conflict;
 mod merge;
 mod sections;
 mod symbols;
 
 use super::edit::{Edit, extend_interface_of};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Id, Module};
+use conflict::conflict;
 use merge::Merge;
 use std::collections::BTreeSet;
 use symbols::Symbols;
@@ -84,11 +86,6 @@ fn check(units: &[Declarations<'_>], diagnostics: &mut Diagnostics) {
             }
         }
     }
-}
-
-/// A `LinkConflict`.
-fn conflict(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Code::LinkConflict, message)
 }
 
 /// From version 1.4 on an entry point lists the variables of the functions that it calls, those of

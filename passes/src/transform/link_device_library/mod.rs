@@ -27,7 +27,7 @@ mod signature;
 mod write;
 
 use super::edit::Edit;
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{

@@ -34,7 +34,7 @@ use super::edit::Edit;
 use super::inline::inline_barrier_functions;
 use super::inlined::{entries, inlined};
 use super::operands::is_split;
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::{Edited, Origin};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::Pairing;

@@ -10,7 +10,7 @@ mod components;
 mod tests;
 
 use super::edit::{Edit, declaring};
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::guarded::{
     self, MASKED_CAPABILITY, MASKED_EXTENSION, PREDICATED_CAPABILITY, PREDICATED_EXTENSION,

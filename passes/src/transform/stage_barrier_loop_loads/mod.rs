@@ -43,7 +43,7 @@ mod values;
 use super::edit::Edit;
 use super::inlined::{entries, follow, inlined};
 use super::move_split_barriers::look;
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use super::whole_variables::{Spot, whole_variables};
 use crate::analysis::layout::Extents;

@@ -17,14 +17,14 @@ mod copy;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod trips;
+mod unrollable;
 
 use super::edit::Edit;
 use super::inlined::{entries, follow, inlined};
 use super::move_split_barriers::look;
-use super::registry::PassOptions;
+use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::Cfg;
-use crate::analysis::dominance::Dominators;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::pairing::SiteKind;
 use crate::analysis::uniformity::memory::class_of;
@@ -32,34 +32,13 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{BlockIndex, Constants, Declarations, Function, Inst, Module, SpecValues};
 use copy::Unrolling;
 use spirv::{LoopControl, Op, StorageClass};
-use std::collections::BTreeSet;
+use unrollable::Unrollable;
 
 /// Loops of a function that are looked at, and that are unrolled.
 const MOST_LOOPS: usize = 64;
 
 /// Iterations of a loop.
 const MOST_TRIPS: usize = 1024;
-
-/// A loop that can be unrolled.
-struct Unrollable<'f, 'm> {
-    function: &'f Function<'m>,
-    cfg: &'f Cfg,
-    dominators: &'f Dominators,
-    blocks: BTreeSet<BlockIndex>,
-    /// Those of its blocks that are in no loop inside of it.
-    own: BTreeSet<BlockIndex>,
-    header: BlockIndex,
-    latch: BlockIndex,
-    /// The block in front of it.
-    front: BlockIndex,
-    /// The block that control leaves it from.
-    exit: BlockIndex,
-    /// Where control goes from there: in the loop, and out of it.
-    stays: BlockIndex,
-    leaves: BlockIndex,
-    /// Whether it stays when the condition is true.
-    stays_if_true: bool,
-}
 
 pub(super) fn run(
     module: &Module<'_>,
@@ -123,42 +102,6 @@ fn unroll_one(declarations: &Declarations<'_>, most: usize) -> Result<Option<Edi
 
 fn is_barrier(inst: Inst<'_>) -> bool {
     SiteKind::of(inst).is_some_and(|kind| kind != SiteKind::MemoryBarrier)
-}
-
-impl<'m> Unrollable<'_, 'm> {
-    /// The instructions of the loop.
-    fn insts(&self) -> impl Iterator<Item = Inst<'m>> {
-        let blocks = self.blocks.iter().filter_map(|at| self.function.block(*at));
-        blocks.flat_map(|block| block.insts.iter().copied())
-    }
-
-    /// The blocks that the last iteration comes to, which leaves the loop.
-    fn last(&self) -> BTreeSet<BlockIndex> {
-        let mut found = BTreeSet::from([self.header]);
-        let mut work = vec![self.header];
-        while let Some(block) = work.pop() {
-            if block == self.exit {
-                continue;
-            }
-            for next in self.cfg.succs(block) {
-                if self.blocks.contains(next) && found.insert(*next) {
-                    work.push(*next);
-                }
-            }
-        }
-        found
-    }
-
-    /// Whether nothing leads from behind the way out to what the last iteration comes to before it.
-    fn is_in_order(&self) -> bool {
-        let last = self.last();
-        let is_alone = |block: &BlockIndex| {
-            let mut preds = self.cfg.preds(*block).iter();
-            preds.all(|pred| last.contains(pred) || !self.cfg.is_reachable(*pred))
-        };
-        last.iter()
-            .all(|block| *block == self.header || is_alone(block))
-    }
 }
 
 fn unrollable<'f, 'm>(

@@ -7,273 +7,26 @@
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod against_paths;
+mod entry;
 pub(super) mod explain;
 pub(super) mod paths;
 pub mod rules;
+mod severity;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(super) mod testing;
 pub(super) mod trace;
 
 use super::{Inlined, Settings};
-use crate::analysis::pairing::{Pairing, Site, SiteKind};
+use crate::analysis::pairing::SiteKind;
 use crate::analysis::program::Program;
 use crate::analysis::uniformity::memory::Memory;
-use crate::analysis::uniformity::{Level, Model, Uniformity};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use crate::module::{
-    BlockIndex, Constants, Declarations, EntryPoint, Function, Inst, Scope, WordOffset,
-};
-use crate::transform::Origin;
+use crate::diagnostic::Diagnostics;
+use crate::module::{Constants, Declarations, Scope};
+use entry::stops;
+pub(super) use entry::{Entry, Event, SCOPES};
+pub(super) use severity::severity;
 use std::collections::BTreeSet;
-
-/// An arrive, a wait, or a control barrier of scope Workgroup.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct Event {
-    /// Word offset.
-    pub(super) offset: WordOffset,
-    /// The block.
-    pub(super) block: BlockIndex,
-    /// [`SiteKind::Arrive`], [`SiteKind::Wait`] or [`SiteKind::ControlBarrier`].
-    pub(super) kind: SiteKind,
-    /// Execution scope: Workgroup or Subgroup.
-    pub(super) scope: Scope,
-    /// The number of arrives and waits of the scope before it in its block.
-    pub(super) rank: usize,
-}
-
-impl Event {
-    /// Returns true if it is an arrive or a wait: only these pair.
-    pub(super) fn pairs(&self) -> bool {
-        self.kind != SiteKind::ControlBarrier
-    }
-
-    /// Returns true if it is an arrive.
-    pub(super) fn arrives(&self) -> bool {
-        self.kind == SiteKind::Arrive
-    }
-
-    /// Returns true if it is a wait.
-    pub(super) fn waits(&self) -> bool {
-        self.kind == SiteKind::Wait
-    }
-}
-
-/// The scopes that split barriers can have.
-pub(super) const SCOPES: [Scope; 2] = [Scope::Workgroup, Scope::Subgroup];
-
-/// One entry point.
-pub(super) struct Entry<'e, 'm> {
-    /// The module with barrier functions inlined.
-    pub(super) declarations: &'e Declarations<'m>,
-    /// The module that was given.
-    pub(super) original: &'e Declarations<'e>,
-    origin: Option<&'e Origin>,
-    /// The function.
-    pub(super) function: &'e Function<'m>,
-    /// Size of the workgroup.
-    pub(super) size: Option<[u32; 3]>,
-    /// Values and control flow.
-    pub(super) model: Model,
-    /// At workgroup level.
-    pub(super) uniformity: Uniformity,
-    /// Sites and pairs.
-    pub(super) pairing: &'e Pairing,
-    /// Whether every arrive and wait has a scope that it can have; else none can be said to lack
-    /// its other side.
-    pub(super) has_all_events: bool,
-    /// Word offsets of arrives and waits whose scope is known at run time only.
-    open_scopes: Vec<WordOffset>,
-    /// Whether the operands of all barriers are right, so that [`Entry::pairing`] has all of them.
-    pub(super) has_all_sites: bool,
-    /// Values of constants in this run, with which [`Entry::model`] need not have been built.
-    pub(super) constants: &'e Constants,
-    /// Arrives, waits, and control barriers of scope Workgroup that control can reach, in module
-    /// order.
-    pub(super) events: Vec<Event>,
-    /// Indices into `events` by block.
-    pub(super) by_block: Vec<Vec<usize>>,
-}
-
-impl<'e, 'm> Entry<'e, 'm> {
-    /// A place in the module that was given.
-    pub(super) fn word(&self, offset: WordOffset) -> WordOffset {
-        origin_of(self.origin, offset)
-    }
-
-    fn open_scope(&self, offset: WordOffset) -> Diagnostic {
-        let word = self.word(offset);
-        let inst = self.original.module.at(word);
-        let name = inst.map_or_else(String::new, |inst| self.original.op_name(inst));
-        let message = format!("the execution scope of {name} is not a constant");
-        Diagnostic::error(Code::UndecidedScope, message)
-            .at_word(word)
-            .because("which arrives and waits belong together depends on it, so that pairing is undecided for this entry point")
-            .help("use the constant Workgroup (2) or Subgroup (3)")
-    }
-
-    /// The instructions before and after a site of the function, in its block.
-    pub(super) fn around(&self, site: &Site) -> Option<(&'e [Inst<'m>], &'e [Inst<'m>])> {
-        let block = self.model.cfg.index_of(site.block)?;
-        let insts = &self.function.block(block)?.insts;
-        let place = insts.partition_point(|inst| inst.offset < site.offset);
-        let (before, from) = insts.split_at_checked(place)?;
-        let (_, after) = from
-            .split_first()
-            .filter(|(inst, _)| inst.offset == site.offset)?;
-        Some((before, after))
-    }
-
-    fn of(
-        program: &'e Program<'m>,
-        fixed: &'e Constants,
-        original: &'e Declarations<'e>,
-        origin: Option<&'e Origin>,
-        memory: &Memory,
-        entry: &EntryPoint<'m>,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Entry<'e, 'm>> {
-        let (declarations, constants) = (program.declarations(), program.constants());
-        let function = declarations.function(entry.function)?;
-        let (pairing, undecoded) = program.pairing(entry).ok()?;
-        if !function.syncs.iter().any(|inst| is_split_barrier(*inst))
-            && !pairing.sites.iter().any(may_be_uneven)
-        {
-            return None;
-        }
-        let places: Vec<BlockIndex> = function
-            .by_block(&function.syncs)
-            .filter_map(|(block, syncs)| {
-                let mut syncs = syncs.iter();
-                let counts = |inst: &Inst<'_>| SiteKind::of(*inst).is_some_and(stops);
-                syncs.any(counts).then_some(block)
-            })
-            .collect();
-        let size = declarations.workgroup_size(entry, fixed);
-        let cfg = program.cfg(entry).ok()?.clone();
-        let model = Model::of(declarations, fixed, memory, function, size, cfg, &places);
-        let uniformity = Uniformity::of(&model, Level::Workgroup, size);
-        // Operands that cannot be decoded are for the static rules to report, a wait without an
-        // arrive is for SB2001.
-        let has_all_sites = undecoded
-            .iter()
-            .all(|problem| problem.code == Code::WaitWithoutArrive);
-        for limit in undecoded
-            .iter()
-            .filter(|problem| problem.code == Code::ModuleTooLarge)
-        {
-            // The rules are checked all the same; the lowering will refuse the entry point, and the
-            // lints are left out.
-            let word = limit.location.word.unwrap_or(function.offset);
-            diagnostics.push(Diagnostic {
-                severity: Severity::Note,
-                ..limit.clone().at_word(origin_of(origin, word))
-            });
-        }
-        let mut has_all_events = true;
-        let mut open_scopes = Vec::new();
-        let mut events = Vec::new();
-        let mut by_block = vec![Vec::new(); model.cfg.len()];
-        for (block, syncs) in function.by_block(&function.syncs) {
-            let mut ranks = [0; 2];
-            for inst in syncs {
-                let Some(kind) = SiteKind::of(*inst).filter(|kind| stops(*kind)) else {
-                    continue;
-                };
-                let is_split = kind != SiteKind::ControlBarrier;
-                let scope = inst
-                    .id(0)
-                    .ok()
-                    .and_then(|id| constants.as_u32(id))
-                    .and_then(Scope::from_u32);
-                if !is_split && scope != Some(Scope::Workgroup) {
-                    continue; // the API defines those of a subgroup in any control flow
-                }
-                let Some(scope) = scope.filter(|scope| SCOPES.contains(scope)) else {
-                    has_all_events = false;
-                    if scope_is_open(declarations, constants, *inst) {
-                        open_scopes.push(inst.offset);
-                    }
-                    continue;
-                };
-                if model.cfg.is_reachable(block) {
-                    by_block[block.index()].push(events.len());
-                    let count = &mut ranks[usize::from(scope != Scope::Workgroup)];
-                    let rank = *count;
-                    *count += usize::from(is_split);
-                    events.push(Event {
-                        offset: inst.offset,
-                        block,
-                        kind,
-                        scope,
-                        rank,
-                    });
-                }
-            }
-        }
-        Some(Entry {
-            declarations,
-            original,
-            origin,
-            function,
-            size,
-            model,
-            uniformity,
-            pairing,
-            has_all_events,
-            open_scopes,
-            has_all_sites,
-            constants,
-            events,
-            by_block,
-        })
-    }
-}
-
-/// Returns true if invocations wait for each other at a barrier of `kind`.
-fn stops(kind: SiteKind) -> bool {
-    match kind {
-        SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier => true,
-        SiteKind::MemoryBarrier => false,
-    }
-}
-
-/// Returns true if some invocations may execute a control barrier of scope Workgroup less often
-/// than others, as far as its place tells.
-fn may_be_uneven(site: &Site) -> bool {
-    site.kind == SiteKind::ControlBarrier
-        && site.execution == Some(Scope::Workgroup)
-        && site.reachable
-        && (site.conditional || site.repeats)
-}
-
-/// Whether the execution scope of a split barrier is known at run time only. Shaders have constant
-/// scopes, and a static rule for it.
-fn scope_is_open(declarations: &Declarations<'_>, constants: &Constants, inst: Inst<'_>) -> bool {
-    let is_computed = |id| {
-        let def = declarations.module.def(id);
-        constants.get(id).is_none()
-            && def.is_some_and(|def| declarations.function_at(def.offset).is_some())
-    };
-    declarations.has_capability(spirv::Capability::Kernel) && inst.id(0).is_ok_and(is_computed)
-}
-
-/// The place in the module that was given of one in the module with inlined functions.
-fn origin_of(origin: Option<&Origin>, offset: WordOffset) -> WordOffset {
-    origin.map_or(offset, |origin| origin.of(offset).unwrap_or(offset))
-}
-
-/// What a rule says, by verdict.
-pub(super) fn severity(diagnostic: Diagnostic, refuted: bool, strict: bool) -> Diagnostic {
-    Diagnostic {
-        severity: if refuted || strict {
-            Severity::Error
-        } else {
-            Severity::Warning
-        },
-        ..diagnostic
-    }
-}
 
 /// Checks the run-time rules of every entry point: uniform control flow
 /// (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558; SPIR-V, OpControlBarrier), pairing (13559 to
@@ -311,11 +64,6 @@ fn has_barriers(declarations: &Declarations<'_>) -> bool {
     let functions = declarations.functions.iter();
     let mut syncs = functions.flat_map(|function| &function.syncs);
     syncs.any(|inst| SiteKind::of(*inst).is_some_and(stops))
-}
-
-fn is_split_barrier(inst: Inst<'_>) -> bool {
-    let kind = SiteKind::of(inst);
-    matches!(kind, Some(SiteKind::Arrive | SiteKind::Wait))
 }
 
 /// As [`check`], of a module that was inlined already.

@@ -3,6 +3,7 @@
 mod counted;
 mod order;
 mod race;
+mod site;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -10,9 +11,10 @@ mod write;
 
 use super::flow::Entry;
 use super::flow::paths::Paths;
-use crate::analysis::pairing::{Pair, Site, SiteId, SiteKind};
+use crate::analysis::pairing::{Pair, SiteId, SiteKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::module::{Scope, WordOffset};
+use site::{name, site};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(entry: &Entry<'_, '_>, paths: &Paths, diagnostics: &mut Diagnostics) {
@@ -40,24 +42,11 @@ pub(super) fn check(entry: &Entry<'_, '_>, paths: &Paths, diagnostics: &mut Diag
     order::fences(entry, diagnostics);
 }
 
-fn site<'s>(entry: &'s Entry<'_, '_>, id: SiteId) -> Option<&'s Site> {
-    entry.pairing.sites.get(id.0 as usize)
-}
-
 fn note(code: Code, message: impl Into<String>) -> Diagnostic {
     Diagnostic {
         severity: Severity::Note,
         ..Diagnostic::error(code, message)
     }
-}
-
-fn name(entry: &Entry<'_, '_>, offset: WordOffset) -> String {
-    let word = entry.word(offset);
-    entry
-        .original
-        .module
-        .at(word)
-        .map_or_else(String::new, |inst| entry.original.op_name(inst))
 }
 
 /// An arrive that nothing waits for: legal, and the barrier that the lowering completes at the end

@@ -5,39 +5,28 @@
 //! with the values of the followed variables at the place that is being read.
 
 mod branch;
+mod builder;
 mod expressions;
 mod follow;
+mod input;
 mod values;
 mod variables;
 
 use super::graph::{Graph, NodeId, Source};
-use super::memory::Memory;
-use super::promote::{Promoted, Variables};
+use super::promoted::Promoted;
 use super::quiet::Quiet;
-use super::slice::Slice;
 use super::{Branch, Model};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::{Dominators, PostDominators};
-use crate::module::{BlockIndex, Constants, Declarations, Function, Id, WordOffset};
+use crate::module::{BlockIndex, Id, WordOffset};
+use builder::{Builder, Undo};
+pub(super) use input::Input;
 use std::collections::{BTreeSet, HashMap};
 
 /// Most indices of one address.
 const MOST_INDICES: usize = 64;
 /// Largest composite that is taken apart.
 const MOST_PARTS: usize = 16;
-
-/// What a model is built from.
-#[derive(Copy, Clone)]
-pub(super) struct Input<'b, 'm> {
-    pub(super) declarations: &'b Declarations<'m>,
-    pub(super) constants: &'b Constants,
-    pub(super) memory: &'b Memory,
-    pub(super) function: &'b Function<'m>,
-    pub(super) variables: &'b Variables<'m>,
-    pub(super) slice: &'b Slice<'m>,
-    /// Size of the workgroup, where the module fixes it.
-    pub(super) size: Option<[u32; 3]>,
-}
 
 /// Builds the values of a function over `cfg`, which may be without branches that are never taken.
 pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Model {
@@ -102,26 +91,6 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Mod
     }
     builder.finish()
 }
-
-struct Builder<'b, 'm> {
-    input: Input<'b, 'm>,
-    cfg: Cfg,
-    post: PostDominators,
-    graph: Graph,
-    values: HashMap<Id, NodeId>, // looked up, never iterated
-    promoted: Promoted,
-    /// Value of each promoted variable at the place that is being read.
-    current: Vec<NodeId>,
-    quiet: Quiet,
-    at: BlockIndex,
-    phis: Vec<Vec<NodeId>>,
-    variable_phis: Vec<Vec<(usize, NodeId)>>,
-    branches: Vec<Branch>,
-    computed: Vec<Vec<NodeId>>,
-    calls: follow::Calls,
-}
-
-type Undo = Vec<(usize, NodeId)>;
 
 impl<'m> Builder<'_, 'm> {
     fn start(&mut self) {

@@ -1,0 +1,112 @@
+//! How one copy is done.
+
+use splitbar_passes::analysis::async_copy::{AsyncCopy, Zeros};
+use splitbar_passes::analysis::group_copies::Direction;
+use splitbar_passes::module::WordOffset;
+use std::fmt;
+
+/// Most rounds of a copy of a group that are written one after the other; for more there is a loop,
+/// and what it loads is not held in registers.
+pub const MOST_ROUNDS: u32 = 16;
+
+/// What makes a copy.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Engine {
+    /// Loads and stores. The stores stand behind the loads, or, where the values are held in
+    /// registers, where somebody needs them.
+    Registers,
+    /// AMDGPU: LDS DMA. The destination is one address for the wave; lane `n` writes `n` times 4
+    /// bytes behind it (16 where 12 or 16 bytes are copied).
+    LdsDma,
+    /// AMDGPU gfx12.5: loads to and stores from LDS, with an LDS address for each lane.
+    AsyncLds,
+    /// NVPTX sm_80+: `cp.async`.
+    CpAsync,
+    /// NVPTX sm_90+: `cp.async.bulk`, one for all invocations.
+    Bulk,
+}
+
+impl Engine {
+    /// Whether marks count its copies. Registers need none, and bulk copies are counted by their
+    /// mbarriers.
+    pub fn has_marks(self) -> bool {
+        match self {
+            Engine::LdsDma | Engine::AsyncLds | Engine::CpAsync => true,
+            Engine::Registers | Engine::Bulk => false,
+        }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Engine::Registers => "registers",
+            Engine::LdsDma => "lds-dma",
+            Engine::AsyncLds => "async-lds",
+            Engine::CpAsync => "cp-async",
+            Engine::Bulk => "bulk",
+        })
+    }
+}
+
+/// How one copy is made.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct CopyPlan {
+    /// By what.
+    pub engine: Engine,
+    /// Which way.
+    pub direction: Direction,
+    /// Bytes that an invocation copies at once.
+    pub unit: u32,
+    /// Elements of this many bytes.
+    pub element_bytes: u32,
+    /// For a store that has become a copy: the word offset of the load of its value. `None` for the
+    /// copy of a group.
+    pub load: Option<WordOffset>,
+    /// Where such a store gets zeros and not what the load reads.
+    pub zeros: Zeros,
+    /// How often all invocations copy a unit each until everything is copied; `None` when that is
+    /// not known.
+    pub rounds: Option<u32>,
+    /// The set of registers that holds what it has loaded until [`Step::StoreHeld`](crate::Step::StoreHeld), by its number;
+    /// `None` when it is stored at once, or not by registers.
+    pub held: Option<usize>,
+}
+
+impl CopyPlan {
+    /// The load that is not made, since the copy reads its source itself. One that may be made in
+    /// vain, behind a branch, stays for what the copy does not need of it.
+    pub(crate) fn replaced_load(&self) -> Option<WordOffset> {
+        self.load.filter(|_| !self.zeros.any())
+    }
+}
+
+impl fmt::Display for CopyPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} bytes at once", self.engine, self.unit)?;
+        if let (None, Some(rounds)) = (self.load, self.rounds) {
+            write!(f, ", {rounds} rounds")?;
+        }
+        if self.zeros.any() {
+            write!(f, ", or zeros")?;
+        }
+        match self.held {
+            Some(slot) => write!(f, ", held in set {slot}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The plan of a store that `engine` makes.
+pub(super) fn plan_of(copy: &AsyncCopy, engine: Engine) -> CopyPlan {
+    CopyPlan {
+        engine,
+        direction: Direction::ToWorkgroup,
+        unit: copy.bytes,
+        element_bytes: copy.bytes,
+        load: Some(copy.load),
+        zeros: copy.zeros,
+        rounds: Some(1),
+        held: None,
+    }
+}

@@ -1,0 +1,32 @@
+//! The state of a walk that builds the values of a function.
+
+use super::super::Branch;
+use super::super::graph::{Graph, NodeId};
+use super::super::promoted::Promoted;
+use super::super::quiet::Quiet;
+use super::follow;
+use super::input::Input;
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dominance::PostDominators;
+use crate::module::{BlockIndex, Id};
+use std::collections::HashMap;
+
+pub(super) struct Builder<'b, 'm> {
+    pub(super) input: Input<'b, 'm>,
+    pub(super) cfg: Cfg,
+    pub(super) post: PostDominators,
+    pub(super) graph: Graph,
+    pub(super) values: HashMap<Id, NodeId>, // looked up, never iterated
+    pub(super) promoted: Promoted,
+    /// Value of each promoted variable at the place that is being read.
+    pub(super) current: Vec<NodeId>,
+    pub(super) quiet: Quiet,
+    pub(super) at: BlockIndex,
+    pub(super) phis: Vec<Vec<NodeId>>,
+    pub(super) variable_phis: Vec<Vec<(usize, NodeId)>>,
+    pub(super) branches: Vec<Branch>,
+    pub(super) computed: Vec<Vec<NodeId>>,
+    pub(super) calls: follow::Calls,
+}
+
+pub(super) type Undo = Vec<(usize, NodeId)>;

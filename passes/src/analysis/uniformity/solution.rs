@@ -1,0 +1,36 @@
+//! What is uniform in a function, and why the rest is not.
+
+use super::graph::NodeId;
+use crate::module::BlockIndex;
+
+/// Why something is not uniform.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The value itself is from a source that gives each invocation its own.
+    Source,
+    /// It is computed from this value.
+    Value(NodeId),
+    /// The branch at the end of this block, whose condition is not uniform, decides.
+    Branch(BlockIndex),
+    /// The function is larger than the analysis takes.
+    TooLarge,
+}
+
+/// Which values and blocks of a function are uniform.
+#[derive(Clone, Debug)]
+pub struct Uniformity {
+    pub(super) values: Vec<Option<Cause>>,
+    pub(super) blocks: Vec<Option<Cause>>,
+}
+
+impl Uniformity {
+    /// Why `value` is not uniform; `None` when it is.
+    pub fn value(&self, value: NodeId) -> Option<Cause> {
+        self.values.get(value.index()).copied().flatten()
+    }
+
+    /// Why `block` is not executed by all invocations alike; `None` when it is.
+    pub fn block(&self, block: BlockIndex) -> Option<Cause> {
+        self.blocks.get(block.index()).copied().flatten()
+    }
+}

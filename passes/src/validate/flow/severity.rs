@@ -1,0 +1,15 @@
+//! How bad it is when a rule may be broken.
+
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// What a rule says, by verdict.
+pub(crate) fn severity(diagnostic: Diagnostic, refuted: bool, strict: bool) -> Diagnostic {
+    Diagnostic {
+        severity: if refuted || strict {
+            Severity::Error
+        } else {
+            Severity::Warning
+        },
+        ..diagnostic
+    }
+}

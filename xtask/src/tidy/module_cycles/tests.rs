@@ -1,0 +1,150 @@
+//! The circles of made-up crates.
+
+use super::*;
+
+/// The problems of a made-up crate without known circles.
+fn problems(files: &[(&str, &str)]) -> Vec<String> {
+    problems_beside(&[], files)
+}
+
+fn problems_beside(known: &[(&str, usize)], files: &[(&str, &str)]) -> Vec<String> {
+    let owned = files.iter().map(|(file, text)| {
+        let file = format!("one/src/{file}");
+        (file, text.to_string())
+    });
+    let mut problems = Vec::new();
+    judge(&owned.collect(), known, &mut problems);
+    problems
+}
+
+#[test]
+fn a_circle_of_files_is_found_with_its_names() {
+    let found = problems(&[
+        (
+            "lib.rs",
+            "mod a;\nmod b;\nmod c;\npub fn run() { a::run(); }",
+        ),
+        (
+            "a.rs",
+            "use crate::b::{self, Thing};\npub fn run() { b::make::<Thing>() }",
+        ),
+        (
+            "b.rs",
+            "pub struct Thing;\npub fn make<T>() { super::c::go() }",
+        ),
+        ("c.rs", "pub fn go() { crate::a::run() }"),
+    ]);
+    let expected = "3 files take from each other in a circle:\n  \
+         one/src/a.rs -> one/src/b.rs: Thing, make\n  \
+         one/src/b.rs -> one/src/c.rs: go\n  \
+         one/src/c.rs -> one/src/a.rs: run";
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn files_in_one_direction_are_fine() {
+    let found = problems(&[
+        (
+            "lib.rs",
+            "mod a;\nmod b;\npub use a::Thing;\npub fn run() { b::run() }",
+        ),
+        ("a.rs", "pub struct Thing;"),
+        ("b.rs", "use crate::Thing;\npub fn run() { Thing; }"),
+    ]);
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_face_is_seen_through() {
+    // What the face hands on belongs to the files behind it.
+    let behind = |second: &str| {
+        problems(&[
+            ("lib.rs", "mod room;\nmod user;"),
+            ("user.rs", "use crate::room::{Second, first};"),
+            (
+                "room/mod.rs",
+                "mod first;\nmod second;\npub use first::*;\npub use second::Second;",
+            ),
+            (
+                "room/first.rs",
+                "use super::Second;\npub fn first() { Second; }",
+            ),
+            ("room/second.rs", second),
+        ])
+    };
+    assert_eq!(behind("pub struct Second;").len(), 0);
+    let found = behind("use super::*;\npub struct Second;\nfn f() { first() }");
+    let expected = "2 files take from each other in a circle:\n  \
+         one/src/room/first.rs -> one/src/room/second.rs: Second\n  \
+         one/src/room/second.rs -> one/src/room/first.rs: first";
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn a_parent_that_calls_its_child_defines_nothing_for_it() {
+    let files = |child| {
+        problems(&[
+            (
+                "lib.rs",
+                "mod child;\npub struct Shared;\npub fn run() { child::run() }",
+            ),
+            ("child.rs", child),
+        ])
+    };
+    assert_eq!(files("pub fn run() {}").len(), 0);
+    assert_eq!(files("pub fn run() { super::Shared; }").len(), 1);
+    // The parent uses a name that it also hands on.
+    let found = problems(&[
+        (
+            "lib.rs",
+            "mod child;\npub use child::run;\npub struct Shared;\nfn f() { run() }",
+        ),
+        ("child.rs", "pub fn run() { crate::Shared; }"),
+    ]);
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn tests_and_comments_tie_nothing() {
+    let found = problems(&[
+        ("lib.rs", "mod a;\nmod b;"),
+        ("a.rs", "use super::b::B;\npub struct A;"),
+        (
+            "b.rs",
+            "//! [`crate::a::A`]\npub struct B;\n#[cfg(test)]\nmod tests;\n\
+             #[cfg(test)]\nmod more { use crate::a::A; }\n#[cfg(test)]\nuse crate::a::A;",
+        ),
+        ("b/tests.rs", "use crate::a::A;\npub fn t() {}"),
+    ]);
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn folders_make_no_circle_where_files_make_none() {
+    let found = problems(&[
+        ("lib.rs", "mod a;\nmod b;"),
+        ("a/mod.rs", "pub mod high;\npub mod low;"),
+        ("a/high.rs", "use crate::b::middle::Middle;"),
+        ("a/low.rs", "pub struct Low;"),
+        ("b/mod.rs", "pub mod middle;"),
+        ("b/middle.rs", "use crate::a::low::Low;\npub struct Middle;"),
+    ]);
+    let expected = "2 folders take from each other in a circle:\n  \
+         one/src/a -> one/src/b: Middle\n  \
+         one/src/b -> one/src/a: Low";
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn a_known_circle_may_not_grow_and_is_struck_when_it_shrinks() {
+    let files = [
+        ("lib.rs", "mod a;\nmod b;"),
+        ("a.rs", "use crate::b::B;\npub struct A;"),
+        ("b.rs", "use crate::a::A;\npub struct B;"),
+    ];
+    assert_eq!(problems_beside(&[("one/src/a.rs", 2)], &files).len(), 0);
+    // The circle is reported, and the row that is not true.
+    assert_eq!(problems_beside(&[("one/src/a.rs", 3)], &files).len(), 2);
+    let known = [("one/src/a.rs", 2)];
+    assert_eq!(problems_beside(&known, &files[..2]).len(), 1);
+}
