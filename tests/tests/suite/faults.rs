@@ -136,55 +136,81 @@ pub(crate) fn trials() -> Vec<Trial> {
     all.chain(modules).collect()
 }
 
-/// Instructions of code over a sample of the corpus, with all guards and without each. A plain run
-/// takes one module, and looks only at whether it compiles.
+/// What the code of a module takes: instructions, and registers where the assembly says them.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    instructions: usize,
+    registers: u32,
+}
+
+/// The sizes of a sample of the corpus with all guards, without each, and without all of them. A
+/// plain run takes one module, and looks only at whether it compiles.
 fn costs() -> Result<()> {
     let measures = std::env::var_os("SPLITBAR_GUARD_COSTS").is_some();
     let modules = corpus::modules()?;
     let every = if measures { 40 } else { modules.len() };
-    for name in ["gfx1201", "gfx942", "gfx1250"] {
-        let mut sums = [0; Guard::ALL.len() + 1];
-        let mut changed = [0; Guard::ALL.len() + 1];
+    let each = Guard::ALL.iter().map(std::slice::from_ref);
+    let choices: Vec<&[Guard]> = each.chain([&Guard::ALL[..]]).collect();
+    for name in ["gfx1201", "gfx942", "gfx1250", "sm_80"] {
+        let options = Options::new(target(name)?);
+        let mut guarded = Size::default();
+        let mut sums = vec![Size::default(); choices.len()];
+        let mut changed = vec![0; choices.len()];
         let mut taken = 0;
         for (_, module) in modules.iter().step_by(every) {
-            let options = Options::new(target(name)?);
-            let count = |left_out: &[Guard]| {
-                let output = splitbar::Compiler::new(&options)
-                    .without_guards(left_out)
-                    .compile(module)
-                    .ok()?;
-                let functions = splitbar::asm::amdgpu::parse(&output.assembly().ok()?);
-                Some(
-                    functions
-                        .iter()
-                        .map(|code| code.instructions.len())
-                        .sum::<usize>(),
-                )
-            };
-            let Some(guarded) = count(&[]).filter(|count| *count < 1500) else {
+            let Some(with) = size(module, &options, &[]) else {
                 continue;
             };
-            let guards = Guard::ALL[..7].iter();
-            let counts: Vec<usize> = guards.filter_map(|guard| count(&[*guard])).collect();
+            if with.instructions >= 1500 {
+                continue;
+            }
             taken += 1;
-            sums[0] += guarded;
-            for (at, count) in counts.into_iter().enumerate() {
-                sums[at + 1] += count;
-                changed[at + 1] += usize::from(count != guarded);
+            guarded.add(with);
+            for (at, left_out) in choices.iter().enumerate() {
+                // A fault that ends the compilation has no size.
+                let without = size(module, &options, left_out).unwrap_or(with);
+                sums[at].add(without);
+                changed[at] += usize::from(without.instructions != with.instructions);
             }
         }
         if measures {
-            for (at, guard) in Guard::ALL[..7].iter().enumerate() {
+            for ((left_out, sum), changed) in choices.iter().zip(&sums).zip(&changed) {
+                let guard = match left_out {
+                    [guard] => format!("{guard:?}"),
+                    _ => "all".to_owned(),
+                };
                 println!(
-                    "{name} {guard:?}: {} with, {} without, {} of {taken} modules",
-                    sums[0],
-                    sums[at + 1],
-                    changed[at + 1]
+                    "{name} {guard}: {} instructions with, {} without, in {changed} of {taken} \
+                     modules; {} registers with, {} without",
+                    guarded.instructions, sum.instructions, guarded.registers, sum.registers
                 );
             }
         }
     }
     Ok(())
+}
+
+impl Size {
+    fn add(&mut self, other: Size) {
+        self.instructions += other.instructions;
+        self.registers += other.registers;
+    }
+}
+
+/// The size of the code of a module without some guards; `None` if it does not compile.
+fn size(module: &[u8], options: &Options, left_out: &[Guard]) -> Option<Size> {
+    let output = splitbar::Compiler::new(options)
+        .without_guards(left_out)
+        .compile(module)
+        .ok()?;
+    let registers = output.entries().iter().filter_map(|entry| entry.usage);
+    let assembly = output.assembly().ok()?;
+    let functions = splitbar::asm::parse(&assembly, &options.target.arch).ok()?;
+    let instructions = functions.iter().map(|code| code.instructions.len()).sum();
+    Some(Size {
+        instructions,
+        registers: registers.map(|usage| usage.registers).sum(),
+    })
 }
 
 /// With all guards every shape of the kernel is right on every GPU and at every level.
