@@ -36,6 +36,8 @@ pub const FLAGS: &[&str] = &[
     "modernize-cooperative-matrices",
     "move-split-barriers",
     "move-split-barriers=all-memory",
+    "narrow-barrier-semantics",
+    "narrow-barrier-semantics=aliased",
     "order-split-barriers",
     "promote-async-copies",
     "scalarize-pointer-vectors",

@@ -23,6 +23,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "fill-windows",
             "stage-loop-loads",
             "unroll-barrier-loops",
+            "narrow-barriers",
             "assume-barriers-order-all-memory",
             "profile",
             "cluster-size",

@@ -1,7 +1,7 @@
 //! Whether barriers that nobody split are split.
 
 use clap::{Args, ValueEnum};
-use splitbar::{Options, SplitBarriers};
+use splitbar::{NarrowBarriers, Options, SplitBarriers};
 
 /// The flags that `lower`, `advise`, `sim` and `model` share.
 #[derive(Clone, Debug, Args)]
@@ -14,8 +14,13 @@ pub(super) struct SplitArgs {
     /// With --split-barriers: every barrier orders all memory
     ///
     /// For shaders that count on barrier() to order buffers though it names workgroup memory alone.
+    /// No barrier is narrowed then.
     #[arg(long)]
     assume_barriers_order_all_memory: bool,
+    /// Barriers of the workgroup order no memory on which no two invocations can conflict around
+    /// them, though their semantics name it
+    #[arg(long, value_enum, default_value_t = NarrowBarriersArg::Declared)]
+    narrow_barriers: NarrowBarriersArg,
     /// With --split-barriers: moves other instructions into the windows too, as long as at most N
     /// registers of results are live at an arrive or a wait (96 without =N)
     #[arg(
@@ -41,6 +46,7 @@ impl SplitArgs {
     pub(super) fn set(&self, options: &mut Options) {
         options.split_barriers = self.split_barriers.into();
         options.barriers_order_all_memory = self.assume_barriers_order_all_memory;
+        options.narrow_barriers = self.narrow_barriers.into();
         options.fill_windows = self.fill_windows;
         options.stage_loop_loads = self.stage_loop_loads;
         options.unroll_barrier_loops = self.unroll_barrier_loops;
@@ -50,9 +56,31 @@ impl SplitArgs {
     pub(super) fn any(&self) -> bool {
         self.split_barriers != SplitBarriersArg::Never
             || self.assume_barriers_order_all_memory
+            || self.narrow_barriers != NarrowBarriersArg::Declared
             || self.fill_windows.is_some()
             || self.stage_loop_loads
             || self.unroll_barrier_loops.is_some()
+    }
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum NarrowBarriersArg {
+    /// They order all that their semantics name
+    Never,
+    /// Any two buffers, images and pointers may be the same memory
+    Aliased,
+    /// Buffers, images and pointers are separate memory where SPIR-V says so (2.18.2): those that
+    /// are not decorated Aliased, in OpenCL those that are Restrict
+    Declared,
+}
+
+impl From<NarrowBarriersArg> for NarrowBarriers {
+    fn from(arg: NarrowBarriersArg) -> NarrowBarriers {
+        match arg {
+            NarrowBarriersArg::Never => NarrowBarriers::Never,
+            NarrowBarriersArg::Aliased => NarrowBarriers::Aliased,
+            NarrowBarriersArg::Declared => NarrowBarriers::Declared,
+        }
     }
 }
 

@@ -80,7 +80,7 @@ pub use link::{LINKER_VARIABLE, code_object as link_code_object};
 pub use link_modules::link_modules;
 pub use llvm_missing::{llvm_version, require_llvm};
 pub use model::{Bounds, Explorations, Explored, LeftOut};
-pub use options::{Choice, Options, SplitBarriers};
+pub use options::{Choice, NarrowBarriers, Options, SplitBarriers};
 pub use pairs::{SplitPair, pairs};
 pub use planned::{Planned, PlannedEntry};
 pub use ptxas::{NVDISASM_VARIABLE, PTXAS_VARIABLE};

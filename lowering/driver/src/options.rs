@@ -1,5 +1,6 @@
 //! What a caller can ask of a [`Compiler`](crate::Compiler).
 
+use splitbar_passes::analysis::phases::Aliasing;
 use splitbar_passes::module::{SpecValues, WordOffset};
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{FuseAt, Optimization, Placement, PlanOptions, Strategy, Target, Waits};
@@ -41,6 +42,22 @@ pub enum SplitBarriers {
     Always,
 }
 
+/// Whether barriers of the workgroup order memory on which no two invocations can conflict around
+/// them, only because their semantics name its class
+/// ([`Narrowed`](splitbar_passes::analysis::phases::Narrowed)).
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub enum NarrowBarriers {
+    /// They order what they name.
+    Never,
+    /// They do not; any two buffers, images and pointers may be the same memory.
+    Aliased,
+    /// They do not; buffers, images and pointers are separate memory where SPIR-V says so (2.18.2):
+    /// those that are not decorated Aliased, in OpenCL those that are Restrict.
+    #[default]
+    Declared,
+}
+
 /// How a module is compiled. [`Options::new`] gives the defaults; fields may then be set.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
@@ -59,8 +76,11 @@ pub struct Options {
     /// Whether OpControlBarriers are split.
     pub split_barriers: SplitBarriers,
     /// With [`Options::split_barriers`], takes every barrier to order all memory, whatever its
-    /// semantics say: for shaders that count on `barrier()` to order buffers.
+    /// semantics say: for shaders that count on `barrier()` to order buffers. No barrier is
+    /// narrowed then ([`Options::narrow_barriers`]).
     pub barriers_order_all_memory: bool,
+    /// Whether barriers go on ordering what no two invocations can conflict on around them.
+    pub narrow_barriers: NarrowBarriers,
     /// With [`Options::split_barriers`], moves other instructions into the windows too, as long as
     /// at most so many 32-bit words of results are live at an arrive or a wait.
     pub fill_windows: Option<u32>,
@@ -174,6 +194,16 @@ pub struct Options {
 }
 
 impl Options {
+    /// Which memory may be the same where barriers are narrowed; `None` where they are not.
+    pub(crate) fn narrowing(&self) -> Option<Aliasing> {
+        match self.narrow_barriers {
+            _ if self.barriers_order_all_memory => None,
+            NarrowBarriers::Never => None,
+            NarrowBarriers::Aliased => Some(Aliasing::Possible),
+            NarrowBarriers::Declared => Some(Aliasing::Declared),
+        }
+    }
+
     /// The defaults for `target`.
     pub fn new(target: &'static Target) -> Self {
         let plan = PlanOptions::default();
@@ -185,6 +215,7 @@ impl Options {
             choice: Choice::default(),
             split_barriers: SplitBarriers::default(),
             barriers_order_all_memory: false,
+            narrow_barriers: NarrowBarriers::default(),
             fill_windows: None,
             stage_loop_loads: false,
             unroll_barrier_loops: None,

@@ -2,7 +2,7 @@
 //! names are those of the long flags of `splitbar lower`.
 
 use crate::check::CheckOptions;
-use crate::options::{Choice, Options, SplitBarriers};
+use crate::options::{Choice, NarrowBarriers, Options, SplitBarriers};
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{FuseAt, Optimization, Placement, Waits};
 
@@ -74,6 +74,17 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "measure",
         set: |options, value| set(&mut options.measure, flag(value)),
+    },
+    Setting {
+        name: "narrow-barriers",
+        set: |options, value| {
+            const HOW: [(&str, NarrowBarriers); 3] = [
+                ("never", NarrowBarriers::Never),
+                ("aliased", NarrowBarriers::Aliased),
+                ("declared", NarrowBarriers::Declared),
+            ];
+            set(&mut options.narrow_barriers, one_of(&HOW, value))
+        },
     },
     Setting {
         name: "no-validate",

@@ -536,7 +536,7 @@ impl<'p> Planner<'p> {
     fn steps(&self, site: &Site, outstanding: bool, meets_full_barrier: bool) -> Vec<Step> {
         let fences = |side, built_in| {
             fences::steps(
-                site.semantics,
+                self.kernel.narrowed.semantics(site),
                 site.memory,
                 side,
                 built_in,

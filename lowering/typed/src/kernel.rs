@@ -4,6 +4,7 @@ use crate::copies::Copies;
 use crate::exchange::exchange_bytes;
 use crate::scratch::shared_bytes;
 use splitbar_passes::analysis::pairing::Pairing;
+use splitbar_passes::analysis::phases::{Aliasing, Narrowed};
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::analysis::uses::Reached;
 use splitbar_passes::analysis::workgroup_memory::WorkgroupMemory;
@@ -23,6 +24,8 @@ pub struct Kernel<'m> {
     pub workgroup_size: Option<[u32; 3]>,
     /// Its sites and pairs.
     pub pairing: &'m Pairing,
+    /// Classes of memory that its barriers name and order nothing of.
+    pub narrowed: Narrowed,
     /// Its asynchronous copies; `None` without a function that has some.
     pub copies: Option<Copies>,
     /// Workgroup memory in bytes, before barriers reserve any.
@@ -43,13 +46,17 @@ pub struct Wanted {
     pub workgroup_size: Option<[u32; 3]>,
     /// Whether plain copies become asynchronous ones.
     pub promote_async_copies: bool,
+    /// Which memory may be the same where barriers lose what they order nothing of; `None`: they
+    /// order what they name.
+    pub narrowing: Option<Aliasing>,
 }
 
 impl<'m> Kernel<'m> {
     /// The kernel of `entry` of `program`.
     ///
     /// # Errors
-    /// `Internal` for an entry point of another module; those of [`Reached::of`]. To
+    /// `Internal` for an entry point of another module; those of [`Reached::of`] and
+    /// [`Narrowed::of`]. To
     /// `diagnostics`: those of [`Pairing::analyse`], and `UnsupportedMode` for another
     /// workgroup size than the module's.
     pub fn of(
@@ -73,6 +80,7 @@ impl<'m> Kernel<'m> {
             target,
             workgroup_size,
             pairing,
+            narrowed: narrowed(program, entry, pairing, found, wanted.narrowing)?,
             copies: Copies::of(program, entry, workgroup_size, promote),
             shared_bytes: shared_bytes(
                 declarations,
@@ -86,6 +94,25 @@ impl<'m> Kernel<'m> {
             exchange_bytes,
             reached,
         })
+    }
+}
+
+/// What the barriers of `entry` lose, where they may and its pairs are known.
+fn narrowed(
+    program: &Program<'_>,
+    entry: &EntryPoint<'_>,
+    pairing: &Pairing,
+    found: &Diagnostics,
+    narrowing: Option<Aliasing>,
+) -> Result<Narrowed, Diagnostic> {
+    let (declarations, constants) = (program.declarations(), program.constants());
+    let function = declarations.function(entry.function);
+    match (narrowing, function) {
+        (Some(aliasing), Some(function)) if !found.has_errors() => {
+            let cfg = program.cfg(entry)?;
+            Narrowed::of(declarations, constants, function, cfg, pairing, aliasing)
+        }
+        _ => Ok(Narrowed::default()),
     }
 }
 
@@ -132,7 +159,7 @@ mod tests {
             for (asked, errors) in [(None, 0), (Some([16, 16, 1]), 0), (Some([8, 8, 1]), 1)] {
                 let wanted = Wanted {
                     workgroup_size: asked,
-                    promote_async_copies: false,
+                    ..Wanted::default()
                 };
                 let mut found = Diagnostics::new();
                 let kernel = Kernel::of(&program, entry, target, wanted, &mut found).unwrap();

@@ -75,6 +75,20 @@ pub struct Classes {
     pub output: bool,
 }
 
+impl Classes {
+    /// The bits of the operand.
+    pub fn bits(self) -> u32 {
+        let bit = |set: bool, mask: u32| if set { mask } else { 0 };
+        bit(self.uniform, 0x40)
+            | bit(self.subgroup, 0x80)
+            | bit(self.workgroup, 0x100)
+            | bit(self.cross_workgroup, 0x200)
+            | bit(self.atomic_counter, 0x400)
+            | bit(self.image, 0x800)
+            | bit(self.output, 0x1000)
+    }
+}
+
 /// A memory semantics operand (SPIR-V 3.25).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Semantics {
@@ -123,6 +137,23 @@ impl Scope {
 }
 
 impl Semantics {
+    /// Those that order nothing.
+    pub const NONE: Semantics = Semantics {
+        order: Order::Relaxed,
+        classes: Classes {
+            uniform: false,
+            subgroup: false,
+            workgroup: false,
+            cross_workgroup: false,
+            atomic_counter: false,
+            image: false,
+            output: false,
+        },
+        make_available: false,
+        make_visible: false,
+        volatile: false,
+    };
+
     /// Decodes the bits; `None` when two orders or an unknown bit are set.
     pub fn from_u32(bits: u32) -> Option<Semantics> {
         let order = match bits & 0x1e {

@@ -44,6 +44,7 @@ pub(super) fn run(
         PassOptions::Fuse(at) => *at,
         PassOptions::None
         | PassOptions::AllMemory
+        | PassOptions::Aliased
         | PassOptions::Narrow(_)
         | PassOptions::Fill(_)
         | PassOptions::Unroll(_)

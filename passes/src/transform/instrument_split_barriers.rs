@@ -45,6 +45,7 @@ pub(super) fn run(
         PassOptions::Buffer { set, binding } => (*set, *binding),
         PassOptions::None
         | PassOptions::AllMemory
+        | PassOptions::Aliased
         | PassOptions::Narrow(_)
         | PassOptions::Fill(_)
         | PassOptions::Unroll(_)

@@ -24,6 +24,7 @@ mod move_split_barriers;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod mutants;
+mod narrow_barrier_semantics;
 mod operands;
 mod options;
 mod order_split_barriers;

@@ -14,6 +14,8 @@ pub enum PassOptions {
     Spelling(Spelling),
     /// Barriers are taken to order all memory, whatever their semantics say.
     AllMemory,
+    /// Any two buffers and images may be the same memory.
+    Aliased,
     /// How many instructions a window must have at least.
     Narrow(u32),
     /// How windows are filled.
@@ -47,6 +49,7 @@ impl PassOptions {
             PassOptions::None
             | PassOptions::Fuse(_)
             | PassOptions::Spelling(_)
+            | PassOptions::Aliased
             | PassOptions::Narrow(_)
             | PassOptions::Unroll(_)
             | PassOptions::Buffer { .. }

@@ -9,9 +9,9 @@ use super::{
     branch_on_predicates, eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
     freeze_specialization_constants, fuse_narrow_split_barriers, inline, instrument_barrier_skew,
     instrument_split_barriers, link_device_library, modernize_cooperative_matrices,
-    move_split_barriers, order_split_barriers, promote_async_copies, scalarize_pointer_vectors,
-    split_control_barriers, stage_barrier_loop_loads, strip_split_barrier_spelling,
-    unroll_barrier_loops,
+    move_split_barriers, narrow_barrier_semantics, order_split_barriers, promote_async_copies,
+    scalarize_pointer_vectors, split_control_barriers, stage_barrier_loop_loads,
+    strip_split_barrier_spelling, unroll_barrier_loops,
 };
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, Spelling};
@@ -162,6 +162,14 @@ pub const PASSES: &[Pass] = &[
         run: move_split_barriers::run,
     },
     Pass {
+        name: "narrow-barrier-semantics",
+        about: "take classes of memory out of barriers that order no two accesses to them",
+        value: Some("aliased"),
+        keeps_order: false,
+        parse: aliased,
+        run: narrow_barrier_semantics::run,
+    },
+    Pass {
         name: "order-split-barriers",
         about: "complete an open pair before OpControlBarrier of its scope and before the end of the shader",
         value: None,
@@ -269,6 +277,14 @@ impl Pass {
 
 fn none(value: Option<&str>) -> Option<PassOptions> {
     value.is_none().then_some(PassOptions::None)
+}
+
+fn aliased(value: Option<&str>) -> Option<PassOptions> {
+    match value {
+        None => Some(PassOptions::None),
+        Some("aliased") => Some(PassOptions::Aliased),
+        Some(_) => None,
+    }
 }
 
 fn fuse_at(value: Option<&str>) -> Option<PassOptions> {

@@ -26,6 +26,7 @@ pub(super) fn run(
         | PassOptions::None
         | PassOptions::Fuse(_)
         | PassOptions::AllMemory
+        | PassOptions::Aliased
         | PassOptions::Narrow(_)
         | PassOptions::Fill(_)
         | PassOptions::Unroll(_)

@@ -22,8 +22,8 @@ use splitbar::diagnostic::{Code, Severity};
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar::{
-    AbiForm, DescriptorSets, Failure, FuseAt, Optimization, Options, Output, Placement,
-    SplitBarriers, Strategy, Target, Waits,
+    AbiForm, DescriptorSets, Failure, FuseAt, NarrowBarriers, Optimization, Options, Output,
+    Placement, SplitBarriers, Strategy, Target, Waits,
 };
 use splitbar_passes::validate::{Environment, Validation};
 use splitbar_tests::random::{self, GROUPS, Memory, Program, VARIABLES};
@@ -242,6 +242,11 @@ pub(crate) fn options(seed: u64, program: &Program, way: Way) -> Options {
     }
     options.promote_async_copies = one_of(4);
     options.window_guards = !one_of(8);
+    options.narrow_barriers = match (one_of(4), one_of(4)) {
+        (true, true) => NarrowBarriers::Never,
+        (true, false) => NarrowBarriers::Aliased,
+        (false, _) => NarrowBarriers::Declared,
+    };
     if one_of(4) {
         options.abi = AbiForm::DescriptorSets(DescriptorSets::default());
     }
@@ -298,13 +303,14 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         bytes = fused(&bytes)?;
     }
     let settings = format!(
-        "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}, splits: {splits}, fills: {:?}, stages: {}, unrolls: {:?}, {}",
+        "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}, narrows: {:?}, splits: {splits}, fills: {:?}, stages: {}, unrolls: {:?}, {}",
         options.fuse_at,
         options.waits,
         options.wave_size,
         options.placement.name(),
         options.promote_async_copies,
         options.window_guards,
+        options.narrow_barriers,
         options.fill_windows,
         options.stage_loop_loads,
         options.unroll_barrier_loops,

@@ -286,6 +286,7 @@ fn kernels<'w>(
     let wanted = Wanted {
         workgroup_size: options.workgroup_size,
         promote_async_copies: options.promote_async_copies,
+        narrowing: options.narrowing(),
     };
     let mut kernels = Vec::new();
     for entry in entries(module.declarations(), options, diagnostics) {

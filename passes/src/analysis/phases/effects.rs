@@ -1,5 +1,6 @@
 //! What an instruction does that other invocations of the workgroup may notice.
 
+use super::aliasing::{Aliasing, separate};
 use super::mutant::{Rule, is_out};
 use super::places::Places;
 use crate::analysis::qualifiers::MemoryQualifiers;
@@ -113,6 +114,8 @@ pub struct Effects<'e, 'm> {
     pub(super) qualifiers: MemoryQualifiers,
     /// Places of Workgroup variables, and of pointers to Workgroup memory that kernels are given.
     workgroup: BTreeMap<Id, Places>,
+    /// Places of buffers, images and pointers that overlap no other.
+    separate: BTreeMap<Id, Places>,
     /// All of what a function and its callees do, for those that were asked for.
     functions: BTreeMap<Id, Effect>,
     /// Memory in which an invocation may learn of others' accesses by what it reads from an atomic
@@ -126,12 +129,17 @@ impl<'e, 'm> Effects<'e, 'm> {
         declarations: &'e Declarations<'m>,
         constants: &'e Constants,
         entry: &Function<'m>,
+        aliasing: Aliasing,
     ) -> Self {
         let mut effects = Effects {
             declarations,
             constants,
             qualifiers: MemoryQualifiers::of(declarations),
             workgroup: workgroup(declarations, entry),
+            separate: match aliasing {
+                Aliasing::Possible => BTreeMap::new(),
+                Aliasing::Declared => separate(declarations, entry),
+            },
             functions: BTreeMap::new(),
             acquired: Places::NONE,
         };
@@ -172,7 +180,7 @@ impl<'e, 'm> Effects<'e, 'm> {
                 Some(access) => self.tensor(inst, access),
                 None => self.accessed(inst),
             },
-            Class::Sample => Effect::read(Places::IMAGES),
+            Class::Sample => Effect::read(self.sampled(inst)),
             Class::Group(_) => match self.execution(inst) {
                 Some(Scope::Subgroup | Scope::Invocation) => Effect::NONE,
                 _ => Effect::STOP, // the workgroup meets there
@@ -201,7 +209,7 @@ impl<'e, 'm> Effects<'e, 'm> {
             let places = match access.kind {
                 Operand::Pointer => self.places(id),
                 Operand::Pointers => Places::ALL, // their class is not looked up
-                Operand::Image => Places::IMAGES,
+                Operand::Image => self.image(id),
                 // Elements lie in memory like that of buffers, and no specification says which
                 // storage class of memory semantics speaks of them.
                 Operand::Tensor => Places::TENSORS,
@@ -219,6 +227,17 @@ impl<'e, 'm> Effects<'e, 'm> {
             all = all | effect;
         });
         all
+    }
+
+    /// The images that `inst` samples.
+    fn sampled(&self, inst: Inst<'m>) -> Places {
+        let mut images = Places::NONE;
+        self.declarations
+            .accesses(inst, |id, _| images |= self.image(id));
+        match images.is_empty() {
+            true => Places::IMAGES, // its row names none
+            false => images,
+        }
     }
 
     /// The execution scope of a group operation; the extensions without a scope operand work on
@@ -340,12 +359,13 @@ impl<'e, 'm> Effects<'e, 'm> {
             Some(class) if memory::is_unshared(class) => Places::NONE,
             Some(StorageClass::Uniform) => match self.root(pointer) {
                 Some(variable) if !self.is_written_block(variable) => Places::NONE,
-                _ => Places::BUFFERS,
+                variable => self.separate(variable, Places::BUFFERS),
             },
-            Some(StorageClass::StorageBuffer | StorageClass::PhysicalStorageBuffer) => {
-                Places::BUFFERS
+            Some(StorageClass::StorageBuffer) => self.separate(self.root(pointer), Places::BUFFERS),
+            Some(StorageClass::PhysicalStorageBuffer) => Places::BUFFERS,
+            Some(StorageClass::CrossWorkgroup) => {
+                self.separate(self.root(pointer), Places::CROSS_WORKGROUP)
             }
-            Some(StorageClass::CrossWorkgroup) => Places::CROSS_WORKGROUP,
             Some(StorageClass::Image) => Places::IMAGES,
             Some(StorageClass::Workgroup) => {
                 let root = self.root(pointer);
@@ -355,6 +375,33 @@ impl<'e, 'm> Effects<'e, 'm> {
             Some(StorageClass::Generic) => Places::WORKGROUP | Places::CROSS_WORKGROUP,
             _ => Places::ALL,
         }
+    }
+
+    /// The place of the variable or parameter `root`, which is one of `kind`.
+    fn separate(&self, root: Option<Id>, kind: Places) -> Places {
+        let place = root.and_then(|root| self.separate.get(&root));
+        place.copied().unwrap_or(kind)
+    }
+
+    /// The image that `id` is, or is a part of, or is sampled from.
+    fn image(&self, id: Id) -> Places {
+        let mut at = id;
+        for _ in 0..MOST_STEPS {
+            let Some(inst) = self.declarations.module.def(at) else {
+                break;
+            };
+            let next = match inst.op() {
+                Some(Op::Load) => {
+                    let root = inst.id(0).ok().and_then(|pointer| self.root(pointer));
+                    return self.separate(root, Places::IMAGES);
+                }
+                Some(Op::SampledImage | Op::Image | Op::CopyObject) => inst.id(0),
+                _ => break,
+            };
+            let Ok(next) = next else { break };
+            at = next;
+        }
+        Places::IMAGES
     }
 
     /// Whether a variable of class Uniform may be written: BufferBlock is the storage buffer of old
@@ -431,7 +478,7 @@ mod tests {
         let module = assemble(GLOBALS, &text);
         let (declarations, constants) = declared(&module.module);
         let function = declarations.function(module.id("main")).unwrap();
-        let effects = Effects::of(&declarations, &constants, function);
+        let effects = Effects::of(&declarations, &constants, function, Aliasing::Possible);
         function
             .insts()
             .map(|inst| effects.instruction(inst))
@@ -510,7 +557,7 @@ mod tests {
         let assembled = assemble(annotations, body);
         let (declarations, constants) = declared(&assembled.module);
         let function = declarations.function(assembled.id("main")).unwrap();
-        let effects = Effects::of(&declarations, &constants, function);
+        let effects = Effects::of(&declarations, &constants, function, Aliasing::Possible);
         let loads = function.insts().filter(|inst| inst.op() == Some(Op::Load));
         let reads: Vec<Places> = loads.map(|inst| effects.instruction(inst).reads).collect();
         assert_eq!(reads, [Places::BUFFERS, Places::NONE, Places::BUFFERS]);

@@ -21,17 +21,21 @@
 //! [`still_ordered`] asks the same question once more and in another way, of two versions of a
 //! module.
 
+mod aliasing;
 mod body;
 mod effects;
 pub(crate) mod mutant;
+mod narrowed;
 mod openness;
 mod ordered;
 mod own;
 mod places;
 mod zones;
 
+pub use aliasing::Aliasing;
 pub use body::{Barrier, Body, Item, Role, Side};
 pub use effects::{Effect, Effects};
+pub use narrowed::Narrowed;
 pub use openness::{Open, Openness};
 pub use ordered::still_ordered;
 pub use own::Own;

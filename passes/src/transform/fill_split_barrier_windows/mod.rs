@@ -32,7 +32,7 @@ use super::operands::is_split;
 use super::options::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::dominance::PostDominators;
-use crate::analysis::phases::Effects;
+use crate::analysis::phases::{Aliasing, Effects};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations, Module, SpecValues};
 use facts::Facts;
@@ -65,7 +65,7 @@ pub(super) fn run(
             if diagnostics.has_errors() {
                 return Err(diagnostics);
             }
-            let effects = Effects::of(declarations, &constants, function);
+            let effects = Effects::of(declarations, &constants, function, Aliasing::Possible);
             let post = PostDominators::of(&cfg);
             let facts = Facts::of(declarations, &constants, function, &effects, &post);
             let filled = Filling::of(&body, &cfg, &facts, fill.most_live).run();

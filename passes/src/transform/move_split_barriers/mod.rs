@@ -38,7 +38,7 @@ use super::options::PassOptions;
 use super::rewrite::{Edited, Origin};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::Pairing;
-use crate::analysis::phases::{Body, Effects, Item, Openness, Role, still_ordered};
+use crate::analysis::phases::{Aliasing, Body, Effects, Item, Openness, Role, still_ordered};
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -100,7 +100,7 @@ pub(super) fn look<'m>(
 ) -> (Body, Cfg) {
     let pairing = Pairing::analyse(declarations, constants, entry, diagnostics);
     let cfg = Cfg::of(declarations.module, function);
-    let effects = Effects::of(declarations, constants, function);
+    let effects = Effects::of(declarations, constants, function, Aliasing::Possible);
     let body = Body::of(declarations, function, &effects, &pairing, orders_all);
     (body, cfg)
 }

@@ -5,7 +5,7 @@ use super::motion::Motion;
 use super::travel::{HalfPosition, Limit, Way};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::Pairing;
-use crate::analysis::phases::{Body, Effects, Item, Role, Side};
+use crate::analysis::phases::{Aliasing, Body, Effects, Item, Role, Side};
 use crate::diagnostic::Diagnostics;
 use crate::module::{Constants, Declarations, SpecValues, WordOffset};
 use crate::transform::inlined::entries;
@@ -92,7 +92,7 @@ pub fn stops(declarations: &Declarations<'_>, orders_all: bool) -> Vec<Stopped> 
             return Vec::new();
         }
         let cfg = Cfg::of(declarations.module, function);
-        let effects = Effects::of(declarations, &constants, function);
+        let effects = Effects::of(declarations, &constants, function, Aliasing::Possible);
         let body = Body::of(declarations, function, &effects, &pairing, orders_all);
         let mut motion = Motion::of(&body, &cfg, &|_| false);
         let zones = motion.zones();

@@ -48,8 +48,8 @@ use super::rewrite::Edited;
 use super::whole_variables::{Spot, whole_variables};
 use crate::analysis::layout::Extents;
 use crate::analysis::loops::Loops;
-use crate::analysis::phases::Effects;
 use crate::analysis::phases::mutant::{Rule, is_out};
+use crate::analysis::phases::{Aliasing, Effects};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{
     Constants, Declarations, FloatFormat, Id, Inst, Module, SpecValues, Type, WordOffset,
@@ -104,7 +104,7 @@ fn stage_one(declarations: &Declarations<'_>) -> Result<Option<Edited>, Diagnost
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
-        let effects = Effects::of(declarations, &constants, entry.1);
+        let effects = Effects::of(declarations, &constants, entry.1, Aliasing::Possible);
         let loops = Loops::of(&cfg, MOST_LOOPS);
         for shape in shape::shapes(entry.1, &cfg, &loops, &body) {
             let mut edit = Edit::new(declarations);

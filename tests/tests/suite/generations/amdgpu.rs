@@ -8,7 +8,9 @@ use crate::strategies::ENDS_EARLY;
 use crate::support::{assembled, compile_bytes, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::{Optimization, Options, Placement, Strategy, Target, Validation, Waits};
+use splitbar::{
+    NarrowBarriers, Optimization, Options, Placement, Strategy, Target, Validation, Waits,
+};
 
 /// LLVM waits for all that is outstanding before `s_barrier`.
 const WITHOUT_BACK_OFF: &str = "gfx[678].*|gfx90[024689c]|gfx9-generic";
@@ -58,6 +60,11 @@ fn pipeline() -> Result<Vec<u8>> {
     splitbar_tests::fixture::Fixture::load("async_pipeline")?.module()
 }
 
+/// Barriers order what they name, also where no access conflicts.
+fn as_named(options: &mut Options) {
+    options.narrow_barriers = NarrowBarriers::Never;
+}
+
 fn in_clusters(options: &mut Options) {
     options.strategy = Some(Strategy::Cluster);
     options.cluster = Some([2, 1, 1]);
@@ -79,7 +86,7 @@ pub(super) const ROWS: &[Row] = &[
     ]),
     // The acquire of all memory: what gfx9 need not do within a workgroup, gfx10 to gfx12.0 and
     // gfx13 do with a cache, gfx12.5 without.
-    asm("split_barrier/all_memory", all_memory, nothing, &[
+    asm("split_barrier/all_memory", all_memory, as_named, &[
         (&[WITHOUT_BACK_OFF], Lines(&[r"_load_dword\b", r"s_waitcnt vmcnt\(0\)", BARRIER, "not: buffer_", r"\bds_read"])),
         (&[CDNA], Lines(&[r"global_load_dword\b", "not: vmcnt", BARRIER, "not: vmcnt|buffer_", r"\bds_read", r"vmcnt\(0\)"])),
         (&[GFX10, GFX11], Lines(&[r"global_load_(dword|b32)\b", "not: vmcnt", BARRIER, r"s_waitcnt vmcnt\(0\)", "next: buffer_gl0_inv", r"\bds_(read|load)"])),
@@ -100,7 +107,7 @@ pub(super) const ROWS: &[Row] = &[
         (SPLIT, Lines(&["global_store_b32", "s_wait_storecnt", "s_barrier_signal -1"])),
     ]),
     // In CU mode it neither waits nor invalidates.
-    asm("split_barrier/all_memory/cu_mode", all_memory, |options| options.placement = Placement::CuMode, &[
+    asm("split_barrier/all_memory/cu_mode", all_memory, |options| { as_named(options); options.placement = Placement::CuMode; }, &[
         (&[GFX10, GFX11], Lines(&[r"global_load_(dword|b32)\b", BARRIER, "not: vmcnt|buffer_", r"\bds_(read|load)", r"vmcnt\(0\)"])),
         (&[GFX12_0], Lines(&["s_barrier_signal -1", "global_load_b32", "s_barrier_wait -1", "not: s_wait|_inv", r"\bds_load", "s_wait_loadcnt"])),
         (&[GFX6_TO_8, GFX9, GFX12_5, GFX13], Refused("has no CU mode")),
@@ -140,7 +147,7 @@ pub(super) const ROWS: &[Row] = &[
         (SPLIT, Lines(&[r"s\.wait\.dscnt\(i16 0\)", "next: fence .* release", r"s\.barrier\.signal\(i32 -1\)", r"s\.barrier\.wait\(i16 -1\)", r"s\.wait\.dscnt\(i16 0\)", "next: fence .* acquire"])),
     ]),
     // Of all memory: stores have a counter of their own from gfx10 on, loads from gfx12 on.
-    ir("explicit_waits/all_memory", all_memory, |options| options.waits = Waits::Explicit, &[
+    ir("explicit_waits/all_memory", all_memory, |options| { as_named(options); options.waits = Waits::Explicit; }, &[
         (&[GFX6_TO_8], Lines(&[r"s\.waitcnt\(i32 127\)", "next: fence .* release"])),
         (&[GFX9], Lines(&[r"s\.waitcnt\(i32 49279\)", "next: fence .* release"])),
         (&[GFX10], Lines(&[r"s\.waitcnt\(i32 112\)", r#"next: asm sideeffect "s_waitcnt_vscnt null, 0x0""#, "next: fence .* release"])),

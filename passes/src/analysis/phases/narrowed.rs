@@ -1,0 +1,217 @@
+//! Memory that a barrier of the workgroup names and orders nothing of.
+//!
+//! Semantics name classes of memory. A class is needed where an access to it on the one side of the
+//! barrier conflicts with any access on the other ([`Zones`]): then the order can be told. Where
+//! none does, the barrier with and the one without the class let the same results come about, but
+//! the one with it waits, on many GPUs, for loads of what nobody writes.
+//!
+//! Barriers are asked one after another, in the order of [`Body::barriers`]. One that has lost a
+//! class no longer ends the zones of others for it, so these are worked out anew: what two barriers
+//! order together one of them goes on ordering.
+//!
+//! What invocations of other workgroups may learn. They learn it by atomic operations, which
+//! conflict with everything in the zones ([`Effect::publishes`]), and so do volatile accesses here.
+//! A barrier whose memory scope is wider than the workgroup may be the fence of an atomic operation
+//! behind the barrier that follows it; it keeps its classes wherever there are such operations.
+//!
+//! Left alone: barriers with operands from specialization constants or marked Volatile, those with
+//! a side outside of the entry function, and an OpControlBarrier in the window of a pair: the pair
+//! does not order what stands between its arrive and that barrier, so its wait ends no zone there.
+
+use super::aliasing::Aliasing;
+use super::body::{Barrier, Body, Role};
+use super::effects::{Effect, Effects};
+use super::openness::Openness;
+use super::ordered::still_ordered;
+use super::places::Places;
+use super::zones::Zones;
+use crate::analysis::cfg::Cfg;
+use crate::analysis::pairing::{Pairing, Site};
+use crate::diagnostic::Diagnostic;
+use crate::module::{Classes, Constants, Declarations, Function, Scope, Semantics, WordOffset};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Instructions that are looked at in one function; barriers that were not asked then keep all
+/// classes.
+const MOST_WORK: usize = 1 << 26;
+
+/// The classes that barriers of a function keep, where they lose some.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Narrowed {
+    /// By the place of an arrive, a wait or an OpControlBarrier.
+    classes: BTreeMap<WordOffset, Classes>,
+}
+
+impl Narrowed {
+    /// That of the entry function `function`, whose graph is `cfg` and whose barriers are those of
+    /// `pairing`.
+    ///
+    /// # Errors
+    /// `Internal`, in debug builds, if accesses have lost their order.
+    pub fn of<'m>(
+        declarations: &Declarations<'m>,
+        constants: &Constants,
+        function: &Function<'m>,
+        cfg: &Cfg,
+        pairing: &Pairing,
+        aliasing: Aliasing,
+    ) -> Result<Narrowed, Diagnostic> {
+        let names_several = |site: &Site| parts(site.semantics.classes).next().is_some();
+        if !pairing.sites.iter().any(names_several) {
+            return Ok(Narrowed::default());
+        }
+        let effects = Effects::of(declarations, constants, function, aliasing);
+        let given = Body::of(declarations, function, &effects, pairing, false);
+        let mut body = given.clone();
+        body.blocks.iter_mut().flatten().for_each(|item| {
+            item.effect = seen(item.effect, item.role);
+        });
+        let sites = pairing.sites.iter().map(|site| (site.offset, site));
+        let sites: BTreeMap<WordOffset, &Site> = sites.collect();
+        let narrowed = narrow(&mut body, cfg, &sites);
+        if cfg!(debug_assertions) && !narrowed.classes.is_empty() {
+            let after = Body {
+                barriers: body.barriers,
+                blocks: given.blocks.clone(),
+            };
+            let lost = still_ordered((&given, cfg), (&after, cfg), &Some).unwrap_or_default();
+            if let Some((one, other)) = lost.first() {
+                let what = format!(
+                    "the accesses at words {one} and {other} are not ordered by narrowed barriers"
+                );
+                return Err(Diagnostic::bug(what).at_word(*one));
+            }
+        }
+        Ok(narrowed)
+    }
+
+    /// The semantics of `site` without what they order nothing of. Without a class no order is
+    /// left.
+    pub fn semantics(&self, site: &Site) -> Semantics {
+        match self.classes.get(&site.offset) {
+            None => site.semantics,
+            Some(classes) if *classes == Classes::default() => Semantics::NONE,
+            Some(classes) => Semantics {
+                classes: *classes,
+                ..site.semantics
+            },
+        }
+    }
+
+    /// The places of the instructions whose semantics lose a class.
+    pub fn places(&self) -> impl Iterator<Item = WordOffset> {
+        self.classes.keys().copied()
+    }
+}
+
+/// What others may notice of an effect. At the end of a function nothing is read: what follows the
+/// kernel does, and sees what it wrote without any barrier.
+fn seen(effect: Effect, role: Role) -> Effect {
+    match role {
+        Role::Last => Effect::NONE,
+        Role::Half(..) => effect,
+        Role::First | Role::Plain if effect.stops && !effect.touches().is_empty() => Effect {
+            publishes: Places::ALL,
+            ..effect
+        },
+        Role::First | Role::Plain => effect,
+    }
+}
+
+/// Takes classes away from the barriers of `body`.
+fn narrow(body: &mut Body, cfg: &Cfg, sites: &BTreeMap<WordOffset, &Site>) -> Narrowed {
+    let items = || body.blocks.iter().flatten();
+    let publishes = items().any(|item| !item.effect.publishes.is_empty());
+    let halves = items().filter(|item| matches!(item.role, Role::Half(..)));
+    let halves: BTreeSet<WordOffset> = halves.map(|item| item.offset).collect();
+    let openness = Openness::of(body, cfg);
+    let in_window: Vec<bool> = (0..body.barriers.len())
+        .map(|number| openness.is_in_a_window(number))
+        .collect();
+    let mut narrowed = Narrowed::default();
+    let mut work = 0;
+    for (number, is_in_a_window) in in_window.into_iter().enumerate() {
+        let Some(barrier) = body.barriers.get(number) else {
+            break;
+        };
+        let places = || barrier.arrives.iter().chain(&barrier.waits);
+        let is_inside = places().all(|place| halves.contains(place));
+        let own: Vec<&Site> = places().filter_map(|at| sites.get(at).copied()).collect();
+        let is_candidate = barrier.is_known && is_inside && !is_in_a_window;
+        if !is_candidate || publishes && own.iter().any(|site| is_wide(site)) {
+            continue;
+        }
+        work += 5 * body.len();
+        if work > MOST_WORK {
+            break;
+        }
+        let zones = Zones::of(body, cfg);
+        let gone = unneeded(&own, zones.before(number), zones.behind(number));
+        if gone.is_empty() {
+            continue;
+        }
+        let kept = |site: &&Site| (site.offset, without(site.semantics.classes, gone));
+        let changed = own.iter().filter(|site| {
+            let named = Places::of(site.semantics.classes);
+            !(named & gone).is_empty()
+        });
+        narrowed.classes.extend(changed.map(kept));
+        if let Some(barrier) = body.barriers.get_mut(number) {
+            *barrier = Barrier {
+                orders: barrier.orders.without(gone),
+                may_order: barrier.may_order.without(gone),
+                ..barrier.clone()
+            };
+        }
+    }
+    narrowed
+}
+
+/// Whether the memory scope of a barrier is wider than the workgroup.
+fn is_wide(site: &Site) -> bool {
+    match site.memory {
+        Scope::Workgroup | Scope::Subgroup | Scope::Invocation => false,
+        Scope::CrossDevice | Scope::Device | Scope::QueueFamily | Scope::ShaderCall => true,
+    }
+}
+
+/// What the sites of a barrier name and order nothing of, between accesses `before` and `behind`.
+fn unneeded(sites: &[&Site], before: Effect, behind: Effect) -> Places {
+    let named = sites.iter().flat_map(|site| parts(site.semantics.classes));
+    let is_needed = |part: &Places| {
+        before.within(*part).conflicts(behind) || behind.within(*part).conflicts(before)
+    };
+    named
+        .filter(|part| !is_needed(part))
+        .fold(Places::NONE, |all, part| all | part)
+}
+
+/// The memory of each class.
+fn parts(classes: Classes) -> impl Iterator<Item = Places> {
+    let one = |named: bool, places| named.then_some(places);
+    [
+        one(classes.uniform, Places::BUFFERS),
+        one(classes.workgroup, Places::WORKGROUP),
+        one(classes.cross_workgroup, Places::CROSS_WORKGROUP),
+        one(classes.image, Places::IMAGES),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The classes but for those whose memory is `gone`. SubgroupMemory, AtomicCounterMemory and
+/// OutputMemory name memory that kernels do not have; they go with the last of the others.
+fn without(classes: Classes, gone: Places) -> Classes {
+    let left = |named: bool, places: Places| named && (places & gone).is_empty();
+    let kept = Classes {
+        uniform: left(classes.uniform, Places::BUFFERS),
+        workgroup: left(classes.workgroup, Places::WORKGROUP),
+        cross_workgroup: left(classes.cross_workgroup, Places::CROSS_WORKGROUP),
+        image: left(classes.image, Places::IMAGES),
+        ..classes
+    };
+    match parts(kept).next() {
+        Some(_) => kept,
+        None => Classes::default(),
+    }
+}
