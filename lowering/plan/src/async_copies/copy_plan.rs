@@ -68,8 +68,9 @@ pub struct CopyPlan {
     /// How often all invocations copy a unit each until everything is copied; `None` when that is
     /// not known.
     pub rounds: Option<u32>,
-    /// The set of registers that holds what it has loaded until [`Step::StoreHeld`](crate::Step::StoreHeld), by its number;
-    /// `None` when it is stored at once, or not by registers.
+    /// The set of registers that holds what it has loaded until
+    /// [`StoreHeld`](crate::Step::StoreHeld), by its number; `None` when it is stored at once, or
+    /// not by registers.
     pub held: Option<usize>,
 }
 
