@@ -404,7 +404,9 @@ fn killed_workers_lose_nothing() -> Result<()> {
 fn kill_workers(process: u32) -> Result<usize> {
     let mut killed = 0;
     for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
-        let children = std::fs::read_to_string(thread?.path().join("children"))?;
+        // A thread that has ended since has no children.
+        let children = std::fs::read_to_string(thread?.path().join("children"));
+        let children = children.unwrap_or_default();
         for child in children.split_whitespace() {
             let sent = Command::new("kill").args(["-KILL", child]).status()?;
             killed += usize::from(sent.success());
