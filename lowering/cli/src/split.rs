@@ -17,8 +17,8 @@ pub(super) struct SplitArgs {
     /// No barrier is narrowed then.
     #[arg(long)]
     assume_barriers_order_all_memory: bool,
-    /// Barriers of the workgroup order no memory on which no two invocations can conflict around
-    /// them, though their semantics name it
+    /// Whether a workgroup barrier orders all the memory that its semantics name, or only memory on
+    /// which two invocations can conflict around the barrier
     #[arg(long, value_enum, default_value_t = NarrowBarriersArg::Declared)]
     narrow_barriers: NarrowBarriersArg,
     /// With --split-barriers: moves other instructions into the windows too, as long as at most N

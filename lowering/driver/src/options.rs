@@ -42,18 +42,18 @@ pub enum SplitBarriers {
     Always,
 }
 
-/// Whether barriers of the workgroup order memory on which no two invocations can conflict around
-/// them, only because their semantics name its class
+/// The memory that workgroup barriers order: all that their semantics name, or only memory on which
+/// two invocations can conflict around the barrier
 /// ([`Narrowed`](splitbar_passes::analysis::phases::Narrowed)).
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum NarrowBarriers {
-    /// They order what they name.
+    /// All that the semantics name.
     Never,
-    /// They do not; any two buffers, images and pointers may be the same memory.
+    /// Memory with conflicts; any two buffers, images and pointers may be the same memory.
     Aliased,
-    /// They do not; buffers, images and pointers are separate memory where SPIR-V says so (2.18.2):
-    /// those that are not decorated Aliased, in OpenCL those that are Restrict.
+    /// Memory with conflicts; buffers, images and pointers are separate memory where SPIR-V says so
+    /// (2.18.2): without the decoration Aliased, and in OpenCL with Restrict.
     #[default]
     Declared,
 }
@@ -79,7 +79,7 @@ pub struct Options {
     /// semantics say: for shaders that count on `barrier()` to order buffers. No barrier is
     /// narrowed then ([`Options::narrow_barriers`]).
     pub barriers_order_all_memory: bool,
-    /// Whether barriers go on ordering what no two invocations can conflict on around them.
+    /// The memory that workgroup barriers order.
     pub narrow_barriers: NarrowBarriers,
     /// With [`Options::split_barriers`], moves other instructions into the windows too, as long as
     /// at most so many 32-bit words of results are live at an arrive or a wait.

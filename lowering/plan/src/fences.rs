@@ -118,9 +118,7 @@ pub(crate) fn of_workgroup(
     let semantics = Semantics {
         order: Order::AcquireRelease,
         classes,
-        make_available: false,
-        make_visible: false,
-        volatile: false,
+        ..Semantics::NONE
     };
     steps(semantics, Scope::Workgroup, side, built_in, waiting)
 }

@@ -100,7 +100,7 @@ fn published(effect: Effect) -> Effect {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::analysis::testing::{assemble, declared};
+    use crate::analysis::testing::{accessing, assemble, declared};
 
     const GLOBALS: &str = "
         OpCapability 4
@@ -114,22 +114,8 @@ mod tests {
 
     /// How many OpControlBarriers of a body stay.
     fn left(body: &str) -> usize {
-        let text = format!(
-            "%main = OpFunction %void 0 %fn\n%entry = OpLabel\n{}\nOpReturn\nOpFunctionEnd",
-            body.replace("; ", "\n")
-                .replace("barrier.all", "OpControlBarrier %group %group %everything")
-        );
-        let text: Vec<String> = text
-            .lines()
-            .enumerate()
-            .map(|(number, line)| match line.strip_prefix("r ") {
-                Some(name) => format!("%v{number} = OpLoad %uint %{name}"),
-                None => line
-                    .strip_prefix("w ")
-                    .map_or(line.to_owned(), |name| format!("OpStore %{name} %u1")),
-            })
-            .collect();
-        let assembled = assemble(GLOBALS, &text.join("\n"));
+        let lines = body.replace("barrier.all", "OpControlBarrier %group %group %everything");
+        let assembled = assemble(GLOBALS, &accessing(&lines));
         let (declarations, _) = declared(&assembled.module);
         let mut found = Diagnostics::new();
         let options = PassOptions::None;

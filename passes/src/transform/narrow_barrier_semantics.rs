@@ -16,7 +16,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::{Pairing, SiteKind};
 use crate::analysis::phases::{Aliasing, Narrowed};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Classes, Constants, Declarations, Module, SpecValues};
+use crate::module::{Constants, Declarations, Module, Semantics, SpecValues};
 
 pub(super) fn run(
     module: &Module<'_>,
@@ -76,9 +76,10 @@ fn write(
             let lost = Diagnostic::bug("a barrier that was narrowed has no constant operands");
             return Err(lost.at_word(site.offset).into());
         };
-        let bits = match semantics.classes == Classes::default() {
-            true => 0,
-            false => fence.bits & !CLASSES | semantics.classes.bits(),
+        let bits = if semantics == Semantics::NONE {
+            0
+        } else {
+            fence.bits & !CLASSES | semantics.classes.bits()
         };
         let fence = operands::Fence { bits, ..fence };
         let words = operands::barrier_operands(edit, execution, fence)?;
@@ -91,7 +92,7 @@ fn write(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::analysis::testing::{assemble, declared};
+    use crate::analysis::testing::{accessing, assemble, declared};
     use pretty_assertions::assert_eq;
 
     /// Buffers `a` (set 0, binding 0), `again` (the same), `b` (binding 1), `any` (binding 2,
@@ -129,26 +130,13 @@ mod tests {
     /// The semantics of the barriers of a body once it was narrowed; a line `r x` reads a
     /// variable and `w x` writes one.
     fn narrowed(body: &str, options: &PassOptions) -> Vec<u32> {
-        let text = format!(
-            "%main = OpFunction %void 0 %fn\n%entry = OpLabel\n{}\nOpReturn\nOpFunctionEnd",
-            body.replace("; ", "\n")
-                .replace("barrier.all", "OpControlBarrier %group %group %everything")
-                .replace(
-                    "barrier.device",
-                    "OpControlBarrier %group %device %everything"
-                )
-        );
-        let text: Vec<String> = text
-            .lines()
-            .enumerate()
-            .map(|(number, line)| match line.strip_prefix("r ") {
-                Some(name) => format!("%v{number} = OpLoad %uint %{name}"),
-                None => line
-                    .strip_prefix("w ")
-                    .map_or(line.to_owned(), |name| format!("OpStore %{name} %u1")),
-            })
-            .collect();
-        let assembled = assemble(GLOBALS, &text.join("\n"));
+        let lines = body
+            .replace("barrier.all", "OpControlBarrier %group %group %everything")
+            .replace(
+                "barrier.device",
+                "OpControlBarrier %group %device %everything",
+            );
+        let assembled = assemble(GLOBALS, &accessing(&lines));
         let (declarations, _) = declared(&assembled.module);
         let mut found = Diagnostics::new();
         let edited = run(&assembled.module, &declarations, options, &mut found).unwrap();

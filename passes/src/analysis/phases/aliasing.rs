@@ -64,9 +64,10 @@ pub(super) fn separate(
     }
     let place = |(id, key): (Id, (u32, u32))| {
         let descriptor = descriptors.get(&key)?;
-        let place = match descriptor.is_image {
-            true => Places::image(descriptor.number),
-            false => Places::buffer(descriptor.number),
+        let place = if descriptor.is_image {
+            Places::image(descriptor.number)
+        } else {
+            Places::buffer(descriptor.number)
         };
         (!descriptor.is_aliased).then_some((id, place))
     };

@@ -234,9 +234,10 @@ impl<'e, 'm> Effects<'e, 'm> {
         let mut images = Places::NONE;
         self.declarations
             .accesses(inst, |id, _| images |= self.image(id));
-        match images.is_empty() {
-            true => Places::IMAGES, // its row names none
-            false => images,
+        if images.is_empty() {
+            Places::IMAGES // its row names none
+        } else {
+            images
         }
     }
 

@@ -56,22 +56,18 @@ impl Narrowed {
         pairing: &Pairing,
         aliasing: Aliasing,
     ) -> Result<Narrowed, Diagnostic> {
-        let names_several = |site: &Site| parts(site.semantics.classes).next().is_some();
-        if !pairing.sites.iter().any(names_several) {
+        let names_memory = |site: &Site| parts(site.semantics.classes).next().is_some();
+        if !pairing.sites.iter().any(names_memory) {
             return Ok(Narrowed::default());
         }
         let effects = Effects::of(declarations, constants, function, aliasing);
         let given = Body::of(declarations, function, &effects, pairing, false);
-        let mut body = given.clone();
-        body.blocks.iter_mut().flatten().for_each(|item| {
-            item.effect = seen(item.effect, item.role);
-        });
         let sites = pairing.sites.iter().map(|site| (site.offset, site));
         let sites: BTreeMap<WordOffset, &Site> = sites.collect();
-        let narrowed = narrow(&mut body, cfg, &sites);
+        let (narrowed, barriers) = narrow(&given, cfg, &sites);
         if cfg!(debug_assertions) && !narrowed.classes.is_empty() {
             let after = Body {
-                barriers: body.barriers,
+                barriers,
                 blocks: given.blocks.clone(),
             };
             let lost = still_ordered((&given, cfg), (&after, cfg), &Some).unwrap_or_default();
@@ -97,11 +93,6 @@ impl Narrowed {
             },
         }
     }
-
-    /// The places of the instructions whose semantics lose a class.
-    pub fn places(&self) -> impl Iterator<Item = WordOffset> {
-        self.classes.keys().copied()
-    }
 }
 
 /// What others may notice of an effect. At the end of a function nothing is read: what follows the
@@ -118,53 +109,56 @@ fn seen(effect: Effect, role: Role) -> Effect {
     }
 }
 
-/// Takes classes away from the barriers of `body`.
-fn narrow(body: &mut Body, cfg: &Cfg, sites: &BTreeMap<WordOffset, &Site>) -> Narrowed {
-    let items = || body.blocks.iter().flatten();
-    let publishes = items().any(|item| !item.effect.publishes.is_empty());
-    let halves = items().filter(|item| matches!(item.role, Role::Half(..)));
+/// Takes classes away from the barriers of `given`: what they keep, and the barriers afterwards.
+fn narrow(
+    given: &Body,
+    cfg: &Cfg,
+    sites: &BTreeMap<WordOffset, &Site>,
+) -> (Narrowed, Vec<Barrier>) {
+    let mut body = given.clone();
+    body.blocks.iter_mut().flatten().for_each(|item| {
+        item.effect = seen(item.effect, item.role);
+    });
+    let mut items = body.blocks.iter().flatten();
+    let publishes = items.any(|item| !item.effect.publishes.is_empty());
+    let halves = given.blocks.iter().flatten();
+    let halves = halves.filter(|item| matches!(item.role, Role::Half(..)));
     let halves: BTreeSet<WordOffset> = halves.map(|item| item.offset).collect();
-    let openness = Openness::of(body, cfg);
-    let in_window: Vec<bool> = (0..body.barriers.len())
-        .map(|number| openness.is_in_a_window(number))
-        .collect();
+    let openness = Openness::of(given, cfg);
     let mut narrowed = Narrowed::default();
+    // Of the barriers as they are now; `None` once one has lost a class.
+    let mut zones = None;
     let mut work = 0;
-    for (number, is_in_a_window) in in_window.into_iter().enumerate() {
-        let Some(barrier) = body.barriers.get(number) else {
-            break;
-        };
+    for (number, barrier) in given.barriers.iter().enumerate() {
         let places = || barrier.arrives.iter().chain(&barrier.waits);
         let is_inside = places().all(|place| halves.contains(place));
         let own: Vec<&Site> = places().filter_map(|at| sites.get(at).copied()).collect();
-        let is_candidate = barrier.is_known && is_inside && !is_in_a_window;
-        if !is_candidate || publishes && own.iter().any(|site| is_wide(site)) {
+        let is_fence = publishes && own.iter().any(|site| is_wide(site));
+        if !barrier.is_known || !is_inside || is_fence || openness.is_in_a_window(number) {
             continue;
         }
         work += 5 * body.len();
         if work > MOST_WORK {
             break;
         }
-        let zones = Zones::of(body, cfg);
-        let gone = unneeded(&own, zones.before(number), zones.behind(number));
+        let around = zones.get_or_insert_with(|| Zones::of(&body, cfg));
+        let gone = unneeded(&own, around.before(number), around.behind(number));
         if gone.is_empty() {
             continue;
         }
-        let kept = |site: &&Site| (site.offset, without(site.semantics.classes, gone));
         let changed = own.iter().filter(|site| {
             let named = Places::of(site.semantics.classes);
             !(named & gone).is_empty()
         });
-        narrowed.classes.extend(changed.map(kept));
+        let kept = changed.map(|site| (site.offset, without(site.semantics.classes, gone)));
+        narrowed.classes.extend(kept);
         if let Some(barrier) = body.barriers.get_mut(number) {
-            *barrier = Barrier {
-                orders: barrier.orders.without(gone),
-                may_order: barrier.may_order.without(gone),
-                ..barrier.clone()
-            };
+            barrier.orders = barrier.orders.without(gone);
+            barrier.may_order = barrier.may_order.without(gone);
         }
+        zones = None;
     }
-    narrowed
+    (narrowed, body.barriers)
 }
 
 /// Whether the memory scope of a barrier is wider than the workgroup.

@@ -280,6 +280,48 @@ fn atomics_select_everywhere() {
     });
 }
 
+/// A kernel that has `body` between its first label and the store of %result to %place, over a
+/// buffer of vectors of four 16-bit elements: `types` declares their type, whose name is `element`,
+/// and %number is the number of the invocation.
+fn over_vectors(capabilities: &str, types: &str, element: &str, body: &str) -> Vec<u32> {
+    let text = format!(
+        "OpCapability Shader
+        {capabilities}
+        OpCapability StorageBuffer16BitAccess
+        %glsl = OpExtInstImport \"GLSL.std.450\"
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint GLCompute %main \"main\" %buffer %local
+        OpExecutionMode %main LocalSize 64 1 1
+        OpDecorate %buffer DescriptorSet 0
+        OpDecorate %buffer Binding 0
+        OpDecorate %local BuiltIn LocalInvocationIndex
+        OpDecorate %array ArrayStride 8
+        OpDecorate %block Block
+        OpMemberDecorate %block 0 Offset 0
+        %void = OpTypeVoid
+        %function = OpTypeFunction %void
+        %uint = OpTypeInt 32 0
+        {types}
+        %array = OpTypeRuntimeArray %{element}
+        %block = OpTypeStruct %array
+        %block_pointer = OpTypePointer StorageBuffer %block
+        %element_pointer = OpTypePointer StorageBuffer %{element}
+        %uint_pointer = OpTypePointer Input %uint
+        %buffer = OpVariable %block_pointer StorageBuffer
+        %local = OpVariable %uint_pointer Input
+        %zero = OpConstant %uint 0
+        %one = OpConstant %uint 1
+        %main = OpFunction %void None %function
+        %entry = OpLabel
+        %number = OpLoad %uint %local
+        {body}
+        OpStore %place %result
+        OpReturn
+        OpFunctionEnd"
+    );
+    assemble(&text).unwrap().words
+}
+
 /// Constants are folded before anything is selected; these are loaded, at one place for all
 /// invocations and at a place of each.
 #[test]
@@ -290,47 +332,17 @@ fn halves_of_memory_select_everywhere() {
             "%result = OpFDiv %halves %a %a",
             "%floats = OpFConvert %vec4 %a\n %sum = OpFAdd %vec4 %floats %floats\n %result = OpFConvert %halves %sum",
         ] {
-            let words = assemble(&format!(
-                "OpCapability Shader
-                OpCapability Float16
-                OpCapability StorageBuffer16BitAccess
-                %glsl = OpExtInstImport \"GLSL.std.450\"
-                OpMemoryModel Logical GLSL450
-                OpEntryPoint GLCompute %main \"main\" %buffer %local
-                OpExecutionMode %main LocalSize 64 1 1
-                OpDecorate %buffer DescriptorSet 0
-                OpDecorate %buffer Binding 0
-                OpDecorate %local BuiltIn LocalInvocationIndex
-                OpDecorate %array ArrayStride 8
-                OpDecorate %block Block
-                OpMemberDecorate %block 0 Offset 0
-                %void = OpTypeVoid
-                %function = OpTypeFunction %void
-                %uint = OpTypeInt 32 0
-                %half = OpTypeFloat 16
+            let capability = "OpCapability Float16";
+            let types = "%half = OpTypeFloat 16
                 %float = OpTypeFloat 32
                 %halves = OpTypeVector %half 4
-                %vec4 = OpTypeVector %float 4
-                %array = OpTypeRuntimeArray %halves
-                %block = OpTypeStruct %array
-                %block_pointer = OpTypePointer StorageBuffer %block
-                %halves_pointer = OpTypePointer StorageBuffer %halves
-                %uint_pointer = OpTypePointer Input %uint
-                %buffer = OpVariable %block_pointer StorageBuffer
-                %local = OpVariable %uint_pointer Input
-                %zero = OpConstant %uint 0
-                %main = OpFunction %void None %function
-                %entry = OpLabel
-                %number = OpLoad %uint %local
-                %place = OpAccessChain %halves_pointer %buffer %zero {place}
+                %vec4 = OpTypeVector %float 4";
+            let body = format!(
+                "%place = OpAccessChain %element_pointer %buffer %zero {place}
                 %a = OpLoad %halves %place
-                {body}
-                OpStore %place %result
-                OpReturn
-                OpFunctionEnd"
-            ))
-            .unwrap()
-            .words;
+                {body}"
+            );
+            let words = over_vectors(capability, types, "halves", &body);
             for target in TARGETS.into_iter().chain(["gfx90a", "gfx1150"]) {
                 for optimization in [Optimization::O0, Optimization::O2] {
                     lowered(words.clone(), target, optimization)
@@ -459,54 +471,22 @@ fn extremes_of_three_vectors_select_everywhere() {
             "OpSelect",
         ),
     ] {
-        let words = assemble(&format!(
-            "OpCapability Shader
-            OpCapability Int16
-            OpCapability StorageBuffer16BitAccess
-            %glsl = OpExtInstImport \"GLSL.std.450\"
-            OpMemoryModel Logical GLSL450
-            OpEntryPoint GLCompute %main \"main\" %buffer %local
-            OpExecutionMode %main LocalSize 64 1 1
-            OpDecorate %buffer DescriptorSet 0
-            OpDecorate %buffer Binding 0
-            OpDecorate %local BuiltIn LocalInvocationIndex
-            OpDecorate %array ArrayStride 8
-            OpDecorate %block Block
-            OpMemberDecorate %block 0 Offset 0
-            %void = OpTypeVoid
-            %function = OpTypeFunction %void
-            %bool = OpTypeBool
-            %uint = OpTypeInt 32 0
+        let types = "%bool = OpTypeBool
             %short = OpTypeInt 16 1
             %bools = OpTypeVector %bool 4
-            %shorts = OpTypeVector %short 4
-            %array = OpTypeRuntimeArray %shorts
-            %block = OpTypeStruct %array
-            %block_pointer = OpTypePointer StorageBuffer %block
-            %shorts_pointer = OpTypePointer StorageBuffer %shorts
-            %uint_pointer = OpTypePointer Input %uint
-            %buffer = OpVariable %block_pointer StorageBuffer
-            %local = OpVariable %uint_pointer Input
-            %zero = OpConstant %uint 0
-            %one = OpConstant %uint 1
-            %main = OpFunction %void None %function
-            %entry = OpLabel
-            %number = OpLoad %uint %local
-            %next = OpIAdd %uint %number %one
+            %shorts = OpTypeVector %short 4";
+        let body = format!(
+            "%next = OpIAdd %uint %number %one
             %last = OpIAdd %uint %next %one
-            %place = OpAccessChain %shorts_pointer %buffer %zero %number
-            %place_b = OpAccessChain %shorts_pointer %buffer %zero %next
-            %place_c = OpAccessChain %shorts_pointer %buffer %zero %last
+            %place = OpAccessChain %element_pointer %buffer %zero %number
+            %place_b = OpAccessChain %element_pointer %buffer %zero %next
+            %place_c = OpAccessChain %element_pointer %buffer %zero %last
             %a = OpLoad %shorts %place
             %b = OpLoad %shorts %place_b
             %c = OpLoad %shorts %place_c
-            {body}
-            OpStore %place %result
-            OpReturn
-            OpFunctionEnd"
-        ))
-        .unwrap()
-        .words;
+            {body}"
+        );
+        let words = over_vectors("OpCapability Int16", types, "shorts", &body);
         for target in TARGETS.into_iter().chain(["gfx1310", "gfx13-generic"]) {
             for optimization in [Optimization::O0, Optimization::O2] {
                 lowered(words.clone(), target, optimization)
