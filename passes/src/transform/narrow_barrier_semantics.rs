@@ -9,7 +9,7 @@
 
 use super::edit::Edit;
 use super::inlined::{entries, inlined};
-use super::operands::{self, CLASSES};
+use super::operands::{self, CLASSES, is_split};
 use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::Cfg;
@@ -17,6 +17,7 @@ use crate::analysis::pairing::{Pairing, SiteKind};
 use crate::analysis::phases::{Aliasing, Narrowed};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations, Module, Semantics, SpecValues};
+use crate::validate::Environment;
 
 pub(super) fn run(
     module: &Module<'_>,
@@ -67,16 +68,19 @@ fn write(
         let known = inst.and_then(|inst| {
             let fence = operands::fence(edit.declarations, inst)?;
             Some((
+                inst,
                 inst.op()?,
                 operands::execution(edit.declarations, inst)?,
                 fence,
             ))
         });
-        let Some((op, execution, fence)) = known else {
+        let Some((inst, op, execution, fence)) = known else {
             let lost = Diagnostic::bug("a barrier that was narrowed has no constant operands");
             return Err(lost.at_word(site.offset).into());
         };
-        let bits = if semantics == Semantics::NONE {
+        // OpenCL gives each half its order (cl_intel_split_work_group_barrier), also without memory.
+        let keeps_order = is_split(inst) && Environment::of(edit.declarations).is_opencl();
+        let bits = if semantics == Semantics::NONE && !keeps_order {
             0
         } else {
             fence.bits & !CLASSES | semantics.classes.bits()
@@ -130,13 +134,18 @@ mod tests {
     /// The semantics of the barriers of a body once it was narrowed; a line `r x` reads a
     /// variable and `w x` writes one.
     fn narrowed(body: &str, options: &PassOptions) -> Vec<u32> {
+        narrowed_with(GLOBALS, body, options)
+    }
+
+    /// As [`narrowed`], with declarations of the caller's.
+    fn narrowed_with(globals: &str, body: &str, options: &PassOptions) -> Vec<u32> {
         let lines = body
             .replace("barrier.all", "OpControlBarrier %group %group %everything")
             .replace(
                 "barrier.device",
                 "OpControlBarrier %group %device %everything",
             );
-        let assembled = assemble(GLOBALS, &accessing(&lines));
+        let assembled = assemble(globals, &accessing(&lines));
         let (declarations, _) = declared(&assembled.module);
         let mut found = Diagnostics::new();
         let edited = run(&assembled.module, &declarations, options, &mut found).unwrap();
@@ -200,6 +209,17 @@ mod tests {
         // A barrier in a window orders what stands there, and the pair does not.
         let inside = format!("r b; {arrive}; r a; barrier.all; {wait}; w a; w b");
         assert_eq!(left(&inside), [68, ALL, 66]);
+    }
+
+    #[test]
+    fn halves_keep_their_order_in_opencl() {
+        let globals = format!("OpCapability 6\n{GLOBALS}");
+        let arrive = "OpControlBarrierArriveINTEL %group %group %everything_released";
+        let wait = "OpControlBarrierWaitINTEL %group %group %everything_acquired";
+        let body = format!("r a; {arrive}; {wait}; r a; barrier.all; r one");
+        let options = PassOptions::None;
+        assert_eq!(narrowed(&body, &options), [0, 0, 0]);
+        assert_eq!(narrowed_with(&globals, &body, &options), [4, 2, 0]);
     }
 
     #[test]

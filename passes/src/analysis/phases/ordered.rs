@@ -147,6 +147,9 @@ fn at_once(
                 let last = walk.back_to_arrive(wait, number)?;
                 let both: BTreeSet<usize> = window.intersection(&last).copied().collect();
                 walk.pair(&both, &both)?;
+                // Accesses between an OpControlBarrier in the window and the wait.
+                let behind: BTreeSet<usize> = last.difference(&window).copied().collect();
+                walk.phase(&phases, &behind)?;
                 walk.pair(&last, phases.get(&Some(wait))?)?;
             }
         }
@@ -283,7 +286,8 @@ impl Walk<'_> {
         (self.work <= MOST_WORK).then_some(found)
     }
 
-    /// Notes all conflicts among accesses in front of an arrive that are behind one wait.
+    /// Notes all conflicts among those of the accesses `before` an arrive or a wait that follow one
+    /// wait or OpControlBarrier.
     fn phase(
         &mut self,
         phases: &BTreeMap<Option<Spot>, BTreeSet<usize>>,
