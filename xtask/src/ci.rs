@@ -1,6 +1,8 @@
 //! `cargo xtask ci`: everything that must hold before a change lands. It writes nothing into the
 //! tree.
 
+use std::time::Instant;
+
 use anyhow::{Result, bail};
 
 use crate::{book, features, linker, llvm, nvidia, package, shell, spelling, system, test, tidy};
@@ -15,7 +17,11 @@ pub(crate) fn run() -> Result<()> {
         eprintln!("no programs of NVIDIA: {error:#}");
     }
     let mut failed: Vec<&str> = Vec::new();
+    let mut times: Vec<String> = Vec::new();
+    let mut begun = Instant::now();
     let mut step = |name: &'static str, result: Result<()>| {
+        times.push(format!("{name} {}", begun.elapsed().as_secs()));
+        begun = Instant::now();
         if let Err(e) = result {
             eprintln!("error: {name}: {e:#}");
             failed.push(name);
@@ -60,6 +66,7 @@ pub(crate) fn run() -> Result<()> {
     } else {
         println!("failed: {}", failed.join(", "));
     }
+    println!("seconds by step: {}", times.join(", "));
     println!("{}", counts.summary());
     if !failed.is_empty() {
         bail!("{} did not hold", failed.join(", "));

@@ -20,7 +20,15 @@ pub(crate) struct Counts {
     pub skipped: u64,
     /// How many of those gave this reason.
     reasons: BTreeMap<String, u64>,
+    /// What the failed ones printed first: their names, and some lines.
+    failures: Vec<String>,
 }
+
+/// Lines of each failed test in the summary, beside its name.
+const LINES_OF_A_FAILURE: usize = 4;
+
+/// Lines about failed tests in the summary.
+const MOST_LINES: usize = 100;
 
 impl Counts {
     /// Adds those of another run.
@@ -31,14 +39,15 @@ impl Counts {
         for (reason, count) in other.reasons {
             *self.reasons.entry(reason).or_default() += count;
         }
+        self.failures.extend(other.failures);
     }
 
-    /// The closing lines: what was missing, and the numbers.
+    /// The closing lines: what failed, what was missing, and the numbers.
     pub(crate) fn summary(&self) -> String {
+        let failures = self.failures.iter().take(MOST_LINES).cloned();
+        let mut lines: Vec<String> = failures.collect();
         let reasons = self.reasons.iter();
-        let mut lines: Vec<String> = reasons
-            .map(|(reason, count)| format!("skipped: {reason}: {count} tests"))
-            .collect();
+        lines.extend(reasons.map(|(reason, count)| format!("skipped: {reason}: {count} tests")));
         lines.push(format!(
             "{} passed, {} failed, {} skipped",
             self.passed, self.failed, self.skipped
@@ -227,6 +236,8 @@ fn tee(mut command: Command) -> Result<(Counts, bool)> {
 fn copy(from: impl Read, show: impl Fn(&str), counts: &Mutex<Counts>) {
     let mut reader = BufReader::new(from);
     let mut line = Vec::new();
+    // Lines that still belong to the failed test whose heading was read last.
+    let mut lines_left = 0;
     // Bytes, not lines of UTF-8: what a failing test prints must not end the reading.
     while reader.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
         let text = String::from_utf8_lossy(&line);
@@ -239,10 +250,23 @@ fn copy(from: impl Read, show: impl Fn(&str), counts: &Mutex<Counts>) {
             counts.add(found);
         } else if let Some(reason) = ignored(text) {
             *counts.reasons.entry(reason.to_owned()).or_default() += 1;
+        } else if let Some(name) = heading_of_a_failure(text) {
+            counts.failures.push(format!("failed: {name}"));
+            lines_left = LINES_OF_A_FAILURE;
+        } else if lines_left > 0 && !text.is_empty() {
+            lines_left -= 1;
+            counts.failures.push(format!("  {text}"));
         }
         drop(counts);
         line.clear();
     }
+}
+
+/// The name of the test in the line over what it printed: `---- NAME stdout ----`, or without
+/// `stdout`.
+fn heading_of_a_failure(line: &str) -> Option<&str> {
+    let name = line.strip_prefix("---- ")?.strip_suffix(" ----")?;
+    Some(name.strip_suffix(" stdout").unwrap_or(name))
 }
 
 /// Why a test was ignored, of the line that says so:
@@ -304,6 +328,22 @@ mod tests {
             counts(1, 2, 0)
         );
         assert_eq!(parse_summary("running 12 tests: 3 passed"), None);
+    }
+
+    #[test]
+    fn what_failed_is_named_above_the_numbers() {
+        let said = "test fuzz ... FAILED\n\nfailures:\n\n---- fuzz stdout ----\n\n\
+                    thread 'fuzz' panicked at a.rs:1:2:\nlost\n\n\
+                    ---- suite/a ----\none\ntwo\nthree\nfour\nfive\n\
+                    test result: FAILED. 0 passed; 2 failed; 0 ignored\n";
+        let counts = Mutex::new(Counts::default());
+        copy(said.as_bytes(), |_| (), &counts);
+        assert_eq!(
+            counts.into_inner().unwrap().summary(),
+            "failed: fuzz\n  thread 'fuzz' panicked at a.rs:1:2:\n  lost\n\
+             failed: suite/a\n  one\n  two\n  three\n  four\n\
+             0 passed, 2 failed, 0 skipped"
+        );
     }
 
     #[test]

@@ -337,4 +337,55 @@ join:
             .replace("[ %other, %alone ]", "[ %other, %alone ], [ 0, %again ]");
         assert_eq!(statements(&head), 0, "the phi is at the head of a loop");
     }
+
+    /// `shared` is reached from `empty` and from `second`, `join` from it and from `alone`.
+    const LOSES: &str = "target triple = \"amdgcn-amd-amdhsa\"
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @k(ptr addrspace(1) %p, <2 x i32> %w, i32 %other) {
+entry:
+  %id = call i32 @llvm.amdgcn.workitem.id.x()
+  %is.first = icmp ult i32 %id, 1
+  br i1 %is.first, label %empty, label %second
+empty:
+  br label %shared
+second:
+  store i32 2, ptr addrspace(1) %p
+  %is.second = icmp ult i32 %id, 2
+  br i1 %is.second, label %shared, label %alone
+shared:
+  store i32 3, ptr addrspace(1) %p
+  %v = extractelement <2 x i32> %w, i32 1
+  br label %join
+alone:
+  br label %join
+join:
+  %phi = phi i32 [ %v, %shared ], [ %other, %alone ]
+  store i32 %phi, ptr addrspace(1) %p
+  ret void
+}
+";
+
+    /// Whether the structurizer keeps the phi's entry for `shared`. It need not if it brings `%v` on
+    /// both ways there, but where it drops the entry the lanes from `second` get `%other`.
+    fn keeps_the_entry(is_guarded: bool) -> bool {
+        let target = Target::by_name("gfx1201").unwrap();
+        let machine = codegen::machine(target, Optimization::O2).unwrap();
+        let context = Context::create();
+        let buffer = MemoryBuffer::create_from_memory_range_copy(LOSES.as_bytes(), "k");
+        let module = context.create_module_from_ir(buffer).unwrap();
+        codegen::adopt(&module, &machine);
+        if is_guarded {
+            keep(&context, &module).unwrap();
+        }
+        codegen::run(&module, &machine, "structurizecfg").unwrap();
+        let text = module.print_to_string().to_string();
+        text.contains(", %shared ]")
+    }
+
+    /// The guard can go when this fails.
+    #[test]
+    fn structurizer_still_loses_values() {
+        assert!(keeps_the_entry(true));
+        assert!(!keeps_the_entry(false));
+    }
 }

@@ -312,11 +312,15 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         "llvm_traps/value_of_a_shared_block".to_owned(),
         shared_block,
     );
+    let extremes = trial(
+        "llvm_traps/packed_extremes/still_there".to_owned(),
+        packed_extremes_end_the_process,
+    );
     let freed = trial(
         "llvm_traps/uniformity_of_freed_cycles".to_owned(),
         freed_cycles,
     );
-    rows.chain([scalar, shared, freed]).collect()
+    rows.chain([scalar, shared, extremes, freed]).collect()
 }
 
 impl Check {
@@ -568,6 +572,16 @@ fn shared_block() -> Result<()> {
             "{name}: other results at -O0"
         );
     }
+    Ok(())
+}
+
+/// Minima and maxima of LLVM IR stay what they are, and LLVM ends the worker that compiles them for
+/// gfx13. The guard of those of SPIR-V can go when this fails.
+fn packed_extremes_end_the_process() -> Result<()> {
+    let text = include_str!("llvm_traps/packed_extremes.ll");
+    let command = ["lower-ir", "-", "--target", "gfx1310", "--emit", "asm"];
+    let ran = crate::cli::expect(&command, text.as_bytes(), 3)?;
+    ensure!(ran.stderr.contains("SB0608"), "{}", ran.stderr);
     Ok(())
 }
 
