@@ -365,8 +365,8 @@ join:
 }
 ";
 
-    /// Whether the structurizer keeps the phi's entry for `shared`. It need not if it brings `%v` on
-    /// both ways there, but where it drops the entry the lanes from `second` get `%other`.
+    /// Whether the structurizer keeps the phi's entry for `shared`. It need not if it brings `%v`
+    /// on both ways there, but where it drops the entry the lanes from `second` get `%other`.
     fn keeps_the_entry(is_guarded: bool) -> bool {
         let target = Target::by_name("gfx1201").unwrap();
         let machine = codegen::machine(target, Optimization::O2).unwrap();

@@ -17,7 +17,7 @@ use crate::analysis::pairing::{Pairing, SiteKind};
 use crate::analysis::phases::{Aliasing, Narrowed};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations, Module, Semantics, SpecValues};
-use crate::validate::Environment;
+use spirv::Capability;
 
 pub(super) fn run(
     module: &Module<'_>,
@@ -78,8 +78,9 @@ fn write(
             let lost = Diagnostic::bug("a barrier that was narrowed has no constant operands");
             return Err(lost.at_word(site.offset).into());
         };
-        // OpenCL gives each half its order (cl_intel_split_work_group_barrier), also without memory.
-        let keeps_order = is_split(inst) && Environment::of(edit.declarations).is_opencl();
+        // OpenCL gives each half an order, also without memory (cl_intel_split_work_group_barrier).
+        let is_opencl = edit.declarations.has_capability(Capability::Kernel);
+        let keeps_order = is_split(inst) && is_opencl;
         let bits = if semantics == Semantics::NONE && !keeps_order {
             0
         } else {
