@@ -148,11 +148,12 @@ struct Size {
 fn costs() -> Result<()> {
     let measures = std::env::var_os("SPLITBAR_GUARD_COSTS").is_some();
     let modules = corpus::modules()?;
-    let every = if measures { 40 } else { modules.len() };
+    let every = if measures { 8 } else { modules.len() };
     let each = Guard::ALL.iter().map(std::slice::from_ref);
     let choices: Vec<&[Guard]> = each.chain([&Guard::ALL[..]]).collect();
     for name in ["gfx1201", "gfx942", "gfx1250", "sm_80"] {
-        let options = Options::new(target(name)?);
+        let mut options = Options::new(target(name)?);
+        options.measure = measures; // Says how many registers there are.
         let mut guarded = Size::default();
         let mut sums = vec![Size::default(); choices.len()];
         let mut changed = vec![0; choices.len()];
