@@ -20,11 +20,11 @@ pub(crate) struct Counts {
     pub skipped: u64,
     /// How many of those gave this reason.
     reasons: BTreeMap<String, u64>,
-    /// What the failed ones printed first: their names, and some lines.
+    /// The names of the failed tests, each with the first lines that it printed.
     failures: Vec<String>,
 }
 
-/// Lines of each failed test in the summary, beside its name.
+/// Lines of each failed test in the summary, without its name.
 const LINES_OF_A_FAILURE: usize = 4;
 
 /// Lines about failed tests in the summary.

@@ -230,8 +230,10 @@ mod tests {
     use super::keep;
     use crate::Optimization;
     use crate::codegen;
+    use crate::machines::Machine;
     use inkwell::context::Context;
     use inkwell::memory_buffer::MemoryBuffer;
+    use inkwell::module::Module;
     use inkwell::targets::FileType;
     use pretty_assertions::assert_eq;
     use splitbar_plan::Target;
@@ -262,14 +264,20 @@ join:
         )
     }
 
-    /// How many statements `keep` puts into the code.
-    fn statements(ir: &str) -> usize {
+    /// A module for gfx1201, and what compiles it.
+    fn adopted<'c>(context: &'c Context, ir: &str) -> (Machine, Module<'c>) {
         let target = Target::by_name("gfx1201").unwrap();
         let machine = codegen::machine(target, Optimization::O2).unwrap();
-        let context = Context::create();
         let buffer = MemoryBuffer::create_from_memory_range_copy(ir.as_bytes(), "k");
         let module = context.create_module_from_ir(buffer).unwrap();
         codegen::adopt(&module, &machine);
+        (machine, module)
+    }
+
+    /// How many statements `keep` puts into the code.
+    fn statements(ir: &str) -> usize {
+        let context = Context::create();
+        let (machine, module) = adopted(&context, ir);
         keep(&context, &module).unwrap();
         codegen::verify(&module, "kept").unwrap();
         let assembly = machine
@@ -365,15 +373,11 @@ join:
 }
 ";
 
-    /// Whether the structurizer keeps the phi's entry for `shared`. It need not if it brings `%v`
-    /// on both ways there, but where it drops the entry the lanes from `second` get `%other`.
+    /// True if the structurizer keeps the phi's entry for `shared`. LLVM 23.1 drops the entry, and
+    /// the lanes that come from `second` get `%other`.
     fn keeps_the_entry(is_guarded: bool) -> bool {
-        let target = Target::by_name("gfx1201").unwrap();
-        let machine = codegen::machine(target, Optimization::O2).unwrap();
         let context = Context::create();
-        let buffer = MemoryBuffer::create_from_memory_range_copy(LOSES.as_bytes(), "k");
-        let module = context.create_module_from_ir(buffer).unwrap();
-        codegen::adopt(&module, &machine);
+        let (machine, module) = adopted(&context, LOSES);
         if is_guarded {
             keep(&context, &module).unwrap();
         }

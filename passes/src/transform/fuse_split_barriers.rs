@@ -246,9 +246,7 @@ fn incomparable(site: &Site) -> Diagnostic {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::analysis::testing::{accessing, assemble, declared};
-    use crate::pipeline::{self, Step};
-    use crate::transform::registry::Pass;
+    use crate::analysis::testing::{assemble, declared};
 
     /// Wherever the extension and the capability are declared, both go or none.
     #[test]
@@ -270,26 +268,5 @@ mod tests {
                 || inst.op() == Some(Op::Capability) && inst.operand(0) == Ok(CAPABILITY)
         };
         assert!(!edited.module.instructions().any(is_left));
-    }
-
-    /// Invocations write at once in the half window, before and after the pass.
-    #[test]
-    fn accesses_after_a_barrier_in_the_window_have_no_order_to_lose() {
-        let shared = "%shared_ptr = OpTypePointer 4 %uint
-            %one = OpVariable %shared_ptr 4";
-        let lines = "OpControlBarrierArriveINTEL %group %group %release; \
-            OpControlBarrier %group %group %both; w one; \
-            OpControlBarrierWaitINTEL %group %group %acquire";
-        let old = assemble(shared, &accessing(lines));
-        let step = Step {
-            pass: Pass::named("fuse-narrow-split-barriers").unwrap(),
-            options: PassOptions::Narrow(4),
-        };
-        let settings = pipeline::Settings {
-            validate_after_all: true,
-            fuel: None,
-        };
-        let done = pipeline::run(old.module, &[step], settings, &mut |_, _| {}).unwrap();
-        assert!(!done.module.instructions().any(is_split));
     }
 }

@@ -9,7 +9,7 @@
 
 use super::edit::Edit;
 use super::inlined::{entries, inlined};
-use super::operands::{self, CLASSES, is_split};
+use super::operands::{self, CLASSES};
 use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::Cfg;
@@ -59,6 +59,8 @@ fn write(
     pairing: &Pairing,
     narrowed: &Narrowed,
 ) -> Result<(), Diagnostics> {
+    // OpenCL gives each half an order, also without memory (cl_intel_split_work_group_barrier).
+    let is_opencl = edit.declarations.has_capability(Capability::Kernel);
     for site in &pairing.sites {
         let semantics = narrowed.semantics(site);
         if semantics == site.semantics {
@@ -68,20 +70,17 @@ fn write(
         let known = inst.and_then(|inst| {
             let fence = operands::fence(edit.declarations, inst)?;
             Some((
-                inst,
                 inst.op()?,
                 operands::execution(edit.declarations, inst)?,
                 fence,
             ))
         });
-        let Some((inst, op, execution, fence)) = known else {
+        let Some((op, execution, fence)) = known else {
             let lost = Diagnostic::bug("a barrier that was narrowed has no constant operands");
             return Err(lost.at_word(site.offset).into());
         };
-        // OpenCL gives each half an order, also without memory (cl_intel_split_work_group_barrier).
-        let is_opencl = edit.declarations.has_capability(Capability::Kernel);
-        let keeps_order = is_split(inst) && is_opencl;
-        let bits = if semantics == Semantics::NONE && !keeps_order {
+        let is_half = matches!(site.kind, SiteKind::Arrive | SiteKind::Wait);
+        let bits = if semantics == Semantics::NONE && !(is_half && is_opencl) {
             0
         } else {
             fence.bits & !CLASSES | semantics.classes.bits()

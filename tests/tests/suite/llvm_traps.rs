@@ -575,8 +575,8 @@ fn shared_block() -> Result<()> {
     Ok(())
 }
 
-/// Minima and maxima of LLVM IR stay what they are, and LLVM ends the worker that compiles them for
-/// gfx13. The guard of those of SPIR-V can go when this fails.
+/// `lower-ir` has no guard against this fault: the worker that compiles the module for gfx13 dies.
+/// The guard for SPIR-V can go when this fails.
 fn packed_extremes_end_the_process() -> Result<()> {
     let text = include_str!("llvm_traps/packed_extremes.ll");
     let command = ["lower-ir", "-", "--target", "gfx1310", "--emit", "asm"];

@@ -11,7 +11,7 @@ Behaviours of LLVM 23.1.1 that would make splitbar crash or its code wrong, all 
 
 Tests leave guards out by `Compiler::without_guards`. The test in the last column of a row fails when LLVM no longer has the fault: the guard and the row can go then. Rows without such a
 test have no guard that can be left out, or no module is known that surely shows the fault. Tests named `llvm_traps/NAME` are rows of one table (`cargo test -p splitbar-tests --test suite -- llvm_traps/`): kernels that come near the fault, and the
-text that none of their outputs may contain. Costs are instructions of code over a sample of the corpus (every 8th module, below 1,500 instructions) at -O2, of each guard beside the others: `SPLITBAR_GUARD_COSTS=1 cargo test --release -p splitbar-tests --test suite -- faults/costs`. On sm_80 none costs one. All of them together cost -0.23 % on gfx1201 with registers from 1,620 to 1,661, 0.21 % on gfx942 (1,742 to 1,780) and 0.44 % on gfx1250 (1,980 to 1,974).
+text that none of their outputs may contain. Costs are instructions of code over a sample of the corpus (every 8th module, below 1,500 instructions) at -O2, for each guard with all others in place: `SPLITBAR_GUARD_COSTS=1 cargo test --release -p splitbar-tests --test suite -- faults/costs`. On sm_80 they cost nothing. All guards together cost -0.23 % on gfx1201 with registers from 1,620 to 1,661, 0.21 % on gfx942 (1,742 to 1,780) and 0.44 % on gfx1250 (1,980 to 1,974).
 ";
 
 const END: &str = "

@@ -148,8 +148,8 @@ fn at_once(
                 let both: BTreeSet<usize> = window.intersection(&last).copied().collect();
                 walk.pair(&both, &both)?;
                 // Accesses between an OpControlBarrier in the window and the wait.
-                let behind: BTreeSet<usize> = last.difference(&window).copied().collect();
-                walk.phase(&phases, &behind)?;
+                let rest: BTreeSet<usize> = last.difference(&window).copied().collect();
+                walk.phase(&phases, &rest)?;
                 walk.pair(&last, phases.get(&Some(wait))?)?;
             }
         }
