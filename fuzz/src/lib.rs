@@ -176,7 +176,7 @@ fn shown(problems: &Diagnostics) {
 
 /// Names of passes that [`FLAGS`] leaves out: none.
 pub fn forgotten() -> Vec<&'static str> {
-    let is_known = |pass: &&Pass| {
+    let is_known = |pass: &&&Pass| {
         !FLAGS
             .iter()
             .any(|flag| flag.split('=').next() == Some(pass.name))

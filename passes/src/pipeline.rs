@@ -1,20 +1,31 @@
-//! Runs passes one after the other, and never hands on a module that cannot be read.
+//! The pass manager: runs passes one after the other, and never hands on a module that cannot be
+//! read. Nothing else runs a pass.
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Kind, Severity};
 use crate::module::{Constants, Declarations, Module, SpecValues};
 use crate::transform::registry::{Pass, PassOptions};
-use crate::transform::{Origin, keeps_order};
+use crate::transform::{Edited, Origin, keeps_order};
 use crate::validate::{self, Environment, validate};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// A pass with its options.
-#[derive(Copy, Clone, Debug)]
+#[derive(Clone, Debug)]
 pub struct Step {
     /// The pass.
     pub pass: &'static Pass,
     /// Its options.
     pub options: PassOptions,
+}
+
+impl Step {
+    /// A pass that is told nothing.
+    pub const fn plain(pass: &'static Pass) -> Step {
+        Step {
+            pass,
+            options: PassOptions::None,
+        }
+    }
 }
 
 /// How the passes are run.
@@ -28,6 +39,14 @@ pub struct Settings {
     /// Passes that may change the module, counted from the first; those that come later are left
     /// out. `None`: all.
     pub fuel: Option<u64>,
+}
+
+impl Settings {
+    /// For passes that a compiler runs by itself: all of them, looked at closely in debug builds.
+    pub const IN_COMPILER: Settings = Settings {
+        validate_after_all: cfg!(debug_assertions),
+        fuel: None,
+    };
 }
 
 /// What one pass did.
@@ -99,58 +118,143 @@ fn run_steps(
     settings: Settings,
     observe: &mut dyn FnMut(&Step, &Declarations<'_>),
 ) -> Result<Outcome, Diagnostics> {
-    let mut outcome = Outcome {
-        module,
+    let rewritten = rewrite(&declared(&module, None)?, steps, settings, observe)?;
+    let (changed, origin) = match rewritten.edited {
+        Some(Edited { module, origin }) => (Some(module), Some(origin)),
+        None => (None, None),
+    };
+    Ok(Outcome {
+        module: changed.unwrap_or(module),
+        origin,
+        ran: rewritten.ran,
+        diagnostics: rewritten.diagnostics,
+    })
+}
+
+/// What became of a module whose declarations somebody has.
+#[derive(Debug)]
+pub struct Rewritten {
+    /// The new module; `None` where no pass changed it.
+    pub edited: Option<Edited>,
+    /// What the passes did, in order.
+    pub ran: Vec<Ran>,
+    /// Warnings and notes, at places of the first module.
+    pub diagnostics: Diagnostics,
+}
+
+/// As [`run`], on a module of which somebody has the declarations, without errors. A module that
+/// no pass changes is neither copied nor read again.
+///
+/// # Errors
+/// As [`run`], but for rules that the first module breaks: the caller knows them, or asks for them.
+pub fn rewrite(
+    first: &Declarations<'_>,
+    steps: &[Step],
+    settings: Settings,
+    observe: &mut dyn FnMut(&Step, &Declarations<'_>),
+) -> Result<Rewritten, Diagnostics> {
+    let mut work = Work {
+        fuel: settings.fuel,
         origin: None,
         ran: Vec::new(),
         diagnostics: Diagnostics::new(),
     };
-    declared(&outcome.module, None)?;
-    let mut fuel = settings.fuel;
-    for step in steps {
-        let started = Instant::now();
-        if fuel == Some(0) {
-            outcome.ran.push(Ran {
-                name: step.pass.name,
-                changed: false,
-                out_of_fuel: true,
-                time: Duration::ZERO,
-            });
-            continue;
-        }
-        let edited = {
-            let declarations = declared(&outcome.module, Some(step))?;
-            let mut found = Diagnostics::new();
-            let edited = step
-                .pass
-                .run(&outcome.module, &declarations, &step.options, &mut found);
-            outcome
-                .diagnostics
-                .extend(lead_back(found, outcome.origin.as_ref()));
-            edited.map_err(|problems| lead_back(problems, outcome.origin.as_ref()))?
-        };
-        let changed = edited.is_some();
-        if let Some(edited) = edited {
-            fuel = fuel.map(|left| left.saturating_sub(1));
-            let before = std::mem::replace(&mut outcome.module, edited.module);
-            let declarations = declared(&outcome.module, Some(step))?;
+    let mut steps = steps.iter();
+    let mut before: Option<Module<'static>> = None;
+    let mut last = work.until_changed(first, &mut steps)?;
+    while let Some(Change { edited, step }) = &last {
+        let next = {
+            let started = Instant::now();
+            let declarations = declared(&edited.module, Some(step))?;
             if settings.validate_after_all {
-                check(&before, &declarations, &edited.origin, step)?;
+                let before = before.as_ref().unwrap_or(first.module);
+                check(before, &declarations, &edited.origin, step)?;
             }
-            outcome.origin = Some(match &outcome.origin {
-                Some(earlier) => edited.origin.through(earlier),
-                None => edited.origin,
-            });
             observe(step, &declarations);
+            work.changed(&edited.origin, started.elapsed());
+            work.until_changed(&declarations, &mut steps)?
+        };
+        if next.is_none() {
+            break;
         }
-        outcome.ran.push(Ran {
-            name: step.pass.name,
-            changed,
-            out_of_fuel: false,
-            time: started.elapsed(),
-        });
+        before = std::mem::replace(&mut last, next).map(|change| change.edited.module);
     }
-    Ok(outcome)
+    let Work {
+        origin,
+        ran,
+        diagnostics,
+        ..
+    } = work;
+    Ok(Rewritten {
+        edited: last.zip(origin).map(|(change, origin)| Edited {
+            module: change.edited.module,
+            origin,
+        }),
+        ran,
+        diagnostics,
+    })
+}
+
+/// A module that a step changed.
+struct Change<'s> {
+    edited: Edited,
+    step: &'s Step,
+}
+
+/// What passes leave beside the module.
+struct Work {
+    fuel: Option<u64>,
+    /// Where the instructions of the module came from; `None` when nothing has changed.
+    origin: Option<Origin>,
+    ran: Vec<Ran>,
+    diagnostics: Diagnostics,
+}
+
+impl Work {
+    /// Runs steps up to one that changes the module; `None` when none does.
+    fn until_changed<'s>(
+        &mut self,
+        declarations: &Declarations<'_>,
+        steps: &mut std::slice::Iter<'s, Step>,
+    ) -> Result<Option<Change<'s>>, Diagnostics> {
+        for step in steps {
+            let started = Instant::now();
+            let is_empty = self.fuel == Some(0);
+            let mut found = Diagnostics::new();
+            let edited = if is_empty {
+                Ok(None)
+            } else {
+                let pass = step.pass;
+                pass.run(declarations.module, declarations, &step.options, &mut found)
+            };
+            let origin = self.origin.as_ref();
+            self.diagnostics.extend(lead_back(found, origin));
+            let edited = edited.map_err(|problems| lead_back(problems, origin))?;
+            self.ran.push(Ran {
+                name: step.pass.name,
+                changed: edited.is_some(),
+                out_of_fuel: is_empty,
+                time: started.elapsed(),
+            });
+            if let Some(edited) = edited {
+                return Ok(Some(Change { edited, step }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Notes that the last step changed the module, whose instructions came from those before by
+    /// `origin`, and that it took so long to look at it.
+    fn changed(&mut self, origin: &Origin, looked: Duration) {
+        self.fuel = self.fuel.map(|left| left.saturating_sub(1));
+        self.origin = Some(match &self.origin {
+            Some(earlier) => origin.through(earlier),
+            None => origin.clone(),
+        });
+        if let Some(ran) = self.ran.last_mut() {
+            ran.time += looked;
+        }
+    }
 }
 
 /// Declarations without errors. After a pass an error is the pass's own.
@@ -205,6 +309,9 @@ fn check(
     {
         problems.push(guilty(step, "left accesses without their order"));
         return Err(problems);
+    }
+    if step.options.name_places() {
+        return Ok(());
     }
     let (again, mut ignored) = (step.pass, Diagnostics::new());
     match again.run(

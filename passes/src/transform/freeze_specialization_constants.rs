@@ -15,29 +15,28 @@ use spirv::Op;
 pub(super) fn run(
     _: &Module<'_>,
     declarations: &Declarations<'_>,
-    _: &PassOptions,
+    options: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<Edited>, Diagnostics> {
+    let mut values = SpecValues::default();
+    if let PassOptions::Values {
+        spec,
+        workgroup_size,
+    } = options
+    {
+        values.clone_from(spec);
+        if let Some(size) = workgroup_size {
+            declarations.specialize_workgroup_size(*size, &mut values);
+        }
+    }
     let mut found = Diagnostics::new();
-    let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut found);
+    let constants = Constants::evaluate(declarations, &values, &mut found);
     if found.has_errors() {
         return Err(found);
     }
-    freeze_specialization_constants(declarations, &constants)
-}
-
-/// As the pass `freeze-specialization-constants`, with these values of constants. `None`: no
-/// function uses one.
-///
-/// # Errors
-/// The module has no ids left.
-pub fn freeze_specialization_constants(
-    declarations: &Declarations<'_>,
-    constants: &Constants,
-) -> Result<Option<Edited>, Diagnostics> {
     let mut freezing = Freezing {
         edit: Edit::new(declarations),
-        constants,
+        constants: &constants,
     };
     for function in &declarations.functions {
         for inst in function.insts() {
@@ -161,9 +160,11 @@ mod tests {
         );
         let (declarations, _) = declared(&assembled.module);
         let mut found = Diagnostics::new();
-        let spec = SpecValues([(3, 9)].into());
-        let constants = Constants::evaluate(&declarations, &spec, &mut found);
-        let edited = freeze_specialization_constants(&declarations, &constants);
+        let options = PassOptions::Values {
+            spec: SpecValues([(3, 9)].into()),
+            workgroup_size: None,
+        };
+        let edited = run(&assembled.module, &declarations, &options, &mut found);
         let edited = edited.unwrap().unwrap();
         let (frozen, values) = declared(&edited.module);
         let def = |name| edited.module.def(assembled.id(name)).unwrap();
@@ -181,7 +182,7 @@ mod tests {
         // The constants are still there, with their SpecIds.
         assert_eq!(def("n").op(), Some(Op::SpecConstant));
         assert_eq!(values.as_u32(assembled.id("n")), Some(5));
-        let again = freeze_specialization_constants(&frozen, &values);
+        let again = run(&edited.module, &frozen, &options, &mut found);
         assert!(again.unwrap().is_none());
     }
 }

@@ -42,15 +42,7 @@ pub(super) fn run(
 ) -> Result<Option<Edited>, Diagnostics> {
     let at = match options {
         PassOptions::Fuse(at) => *at,
-        PassOptions::None
-        | PassOptions::AllMemory
-        | PassOptions::Aliased
-        | PassOptions::Narrow(_)
-        | PassOptions::Fill(_)
-        | PassOptions::Unroll(_)
-        | PassOptions::Spelling(_)
-        | PassOptions::Buffer { .. }
-        | PassOptions::Clocks { .. } => FuseAt::Wait,
+        _ => FuseAt::Wait,
     };
     if !module.instructions().any(is_split) {
         return Ok(None);

@@ -29,7 +29,7 @@ use super::operands::{SUBGROUP, WORKGROUP, execution, is_split};
 use super::options::PassOptions;
 use super::report_buffer::{occupied, refuse_kernels, variables_at};
 use super::rewrite::Edited;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Declarations, Id, Inst, Module};
 use checks::Record;
 use spirv::Op;
@@ -41,17 +41,8 @@ pub(super) fn run(
     options: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<Edited>, Diagnostics> {
-    let (set, binding) = match options {
-        PassOptions::Buffer { set, binding } => (*set, *binding),
-        PassOptions::None
-        | PassOptions::AllMemory
-        | PassOptions::Aliased
-        | PassOptions::Narrow(_)
-        | PassOptions::Fill(_)
-        | PassOptions::Unroll(_)
-        | PassOptions::Fuse(_)
-        | PassOptions::Spelling(_)
-        | PassOptions::Clocks { .. } => (0, 0),
+    let PassOptions::Buffer { set, binding } = *options else {
+        return Err(Diagnostic::bug("where the records go was not said").into());
     };
     let sites: Vec<Inst<'_>> = declarations
         .functions

@@ -39,10 +39,8 @@ mod strip_split_barrier_spelling;
 mod unroll_barrier_loops;
 mod whole_variables;
 
-pub use freeze_specialization_constants::freeze_specialization_constants;
 pub use link::link;
 pub(crate) use move_split_barriers::keeps_order;
 pub use move_split_barriers::{Stop, Stopped, stops};
 pub use options::{Fill, FuseAt};
 pub use rewrite::{Edited, Origin, Writer};
-pub use split_control_barriers::split_barriers;

@@ -1,10 +1,11 @@
-//! What the flags of passes say behind their `=`.
+//! What a pass is to do: what its flag says after `=`, and what only the library can ask for.
 
-use crate::module::Spelling;
+use crate::module::{SpecValues, Spelling, WordOffset};
 use crate::profile::Gpu;
+use std::collections::BTreeSet;
 
-/// What a flag says behind its `=`.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+/// What a pass is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PassOptions {
     /// Nothing.
     None,
@@ -38,6 +39,16 @@ pub enum PassOptions {
         /// What the module is to run on, for the header.
         gpu: Option<Gpu>,
     },
+    /// OpControlBarriers that stay, at these words of the module that the pass is given. No flag
+    /// says this.
+    AllBut(BTreeSet<WordOffset>),
+    /// The values of specialization constants. No flag says this.
+    Values {
+        /// By SpecId; the others have their default values.
+        spec: SpecValues,
+        /// The size of a workgroup where specialization constants give it.
+        workgroup_size: Option<[u32; 3]>,
+    },
 }
 
 impl PassOptions {
@@ -53,8 +64,15 @@ impl PassOptions {
             | PassOptions::Narrow(_)
             | PassOptions::Unroll(_)
             | PassOptions::Buffer { .. }
-            | PassOptions::Clocks { .. } => false,
+            | PassOptions::Clocks { .. }
+            | PassOptions::AllBut(_)
+            | PassOptions::Values { .. } => false,
         }
+    }
+
+    /// Whether they name places in one module: then they say nothing about what the pass leaves.
+    pub(crate) fn name_places(&self) -> bool {
+        matches!(self, PassOptions::AllBut(_))
     }
 }
 

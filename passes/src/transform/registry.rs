@@ -1,4 +1,5 @@
-//! The table of passes. A pass is registered once, here: its name is its file's name and its flag.
+//! The table of passes. A pass is registered once, here: its name is its file's name and its flag,
+//! and, in capitals, the constant by which the library asks for it.
 
 use super::fill_split_barrier_windows;
 use super::fuse_split_barriers;
@@ -30,10 +31,10 @@ type Run = fn(
 /// ```
 /// use splitbar_passes::module::Module;
 /// use splitbar_passes::pipeline::{self, Settings, Step};
-/// use splitbar_passes::transform::registry::Pass;
+/// use splitbar_passes::transform::registry::FUSE_SPLIT_BARRIERS;
 ///
 /// let bytes = include_bytes!("../../../fixtures/kernels/reduction/reduction.spv");
-/// let pass = Pass::named("fuse-split-barriers").ok_or("no such pass")?;
+/// let pass = FUSE_SPLIT_BARRIERS;
 /// let step = Step { pass, options: pass.options(Some("arrive"))? };
 /// let module = Module::parse(bytes)?.into_owned();
 /// let outcome = pipeline::run(module, &[step], Settings::default(), &mut |_, _| ())?;
@@ -55,190 +56,202 @@ pub struct Pass {
     run: Run,
 }
 
-/// All passes, in the order of their names.
-pub const PASSES: &[Pass] = &[
-    Pass {
+/// Declares passes: a constant for each, and the table of all of them.
+macro_rules! passes {
+    ($($handle:ident { name: $name:literal, about: $about:literal, $($rest:tt)* })*) => {
+        $(
+            #[doc = concat!("`--", $name, "`: ", $about, ".")]
+            pub const $handle: &Pass = &Pass { name: $name, about: $about, $($rest)* };
+        )*
+
+        /// All passes, in the order of their names.
+        pub const PASSES: &[&Pass] = &[$($handle),*];
+    };
+}
+
+passes! {
+    BRANCH_ON_PREDICATES {
         name: "branch-on-predicates",
         about: "write predicated loads and stores (SPV_INTEL_predicated_io) as branches",
         value: None,
         keeps_order: true,
         parse: none,
         run: branch_on_predicates::run,
-    },
-    Pass {
+    }
+    ELIMINATE_REDUNDANT_CONTROL_BARRIERS {
         name: "eliminate-redundant-control-barriers",
         about: "remove OpControlBarriers that order no two accesses",
         value: Some("all-memory"),
         keeps_order: false,
         parse: all_memory,
         run: eliminate_redundant_control_barriers::run,
-    },
-    Pass {
+    }
+    ELIMINATE_REDUNDANT_SPLIT_BARRIERS {
         name: "eliminate-redundant-split-barriers",
         about: "remove pairs and barriers that a neighbour, in the block or on all paths, makes redundant",
         value: None,
         keeps_order: false,
         parse: none,
         run: eliminate_redundant_split_barriers::run,
-    },
-    Pass {
+    }
+    FILL_SPLIT_BARRIER_WINDOWS {
         name: "fill-split-barrier-windows",
         about: "move instructions from before arrives and behind waits into the windows (docs/splitting.md)",
         value: Some("live:N,all-memory"),
         keeps_order: true,
         parse: fill,
         run: fill_split_barrier_windows::run,
-    },
-    Pass {
+    }
+    FREEZE_SPECIALIZATION_CONSTANTS {
         name: "freeze-specialization-constants",
         about: "put the default values of specialization constants in the place of their uses in functions",
         value: None,
         keeps_order: true,
         parse: none,
         run: freeze_specialization_constants::run,
-    },
-    Pass {
+    }
+    FUSE_NARROW_SPLIT_BARRIERS {
         name: "fuse-narrow-split-barriers",
         about: "make OpControlBarrier of pairs whose window has fewer than N instructions",
         value: Some("N"),
         keeps_order: true,
         parse: narrow,
         run: fuse_narrow_split_barriers::run,
-    },
-    Pass {
+    }
+    FUSE_SPLIT_BARRIERS {
         name: "fuse-split-barriers",
         about: "make OpControlBarrier of arrive and wait, at the wait (default) or at the arrive",
         value: Some("wait|arrive"),
         keeps_order: false,
         parse: fuse_at,
         run: fuse_split_barriers::run,
-    },
-    Pass {
+    }
+    INLINE_BARRIER_FUNCTIONS {
         name: "inline-barrier-functions",
         about: "inline functions that contain control barriers into their callers",
         value: None,
         keeps_order: false,
         parse: none,
         run: |module, declarations, _, _| inline::inline_barrier_functions(module, declarations),
-    },
-    Pass {
+    }
+    INSTRUMENT_BARRIER_SKEW {
         name: "instrument-barrier-skew",
         about: "write clocks around each barrier of a workgroup to a storage buffer (docs/profile.md)",
         value: Some("set:N,binding:N[,target:GPU,wave:N]"),
         keeps_order: false,
         parse: clocks,
         run: instrument_barrier_skew::run,
-    },
-    Pass {
+    }
+    INSTRUMENT_SPLIT_BARRIERS {
         name: "instrument-split-barriers",
         about: "check VUIDs 13559 to 13561 at run time and write the first violation to a storage buffer",
         value: Some("set:N,binding:N"),
         keeps_order: false,
         parse: buffer,
         run: instrument_split_barriers::run,
-    },
-    Pass {
+    }
+    LINK_DEVICE_LIBRARY {
         name: "link-device-library",
         about: "provide imported functions of SYCL's device library, of C, and of SPIR-V's instructions",
         value: None,
         keeps_order: true,
         parse: none,
         run: link_device_library::run,
-    },
-    Pass {
+    }
+    MODERNIZE_COOPERATIVE_MATRICES {
         name: "modernize-cooperative-matrices",
         about: "write matrices of SPV_NV_cooperative_matrix as those of SPV_KHR_cooperative_matrix",
         value: None,
         keeps_order: true,
         parse: none,
         run: modernize_cooperative_matrices::run,
-    },
-    Pass {
+    }
+    MOVE_SPLIT_BARRIERS {
         name: "move-split-barriers",
         about: "move arrives up and waits down past work that the barrier need not order",
         value: Some("all-memory"),
         keeps_order: true,
         parse: all_memory,
         run: move_split_barriers::run,
-    },
-    Pass {
+    }
+    NARROW_BARRIER_SEMANTICS {
         name: "narrow-barrier-semantics",
         about: "take classes of memory out of barriers that order no two accesses to them",
         value: Some("aliased"),
         keeps_order: false,
         parse: aliased,
         run: narrow_barrier_semantics::run,
-    },
-    Pass {
+    }
+    ORDER_SPLIT_BARRIERS {
         name: "order-split-barriers",
         about: "complete an open pair before OpControlBarrier of its scope and before the end of the shader",
         value: None,
         keeps_order: false,
         parse: none,
         run: order_split_barriers::run,
-    },
-    Pass {
+    }
+    PROMOTE_ASYNC_COPIES {
         name: "promote-async-copies",
         about: "note which copies from global to workgroup memory may be asynchronous, with marks and waits (docs/async.md)",
         value: None,
         keeps_order: false,
         parse: none,
         run: promote_async_copies::run,
-    },
-    Pass {
+    }
+    SCALARIZE_POINTER_VECTORS {
         name: "scalarize-pointer-vectors",
         about: "write gathers, scatters and vectors of pointers (SPV_INTEL_masked_gather_scatter) by components",
         value: None,
         keeps_order: true,
         parse: none,
         run: scalarize_pointer_vectors::run,
-    },
-    Pass {
+    }
+    SPLIT_CONTROL_BARRIERS {
         name: "split-control-barriers",
         about: "make an arrive, directly followed by its wait, of each OpControlBarrier",
         value: None,
         keeps_order: true,
         parse: none,
         run: split_control_barriers::run,
-    },
-    Pass {
+    }
+    STAGE_BARRIER_LOOP_LOADS {
         name: "stage-barrier-loop-loads",
         about: "load what a loop stores to shared memory one iteration ahead (docs/splitting.md)",
         value: None,
         keeps_order: true,
         parse: none,
         run: stage_barrier_loop_loads::run,
-    },
-    Pass {
+    }
+    STRIP_SPLIT_BARRIER_SPELLING {
         name: "strip-split-barrier-spelling",
         about: "leave one spelling of the extension, and its capability",
         value: Some("ext|intel"),
         keeps_order: false,
         parse: spelling,
         run: strip_split_barrier_spelling::run,
-    },
-    Pass {
+    }
+    UNROLL_BARRIER_LOOPS {
         name: "unroll-barrier-loops",
         about: "unroll loops with barriers and a constant number of iterations, up to N instructions",
         value: Some("N"),
         keeps_order: true,
         parse: unroll,
         run: unroll_barrier_loops::run,
-    },
-];
+    }
+}
 
-/// Flags that `-O` stands for, in order: what every later pass and lowering profits from and no
+/// Passes that `-O` stands for, in order: what every later pass and lowering profits from and no
 /// program can tell apart.
-pub const OPTIMIZE: &[&str] = &[
-    "inline-barrier-functions",
-    "eliminate-redundant-split-barriers",
-    "order-split-barriers",
+pub const OPTIMIZE: &[&Pass] = &[
+    INLINE_BARRIER_FUNCTIONS,
+    ELIMINATE_REDUNDANT_SPLIT_BARRIERS,
+    ORDER_SPLIT_BARRIERS,
 ];
 
 impl Pass {
     /// The pass with this name.
     pub fn named(name: &str) -> Option<&'static Pass> {
-        PASSES.iter().find(|pass| pass.name == name)
+        PASSES.iter().copied().find(|pass| pass.name == name)
     }
 
     /// Whether the flag may stand without a value.
@@ -260,11 +273,12 @@ impl Pass {
         })
     }
 
-    /// Runs it. `declarations` are those of `module`, without errors.
+    /// Runs it: [`crate::pipeline`] does, for everybody. `declarations` are those of `module`,
+    /// without errors.
     ///
     /// # Errors
     /// Why the module cannot be changed; nothing has happened to it.
-    pub fn run(
+    pub(crate) fn run(
         &self,
         module: &Module<'_>,
         declarations: &Declarations<'_>,
@@ -384,11 +398,7 @@ mod tests {
                 .iter()
                 .all(|pass| Pass::named(pass.name).is_some_and(|found| found.name == pass.name))
         );
-        assert!(
-            OPTIMIZE
-                .iter()
-                .all(|name| Pass::named(name).is_some_and(Pass::value_is_optional))
-        );
+        assert!(OPTIMIZE.iter().all(|pass| pass.value_is_optional()));
     }
 
     #[test]

@@ -32,23 +32,15 @@ use spirv::{Capability, Op};
 pub(super) fn run(
     module: &Module<'_>,
     declarations: &Declarations<'_>,
-    _: &PassOptions,
+    options: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<Edited>, Diagnostics> {
-    split_barriers(module, declarations, &|_| true)
-}
-
-/// As the pass `split-control-barriers`, for the OpControlBarriers that `wanted` takes by their
-/// word offsets; of a module with arrives and functions with barriers, which are inlined first,
-/// those of the inlined one.
-///
-/// # Errors
-/// As the pass.
-pub fn split_barriers(
-    module: &Module<'_>,
-    declarations: &Declarations<'_>,
-    wanted: &dyn Fn(WordOffset) -> bool,
-) -> Result<Option<Edited>, Diagnostics> {
+    // Of a module with arrives and functions with barriers, which are inlined first, these are
+    // words of the inlined one.
+    let wanted = &|word: WordOffset| match options {
+        PassOptions::AllBut(words) => !words.contains(&word),
+        _ => true,
+    };
     if !declarations.entry_points.iter().all(EntryPoint::is_compute) {
         return Ok(None);
     }

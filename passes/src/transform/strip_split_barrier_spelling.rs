@@ -10,7 +10,7 @@ use super::edit::{Edit, string};
 use super::operands::{CAPABILITY, EXTENSION_EXT, EXTENSION_INTEL, is_split};
 use super::options::PassOptions;
 use super::rewrite::Edited;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Declarations, Module, Spelling};
 use spirv::Op;
 
@@ -20,18 +20,12 @@ pub(super) fn run(
     options: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<Edited>, Diagnostics> {
-    let wanted = match options {
-        PassOptions::Spelling(Spelling::Intel) => EXTENSION_INTEL,
-        PassOptions::Spelling(Spelling::Ext)
-        | PassOptions::None
-        | PassOptions::Fuse(_)
-        | PassOptions::AllMemory
-        | PassOptions::Aliased
-        | PassOptions::Narrow(_)
-        | PassOptions::Fill(_)
-        | PassOptions::Unroll(_)
-        | PassOptions::Buffer { .. }
-        | PassOptions::Clocks { .. } => EXTENSION_EXT,
+    let PassOptions::Spelling(spelling) = *options else {
+        return Err(Diagnostic::bug("which spelling stays was not said").into());
+    };
+    let wanted = match spelling {
+        Spelling::Ext => EXTENSION_EXT,
+        Spelling::Intel => EXTENSION_INTEL,
     };
     let mut edit = Edit::new(declarations);
     let (mut strings, mut capabilities) = (0, 0);

@@ -11,7 +11,7 @@ use splitbar_passes::module::Module;
 /// know.
 fn complaint(peer: &SpirvVal, module: &Module<'_>, path: &str) -> Option<String> {
     let flag = "strip-split-barrier-spelling=intel";
-    match once(flag, module, &declared(module, path), path) {
+    match once(flag, &declared(module, path), path) {
         Some(edited) => peer.complaint_of_version(&edited.module),
         None => peer.complaint_of_version(module),
     }

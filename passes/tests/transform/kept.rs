@@ -67,7 +67,7 @@ fn names_and_lines_are_kept() {
         flags.extend(instruments(&before));
         for flag in flags {
             let context = format!("{flag} on {}", input.path);
-            let Some(edited) = once(flag, &module, &before, &context) else {
+            let Some(edited) = once(flag, &before, &context) else {
                 continue;
             };
             let after = declared(&edited.module, &context);

@@ -1,10 +1,9 @@
 //! Every pass on every kernel and on the corpus.
 
-use super::support::{FLAGS, INSTRUMENTS, all, count, declared, kernels, run};
+use super::support::{FLAGS, INSTRUMENTS, all, attempt, count, declared, kernels, run};
 use splitbar_passes::analysis::pairing::{Open, Pairing, SiteKind};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
-use splitbar_passes::transform::registry::Pass;
 
 const BARRIER: u16 = 224;
 const ARRIVE: u16 = 6142;
@@ -302,12 +301,7 @@ fn damaged_modules_are_refused_or_changed_and_nothing_else() {
                 continue;
             }
             for flag in FLAGS.iter().chain(INSTRUMENTS) {
-                let (name, value) = flag
-                    .split_once('=')
-                    .map_or((*flag, None), |(name, value)| (name, Some(value)));
-                let pass = Pass::named(name).unwrap();
-                let options = pass.options(value).unwrap();
-                let edited = pass.run(&module, &declarations, &options, &mut diagnostics);
+                let edited = attempt(flag, &declarations);
                 ran += 1;
                 changed += usize::from(matches!(edited, Ok(Some(_))));
             }

@@ -1,12 +1,11 @@
 //! The pass that measures how far apart subgroups arrive: what it leaves, and what it refuses.
 
-use super::support::{all, count, declared, kernels, run};
+use super::support::{self, all, count, declared, kernels, run, step};
 use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Inst, Module, Scope, SpecValues, assemble};
-use splitbar_passes::pipeline::{self, Settings, Step};
+use splitbar_passes::pipeline::{self, Settings};
 use splitbar_passes::profile::layout::{MAGIC, RECORD_WORDS, VERSION};
 use splitbar_passes::profile::{Gpu, module_hash};
-use splitbar_passes::transform::registry::Pass;
 
 const FLAG: &str = "instrument-barrier-skew=set:7,binding:31";
 
@@ -29,12 +28,8 @@ fn kernel(name: &str) -> Module<'static> {
 
 /// Runs the pass; the first problem where it refuses.
 fn attempt(module: &Module<'_>, set: u32) -> Result<Option<Module<'static>>, Code> {
-    let pass = Pass::named("instrument-barrier-skew").unwrap();
-    let options = pass
-        .options(Some(&format!("set:{set},binding:31")))
-        .unwrap();
-    let declarations = declared(module, "a module");
-    match pass.run(module, &declarations, &options, &mut Diagnostics::new()) {
+    let flag = format!("instrument-barrier-skew=set:{set},binding:31");
+    match support::attempt(&flag, &declared(module, "a module")) {
         Ok(edited) => Ok(edited.map(|edited| edited.module)),
         Err(problems) => Err(problems.iter().next().unwrap().code),
     }
@@ -172,8 +167,7 @@ fn only_barriers_of_the_workgroup_are_measured() {
 
 #[test]
 fn the_rules_hold_afterwards() {
-    let pass = Pass::named("instrument-barrier-skew").unwrap();
-    let options = pass.options(Some("set:7,binding:31")).unwrap();
+    let steps = [step("instrument-barrier-skew=set:7,binding:31")];
     let settings = Settings {
         validate_after_all: true,
         fuel: None,
@@ -184,8 +178,7 @@ fn the_rules_hold_afterwards() {
         if declared(&module, &input.path).has_capability(spirv::Capability::Kernel) {
             continue; // has no descriptors
         }
-        let step = Step { pass, options };
-        let outcome = pipeline::run(module, &[step], settings, &mut |_, _| {});
+        let outcome = pipeline::run(module, &steps, settings, &mut |_, _| {});
         let outcome = outcome.unwrap_or_else(|problems| panic!("{}: {problems}", input.path));
         changed += outcome.ran.iter().filter(|ran| ran.changed).count();
     }
@@ -230,10 +223,8 @@ fn a_place_that_is_taken_is_refused() {
     let first = attempt(&module, 7).unwrap().unwrap();
     assert!(attempt(&first, 7).unwrap().is_none());
     assert!(attempt(&first, 6).unwrap().is_some());
-    let taken = Pass::named("instrument-barrier-skew").unwrap();
-    let options = taken.options(Some("set:0,binding:0")).unwrap();
-    let declarations = declared(&module, "tiled_matmul");
-    let problems = taken.run(&module, &declarations, &options, &mut Diagnostics::new());
+    let flag = "instrument-barrier-skew=set:0,binding:0";
+    let problems = support::attempt(flag, &declared(&module, "tiled_matmul"));
     let code = problems.unwrap_err().iter().next().unwrap().code;
     assert_eq!(code, Code::UnsupportedInstruction);
 }

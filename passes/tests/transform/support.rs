@@ -3,6 +3,7 @@
 use super::corpus;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::Edited;
 use splitbar_passes::transform::registry::Pass;
 use std::path::{Path, PathBuf};
@@ -97,7 +98,7 @@ pub(crate) fn declared<'m>(module: &'m Module<'m>, path: &str) -> Declarations<'
 pub(crate) fn run(flag: &str, module: &Module<'_>, path: &str) -> (Module<'static>, bool) {
     let declarations = declared(module, path);
     let context = format!("{flag} on {path}");
-    let Some(edited) = once(flag, module, &declarations, &context) else {
+    let Some(edited) = once(flag, &declarations, &context) else {
         return (module.clone().into_owned(), false);
     };
     assert_ne!(
@@ -111,7 +112,7 @@ pub(crate) fn run(flag: &str, module: &Module<'_>, path: &str) -> (Module<'stati
     );
     let after = declared(&edited.module, &context);
     assert!(
-        once(flag, &edited.module, &after, &context).is_none(),
+        once(flag, &after, &context).is_none(),
         "{context}: a second run finds something"
     );
     for (new, old) in edited.origin.iter() {
@@ -123,19 +124,28 @@ pub(crate) fn run(flag: &str, module: &Module<'_>, path: &str) -> (Module<'stati
     (edited.module, true)
 }
 
-pub(crate) fn once(
-    flag: &str,
-    module: &Module<'_>,
-    declarations: &Declarations<'_>,
-    context: &str,
-) -> Option<Edited> {
+/// The pass and its options that a flag without dashes asks for.
+pub(crate) fn step(flag: &str) -> Step {
     let (name, value) = flag
         .split_once('=')
         .map_or((flag, None), |(name, value)| (name, Some(value)));
     let pass = Pass::named(name).unwrap();
     let options = pass.options(value).unwrap();
-    pass.run(module, declarations, &options, &mut Diagnostics::new())
-        .unwrap_or_else(|problems| panic!("{context}: {problems}"))
+    Step { pass, options }
+}
+
+/// Runs one pass.
+pub(crate) fn attempt(
+    flag: &str,
+    declarations: &Declarations<'_>,
+) -> Result<Option<Edited>, Diagnostics> {
+    let steps = &[step(flag)];
+    let rewritten = pipeline::rewrite(declarations, steps, Settings::default(), &mut |_, _| ())?;
+    Ok(rewritten.edited)
+}
+
+pub(crate) fn once(flag: &str, declarations: &Declarations<'_>, context: &str) -> Option<Edited> {
+    attempt(flag, declarations).unwrap_or_else(|problems| panic!("{context}: {problems}"))
 }
 
 /// How many instructions of `opcode` there are.

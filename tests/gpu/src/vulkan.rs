@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
-use splitbar_passes::transform::registry::Pass;
+use splitbar_passes::transform::registry::FUSE_SPLIT_BARRIERS;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -163,7 +163,7 @@ pub enum Answer {
 /// The bytes are no module, or its pairs cannot be fused.
 pub fn fused(bytes: &[u8]) -> Result<Vec<u32>> {
     let told = |problems: Diagnostics| anyhow::anyhow!("{problems}");
-    let pass = Pass::named("fuse-split-barriers").context("there is no such pass")?;
+    let pass = FUSE_SPLIT_BARRIERS;
     let options = pass.options(None).map_err(anyhow::Error::msg)?;
     let module = Module::parse(bytes).map_err(told)?.into_owned();
     let steps = [Step { pass, options }];

@@ -10,7 +10,10 @@ use splitbar::{BarrierKind, Choice, Optimization, Options, PairPlan, SplitBarrie
 use splitbar_passes::module::{Inst, Module, Scope};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::FuseAt;
-use splitbar_passes::transform::registry::{Pass, PassOptions};
+use splitbar_passes::transform::registry::{
+    FREEZE_SPECIALIZATION_CONSTANTS, FUSE_SPLIT_BARRIERS, PassOptions, STAGE_BARRIER_LOOP_LOADS,
+    UNROLL_BARRIER_LOOPS,
+};
 use splitbar_tests::fixture::{self, Fixture};
 
 const TARGETS: [&str; 7] = [
@@ -105,7 +108,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
 /// The module with OpControlBarriers in place of its pairs.
 pub(crate) fn fused(bytes: &[u8]) -> Result<Vec<u8>> {
     let module = told(Module::parse(bytes))?.into_owned();
-    let pass = Pass::named("fuse-split-barriers").context("no such pass")?;
+    let pass = FUSE_SPLIT_BARRIERS;
     let options = PassOptions::Fuse(FuseAt::Wait);
     let steps = [Step { pass, options }];
     let outcome = told(pipeline::run(
@@ -153,20 +156,15 @@ fn bounded(target: &str, optimization: Optimization, stage: Stage) -> Result<()>
 
 /// All eight loads of an iteration are staged: they stand in front of the loop and in it.
 fn stages_bounded() -> Result<()> {
-    let step = |(name, options)| {
-        let pass = Pass::named(name).context("no such pass")?;
-        anyhow::Ok(Step { pass, options })
+    let unroll = Step {
+        pass: UNROLL_BARRIER_LOOPS,
+        options: PassOptions::Unroll(2048),
     };
-    let steps = [
-        ("freeze-specialization-constants", PassOptions::None),
-        ("unroll-barrier-loops", PassOptions::Unroll(2048)),
-    ];
-    let staged = [("stage-barrier-loop-loads", PassOptions::None)];
-    let run = |module: Module<'static>, steps: &[(&'static str, PassOptions)]| {
-        let steps = steps.iter().copied().map(step);
-        let steps = steps.collect::<Result<Vec<Step>>>()?;
+    let unrolling = [Step::plain(FREEZE_SPECIALIZATION_CONSTANTS), unroll];
+    let staging = [Step::plain(STAGE_BARRIER_LOOP_LOADS)];
+    let run = |module: Module<'static>, steps: &[Step]| {
         let settings = Settings::default();
-        let outcome = told(pipeline::run(module, &steps, settings, &mut |_, _| ()))?;
+        let outcome = told(pipeline::run(module, steps, settings, &mut |_, _| ()))?;
         anyhow::Ok(outcome.module)
     };
     // Chains of a buffer's elements, each for one load.
@@ -178,9 +176,9 @@ fn stages_bounded() -> Result<()> {
         module.instructions().filter(is_buffer).count()
     };
     let given = told(Module::parse(&bounded_matmul()?))?.into_owned();
-    let unrolled = run(given, &steps)?;
+    let unrolled = run(given, &unrolling)?;
     let before = chains(&unrolled);
-    let after = chains(&run(unrolled, &staged)?);
+    let after = chains(&run(unrolled, &staging)?);
     ensure!(after == before + 8, "{before} addresses, then {after}");
     Ok(())
 }

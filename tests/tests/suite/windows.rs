@@ -9,9 +9,9 @@ use splitbar::asm::amdgpu::late_windows::{Ordered, widen};
 use splitbar::waits::operation::Memory;
 use splitbar::window::Window;
 use splitbar::{Choice, SplitBarriers, Target};
-use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::module::{Declarations, Module};
-use splitbar_passes::transform::registry::{Pass, PassOptions};
+use splitbar_passes::module::Module;
+use splitbar_passes::pipeline::{self, Settings, Step};
+use splitbar_passes::transform::registry::{INSTRUMENT_BARRIER_SKEW, PassOptions};
 use splitbar_tests::fixture::{self, Fixture};
 use splitbar_tests::tools;
 use std::process::Command;
@@ -135,11 +135,13 @@ pub(crate) fn trials() -> Vec<Trial> {
 /// most a tenth of their instructions, and none is emptied. What the profile adds does not count. A
 /// loop that is not unrolled any more has a half of its windows' instructions left.
 fn instrumented(target: &str) -> Result<()> {
-    let pass = Pass::named("instrument-barrier-skew").context("no such pass")?;
-    let clocks = PassOptions::Clocks {
-        set: 7,
-        binding: 0,
-        gpu: None,
+    let instrument = Step {
+        pass: INSTRUMENT_BARRIER_SKEW,
+        options: PassOptions::Clocks {
+            set: 7,
+            binding: 0,
+            gpu: None,
+        },
     };
     let kept = |bytes: &[u8]| -> Result<usize> {
         let output = compile_bytes(bytes, target, |options| {
@@ -152,13 +154,14 @@ fn instrumented(target: &str) -> Result<()> {
     let (mut all, mut left) = (0, 0);
     for fixture in fixture::all()? {
         let bytes = fixture.module()?;
-        let module = told(Module::parse(&bytes))?;
-        let mut found = Diagnostics::new();
-        let declarations = Declarations::of(&module, &mut found);
-        let made = pass.run(&module, &declarations, &clocks, &mut found);
-        let Ok(Some(made)) = made else {
-            continue; // a kernel of OpenCL, or one without barriers
+        let module = told(Module::parse(&bytes))?.into_owned();
+        let steps = std::slice::from_ref(&instrument);
+        let Ok(made) = pipeline::run(module, steps, Settings::default(), &mut |_, _| ()) else {
+            continue; // a kernel of OpenCL
         };
+        if made.origin.is_none() {
+            continue; // one without barriers
+        }
         let Ok(plain) = kept(&bytes) else {
             continue; // nothing for this target
         };

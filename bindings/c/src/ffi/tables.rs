@@ -92,7 +92,7 @@ fn targets() -> &'static [Row] {
 fn passes() -> &'static [Row] {
     static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
     ROWS.get_or_init(|| {
-        let row = |pass: &Pass| Row::new([Some(pass.name), Some(pass.about), pass.value], None);
+        let row = |pass: &&Pass| Row::new([Some(pass.name), Some(pass.about), pass.value], None);
         PASSES.iter().map(row).collect()
     })
 }

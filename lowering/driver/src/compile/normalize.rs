@@ -1,16 +1,20 @@
 //! Normalizes a module: rewrites instructions that have several forms into the form that is
 //! lowered.
 
-use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
+use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Declarations, Module};
-use splitbar_passes::transform::registry::{Pass, PassOptions};
+use splitbar_passes::pipeline::{self, Settings, Step};
+use splitbar_passes::transform::registry::{
+    BRANCH_ON_PREDICATES, LINK_DEVICE_LIBRARY, MODERNIZE_COOPERATIVE_MATRICES,
+    SCALARIZE_POINTER_VECTORS,
+};
 
 /// Passes that every module goes through. They change no module that has nothing for them.
-const NORMALIZATION_PASSES: [&str; 4] = [
-    "link-device-library",
-    "modernize-cooperative-matrices",
-    "scalarize-pointer-vectors", // makes predicated accesses
-    "branch-on-predicates",
+const NORMALIZATION_PASSES: [Step; 4] = [
+    Step::plain(LINK_DEVICE_LIBRARY),
+    Step::plain(MODERNIZE_COOPERATIVE_MATRICES),
+    Step::plain(SCALARIZE_POINTER_VECTORS), // makes predicated accesses
+    Step::plain(BRANCH_ON_PREDICATES),
 ];
 
 /// Their name in diagnostics about a module that they made.
@@ -24,25 +28,7 @@ pub(super) const NORMALIZATION: &str = "linking, modernizing, scalarizing or bra
 pub(super) fn normalize(
     declarations: &Declarations<'_>,
 ) -> Result<Option<Module<'static>>, Diagnostics> {
-    let mut normalized: Option<Module<'static>> = None;
-    for name in NORMALIZATION_PASSES {
-        let after = normalized
-            .as_ref()
-            .map(|module| Declarations::of_made(module, NORMALIZATION))
-            .transpose()?;
-        let declarations = after.as_ref().unwrap_or(declarations);
-        let pass =
-            Pass::named(name).ok_or_else(|| Diagnostic::bug(format!("there is no pass {name}")))?;
-        let mut found = Diagnostics::new();
-        let edited = pass.run(
-            declarations.module,
-            declarations,
-            &PassOptions::None,
-            &mut found,
-        )?;
-        if let Some(edited) = edited {
-            normalized = Some(edited.module);
-        }
-    }
-    Ok(normalized)
+    let steps = &NORMALIZATION_PASSES;
+    let done = pipeline::rewrite(declarations, steps, Settings::IN_COMPILER, &mut |_, _| ())?;
+    Ok(done.edited.map(|edited| edited.module))
 }

@@ -5,19 +5,23 @@
 //! halves.
 
 use super::motion::BarrierMotion;
-use super::source::{Source, constants};
+use super::source::Source;
 use super::weighing::Weighing;
 use crate::failure::Failure;
 use crate::options::{Options, SplitBarriers};
 use crate::stage::{Observer, Stage};
+use spirv::Op;
 use splitbar_passes::analysis::pairing::{Pairing, Site};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, WordOffset};
 use splitbar_passes::pipeline::{self, Settings, Step};
-use splitbar_passes::transform::registry::{Pass, PassOptions};
-use splitbar_passes::transform::{
-    Edited, Fill, Origin, Stop, Stopped, freeze_specialization_constants, split_barriers, stops,
+use splitbar_passes::transform::registry::{
+    ELIMINATE_REDUNDANT_CONTROL_BARRIERS, FILL_SPLIT_BARRIER_WINDOWS,
+    FREEZE_SPECIALIZATION_CONSTANTS, FUSE_NARROW_SPLIT_BARRIERS, INLINE_BARRIER_FUNCTIONS,
+    MOVE_SPLIT_BARRIERS, PassOptions, SPLIT_CONTROL_BARRIERS, STAGE_BARRIER_LOOP_LOADS,
+    UNROLL_BARRIER_LOOPS,
 };
+use splitbar_passes::transform::{Edited, Fill, Origin, Stop, Stopped, stops};
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{Strategy, least_window};
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,56 +113,94 @@ fn split_module(
     options: &Options,
 ) -> Result<Option<SplitModule>, Diagnostics> {
     check_cluster(options)?;
-    let memory = if options.barriers_order_all_memory {
-        PassOptions::AllMemory
-    } else {
-        PassOptions::None
-    };
     let least = least_operations(options);
+    let keep = keep.with(&options.full_barriers);
     let mut splitting = Splitting {
         module: module.clone().into_owned(),
         origin: None,
     };
-    let eliminate = ("eliminate-redundant-control-barriers", memory);
-    let split = ("split-control-barriers", PassOptions::None);
-    let moved = ("move-split-barriers", memory);
-    let filled = options.fill_windows.map(|most_live| {
-        let all_memory = options.barriers_order_all_memory;
-        let fill = Fill {
-            most_live,
-            all_memory,
-        };
-        ("fill-split-barrier-windows", PassOptions::Fill(fill))
-    });
-    let narrow = ("fuse-narrow-split-barriers", PassOptions::Narrow(least));
-    let unrolled = options.unroll_barrier_loops;
-    let unrolled = unrolled.map(|most| ("unroll-barrier-loops", PassOptions::Unroll(most)));
-    let staged = ("stage-barrier-loop-loads", PassOptions::None);
-    let staged = options.stage_loop_loads.then_some(staged);
-    let keep = keep.with(&options.full_barriers);
-    if keep != KeepFull::Untouched {
-        splitting.run(&[eliminate])?;
-    }
-    if unrolled.is_some() {
-        splitting.freeze(options)?;
-    }
-    splitting.run(unrolled.as_slice())?;
-    splitting.run(staged.as_slice())?;
+    let mut steps = before_splitting(options, keep == KeepFull::Untouched);
     match keep {
-        KeepFull::None => splitting.run(&[split])?,
+        KeepFull::None => steps.push(Step::plain(SPLIT_CONTROL_BARRIERS)),
         KeepFull::All => {}
-        KeepFull::Untouched => return Ok(splitting.done(Vec::new())),
+        KeepFull::Untouched => {
+            splitting.run(&steps)?;
+            return Ok(splitting.done(Vec::new()));
+        }
         KeepFull::Only(words) => {
+            steps.push(Step::plain(INLINE_BARRIER_FUNCTIONS));
+            splitting.run(&steps)?;
             // The words of an inlined module are known to nobody else.
-            splitting.run(&[("inline-barrier-functions", PassOptions::None)])?;
-            splitting.split_all_but(&words)?;
+            let pass = SPLIT_CONTROL_BARRIERS;
+            let options = PassOptions::AllBut(splitting.words_of(&words));
+            steps = vec![Step { pass, options }];
         }
     }
-    splitting.run(&[moved])?;
-    splitting.run(filled.as_slice())?;
+    steps.extend(after_splitting(options));
+    splitting.run(&steps)?;
     let motions = splitting.motions(options, least);
-    splitting.run(&[narrow])?;
+    let pass = FUSE_NARROW_SPLIT_BARRIERS;
+    let options = PassOptions::Narrow(least);
+    splitting.run(&[Step { pass, options }])?;
     Ok(splitting.done(motions))
+}
+
+/// What barriers the motion and the elimination take for needed.
+fn memory(options: &Options) -> PassOptions {
+    if options.barriers_order_all_memory {
+        PassOptions::AllMemory
+    } else {
+        PassOptions::None
+    }
+}
+
+/// The passes on barriers and loops before any barrier is split; with `keeps_all` barriers that
+/// order nothing stay too.
+fn before_splitting(options: &Options, keeps_all: bool) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if !keeps_all {
+        steps.push(Step {
+            pass: ELIMINATE_REDUNDANT_CONTROL_BARRIERS,
+            options: memory(options),
+        });
+    }
+    if let Some(most) = options.unroll_barrier_loops {
+        // The number of a loop's iterations may follow from the values of these constants.
+        steps.push(Step {
+            pass: FREEZE_SPECIALIZATION_CONSTANTS,
+            options: PassOptions::Values {
+                spec: options.spec.clone(),
+                workgroup_size: options.workgroup_size,
+            },
+        });
+        steps.push(Step {
+            pass: UNROLL_BARRIER_LOOPS,
+            options: PassOptions::Unroll(most),
+        });
+    }
+    if options.stage_loop_loads {
+        steps.push(Step::plain(STAGE_BARRIER_LOOP_LOADS));
+    }
+    steps
+}
+
+/// The passes that move halves apart and fill what is between them.
+fn after_splitting(options: &Options) -> Vec<Step> {
+    let mut steps = vec![Step {
+        pass: MOVE_SPLIT_BARRIERS,
+        options: memory(options),
+    }];
+    if let Some(most_live) = options.fill_windows {
+        let all_memory = options.barriers_order_all_memory;
+        steps.push(Step {
+            pass: FILL_SPLIT_BARRIER_WINDOWS,
+            options: PassOptions::Fill(Fill {
+                most_live,
+                all_memory,
+            }),
+        });
+    }
+    steps
 }
 
 /// That no workgroups meet at split barriers: these would be others afterwards.
@@ -223,17 +265,9 @@ struct Splitting {
 }
 
 impl Splitting {
-    fn run(&mut self, passes: &[(&str, PassOptions)]) -> Result<(), Diagnostics> {
-        let step = |(name, options): &(&str, PassOptions)| {
-            let pass = Pass::named(name);
-            let pass = pass.ok_or_else(|| Diagnostic::bug(format!("there is no pass {name}")))?;
-            let options = *options;
-            Ok(Step { pass, options })
-        };
-        let steps = passes.iter().map(step);
-        let steps: Vec<Step> = steps.collect::<Result<_, Diagnostic>>()?;
+    fn run(&mut self, steps: &[Step]) -> Result<(), Diagnostics> {
         let module = self.module.clone();
-        let outcome = pipeline::run(module, &steps, Settings::default(), &mut |_, _| ())
+        let outcome = pipeline::run(module, steps, Settings::IN_COMPILER, &mut |_, _| ())
             .map_err(|problems| self.lead_back(problems))?;
         if let Some(origin) = outcome.origin {
             self.take(outcome.module, origin);
@@ -241,42 +275,18 @@ impl Splitting {
         Ok(())
     }
 
-    /// Puts the values of specialization constants in the place of their uses, of which the number
-    /// of a loop's iterations may follow.
-    fn freeze(&mut self, options: &Options) -> Result<(), Diagnostics> {
-        let declarations = Declarations::of_made(&self.module, "eliminating barriers");
-        let declarations = declarations.map_err(|found| self.lead_back(found))?;
-        let mut found = Diagnostics::new();
-        let (spec, size) = (&options.spec, options.workgroup_size);
-        let constants = constants(&declarations, spec, size, &mut found);
-        if found.has_errors() {
-            return Err(self.lead_back(found));
-        }
-        let edited = freeze_specialization_constants(&declarations, &constants);
-        let edited = edited.map_err(|problems| self.lead_back(problems))?;
-        if let Some(Edited { module, origin }) = edited {
-            self.take(module, origin);
-        }
-        Ok(())
-    }
-
-    /// Splits the barriers that do not stand at one of `words` of the given module.
-    fn split_all_but(&mut self, words: &BTreeSet<WordOffset>) -> Result<(), Diagnostics> {
-        let wanted = |word: WordOffset| {
-            let given = self
-                .origin
-                .as_ref()
-                .map_or(Some(word), |origin| origin.of(word));
-            given.is_none_or(|word| !words.contains(&word))
+    /// The places in the module of the barriers at `words` of the given one.
+    fn words_of(&self, words: &BTreeSet<WordOffset>) -> BTreeSet<WordOffset> {
+        let Some(origin) = &self.origin else {
+            return words.clone();
         };
-        let declarations = Declarations::of_made(&self.module, "inlining");
-        let declarations = declarations.map_err(|found| self.lead_back(found))?;
-        let edited = split_barriers(&self.module, &declarations, &wanted);
-        let edited = edited.map_err(|problems| self.lead_back(problems))?;
-        if let Some(Edited { module, origin }) = edited {
-            self.take(module, origin);
-        }
-        Ok(())
+        let barriers = self.module.instructions();
+        let barriers = barriers.filter(|inst| inst.op() == Some(Op::ControlBarrier));
+        let kept = barriers.filter(|inst| {
+            let given = origin.of(inst.offset);
+            given.is_some_and(|word| words.contains(&word))
+        });
+        kept.map(|inst| inst.offset).collect()
     }
 
     /// Where the halves of pairs stand, and why.

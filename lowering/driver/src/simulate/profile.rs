@@ -10,7 +10,7 @@ use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::profile::layout::{HEADER_WORDS, RECORD_WORDS};
 use splitbar_passes::profile::retime;
-use splitbar_passes::transform::registry::{Pass, PassOptions};
+use splitbar_passes::transform::registry::{INSTRUMENT_BARRIER_SKEW, PassOptions};
 use std::collections::BTreeSet;
 
 /// A module with clocks around its barriers.
@@ -31,9 +31,7 @@ pub struct Measured {
 pub fn instrument(bytes: &[u8]) -> Result<Measured, Diagnostics> {
     let module = Module::parse(bytes)?.into_owned();
     let set = free_set(&module)?;
-    let name = "instrument-barrier-skew";
-    let pass =
-        Pass::named(name).ok_or_else(|| Diagnostic::bug(format!("there is no pass {name}")))?;
+    let pass = INSTRUMENT_BARRIER_SKEW;
     // The dump names the GPU: only the code that comes of the module knows its waves.
     let options = PassOptions::Clocks {
         set,
@@ -41,7 +39,7 @@ pub fn instrument(bytes: &[u8]) -> Result<Measured, Diagnostics> {
         gpu: None,
     };
     let step = Step { pass, options };
-    let outcome = pipeline::run(module, &[step], Settings::default(), &mut |_, _| {})?;
+    let outcome = pipeline::run(module, &[step], Settings::IN_COMPILER, &mut |_, _| {})?;
     if !outcome.ran.iter().any(|ran| ran.changed) {
         return Err(Diagnostic::error(
             Code::NotAProfile,

@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use splitbar_passes::pipeline::Step;
-use splitbar_passes::transform::registry::{OPTIMIZE, PASSES, Pass, PassOptions};
+use splitbar_passes::transform::registry::{OPTIMIZE, PASSES};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -97,7 +97,7 @@ fn command() -> Command {
                 .action(ArgAction::Append)
                 .num_args(0)
                 .default_missing_value("")
-                .help(format!("Stands for --{}", OPTIMIZE.join(" --"))),
+                .help(format!("Stands for {}", optimize_flags())),
         )
         .arg(flag("list-passes", "Name all passes and end"))
         .arg(flag(
@@ -175,6 +175,15 @@ fn asked(matches: &ArgMatches) -> Result<Asked, String> {
     })))
 }
 
+/// The flags that `-O` stands for.
+pub(super) fn optimize_flags() -> String {
+    let flags: Vec<String> = OPTIMIZE
+        .iter()
+        .map(|pass| format!("--{}", pass.name))
+        .collect();
+    flags.join(" ")
+}
+
 /// The passes in the order of their flags.
 fn steps(matches: &ArgMatches) -> Result<Vec<Step>, String> {
     let mut placed: Vec<(usize, Step)> = Vec::new();
@@ -193,16 +202,8 @@ fn steps(matches: &ArgMatches) -> Result<Vec<Step>, String> {
         }
     }
     for index in matches.indices_of("optimize").into_iter().flatten() {
-        let named = OPTIMIZE.iter().filter_map(|name| Pass::named(name));
-        placed.extend(named.map(|pass| {
-            (
-                index,
-                Step {
-                    pass,
-                    options: PassOptions::None,
-                },
-            )
-        }));
+        let plain = OPTIMIZE.iter().copied().map(Step::plain);
+        placed.extend(plain.map(|step| (index, step)));
     }
     placed.sort_by_key(|(index, _)| *index); // stable: the passes of -O stay in their order
     Ok(placed.into_iter().map(|(_, step)| step).collect())
@@ -242,7 +243,7 @@ mod tests {
             ]
         );
         let mut expected = vec!["split-control-barriers"];
-        expected.extend(OPTIMIZE);
+        expected.extend(OPTIMIZE.iter().map(|pass| pass.name));
         expected.push("fuse-split-barriers");
         assert_eq!(
             names("--split-control-barriers -O a.spv -o - --fuse-split-barriers"),

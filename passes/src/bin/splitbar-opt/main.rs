@@ -10,7 +10,7 @@ use splitbar_passes::diagnostic::{Diagnostics, Kind, Severity, text};
 use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::pipeline::{self, Outcome, Ran, Settings};
 use splitbar_passes::transform::link;
-use splitbar_passes::transform::registry::{OPTIMIZE, PASSES};
+use splitbar_passes::transform::registry::PASSES;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -53,7 +53,7 @@ fn list() -> String {
         };
         let _ = writeln!(text, "--{}{value}\n    {}", pass.name, pass.about);
     }
-    let _ = writeln!(text, "-O\n    --{}", OPTIMIZE.join(" --"));
+    let _ = writeln!(text, "-O\n    {}", arguments::optimize_flags());
     text
 }
 
