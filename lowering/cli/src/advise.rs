@@ -1,6 +1,7 @@
 //! `splitbar advise`: what each strategy costs a kernel on some GPUs.
 
 mod picture;
+mod remarks;
 
 use super::flags;
 use super::input::read;
@@ -10,8 +11,9 @@ use super::split::SplitArgs;
 use super::stop::Stop;
 use super::table::columns;
 use super::validation::ValidationArgs;
+use super::values::{Format, levels, parse_setting, parse_size, parse_target, wave_sizes};
 use super::warnings::WarningArgs;
-use super::{Format, levels, parse_setting, parse_size, parse_target, report, wave_sizes, write};
+use super::{report, write};
 use clap::{Arg, Args, Command, ValueEnum};
 use splitbar::simulate::{Inputs, Job, Refusal};
 use splitbar::spec::Setting;
@@ -255,44 +257,15 @@ fn text(advice: &Advice) -> String {
         .iter()
         .map(|refused| format!("  not {}: {}\n", refused.strategy, refused.why))
         .collect();
-    let not_estimated: String = not_estimated(advice)
+    let not_estimated: String = remarks::not_estimated(advice)
         .iter()
         .map(|why| format!("  {why}\n"))
         .collect();
-    let faster = faster(advice).map_or_else(String::new, |faster| format!("  {faster}\n"));
+    let faster = remarks::faster(advice).map_or_else(String::new, |faster| format!("  {faster}\n"));
     format!(
         "entry {} on {}, {waves}: {}\n{reasons}{faster}{indented}{refused}{not_estimated}",
         advice.entry, advice.target, advice.choice
     )
-}
-
-/// Why strategies have no estimate, each reason once.
-fn not_estimated(advice: &Advice) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for candidate in &advice.candidates {
-        let Some(Estimated::Refused(why)) = &candidate.estimate else {
-            continue; // it has one, or was not asked for one
-        };
-        match reasons.iter_mut().find(|(known, _)| known == why) {
-            Some((_, strategies)) => strategies.push(candidate.strategy),
-            None => reasons.push((why, vec![candidate.strategy])),
-        }
-    }
-    let lines = reasons.iter();
-    lines
-        .map(|(why, strategies)| format!("no estimate of {}: {why}", strategies.join(", ")))
-        .collect()
-}
-
-/// That the estimate does not agree with the choice.
-fn faster(advice: &Advice) -> Option<String> {
-    let faster = advice.faster.as_ref()?;
-    Some(format!(
-        "but by the estimate {} takes {:.1} % of the cycles of {}",
-        faster.strategy,
-        100.0 * faster.of_choice,
-        advice.choice
-    ))
 }
 
 fn without_estimate(line: [String; 8]) -> [String; 7] {

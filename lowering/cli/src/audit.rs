@@ -2,17 +2,116 @@
 //! the fences around it.
 
 use super::input::read;
+use super::limits::LimitArgs;
 use super::stop::Stop;
-use super::{AuditArgs, Format, Memory, report, write};
+use super::values::{Format, parse_target, placement};
+use super::{report, write};
+use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use splitbar::asm::{Function, Role};
 use splitbar::fences::{Clause, Demand};
 use splitbar::verdict::{self, Audit};
-use splitbar::{Placement, asm, exit, machine_code, require_llvm};
+use splitbar::{Placement, Target, asm, exit, machine_code, require_llvm};
 use splitbar_plan::target::Arch;
-use splitbar_plan::{Fence, FenceOrder};
+use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// After the help.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  splitbar lower kernel.spv --target gfx1201 --audit --emit reflect -o kernel.json
+  splitbar lower kernel.spv --target gfx1201 --emit obj -o kernel.o
+  splitbar audit kernel.o --target gfx1201 --plan kernel.json   against what the barriers ask
+  splitbar audit other.s --target gfx942 --release local        another compiler's code
+  splitbar audit other.s --target gfx1201 --release all --acquire all --scope device
+  splitbar audit other.ptx --target sm_90 --release all --acquire all --scope device
+
+Exit codes: 0 nothing found, 1 a wait, an invalidation, a write-back or a fence is missing, 2 wrong
+usage or a file that cannot be read.";
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// An object, assembly as LLVM prints it, or PTX; `-`: standard input
+    input: PathBuf,
+    /// The GPU that the code is for
+    #[arg(long, value_parser = parse_target)]
+    target: &'static Target,
+    /// What the barriers ask: of `splitbar lower --audit --emit reflect`
+    ///
+    /// With the same options.
+    #[arg(long, value_name = "FILE", conflicts_with = "release")]
+    plan: Option<PathBuf>,
+    /// The memory that every barrier releases
+    ///
+    /// Without this, --acquire and --plan nothing is judged.
+    #[arg(long, value_enum)]
+    release: Option<Memory>,
+    /// The memory that every barrier acquires
+    #[arg(long, value_enum, conflicts_with = "plan")]
+    acquire: Option<Memory>,
+    /// The scope of --release and --acquire
+    #[arg(long, value_enum, default_value_t = MemoryScope::Workgroup, conflicts_with = "plan")]
+    scope: MemoryScope,
+    /// The code is for workgroups on one compute unit (gfx10 to gfx12.0)
+    #[arg(long, conflicts_with = "plan")]
+    cu_mode: bool,
+    /// The code is for spread workgroups (gfx90a, gfx942, gfx950)
+    #[arg(long, conflicts_with_all = ["cu_mode", "plan"])]
+    tgsplit: bool,
+    /// How the audit is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    report: Format,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl AuditArgs {
+    /// What limits the command, its input, and how problems are printed.
+    pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
+        (&self.limits, &self.input, Format::Text)
+    }
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Memory {
+    /// LDS, shared memory
+    Local,
+    /// Everything else
+    Global,
+    /// All memory
+    All,
+}
+
+impl From<Memory> for FenceMemory {
+    fn from(memory: Memory) -> FenceMemory {
+        match memory {
+            Memory::Local => FenceMemory::Local,
+            Memory::Global => FenceMemory::Global,
+            Memory::All => FenceMemory::All,
+        }
+    }
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MemoryScope {
+    /// One workgroup
+    Workgroup,
+    /// One device
+    Device,
+    /// All devices and the host
+    System,
+}
+
+impl From<MemoryScope> for FenceScope {
+    fn from(scope: MemoryScope) -> FenceScope {
+        match scope {
+            MemoryScope::Workgroup => FenceScope::Workgroup,
+            MemoryScope::Device => FenceScope::Device,
+            MemoryScope::System => FenceScope::System,
+        }
+    }
+}
 
 /// Audits as `args` ask and gives the exit code: 1 if something is missing.
 pub(super) fn run(args: &AuditArgs) -> u8 {
@@ -67,7 +166,7 @@ fn audit(args: &AuditArgs) -> Result<Vec<Audit>, Stop> {
         return Err(format!("{name} has no function ({announced} announces one)").into());
     }
     let plan = args.plan.as_deref().map(plan).transpose()?;
-    let placement = super::placement(args.cu_mode, args.tgsplit);
+    let placement = placement(args.cu_mode, args.tgsplit);
     if !placement.exists_on(args.target) {
         return Err(format!("{} has no {}", args.target.name, placement.name()).into());
     }

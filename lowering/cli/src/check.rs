@@ -1,11 +1,67 @@
 //! `splitbar check`: the rules of SPIR-V and of its client API, without any code.
 
 use super::input::read;
-use super::{CheckArgs, report};
+use super::limits::LimitArgs;
+use super::report;
+use super::strategy::{Choice, strategies};
+use super::values::{Format, parse_environment, parse_setting, parse_target};
+use super::warnings::WarningArgs;
+use clap::Args;
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics, Kind, Severity};
-use splitbar::{CheckOptions, Failure, check, exit, spec};
-use splitbar_passes::validate::LIMITS;
+use splitbar::spec::Setting;
+use splitbar::{CheckOptions, Failure, Target, check, exit, spec};
+use splitbar_passes::validate::{Environment, LIMITS};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The SPIR-V module; `-` is the standard input
+    input: PathBuf,
+    /// Whose rules: universal, vulkan1.0 to 1.4, opencl1.2 to 3.0
+    ///
+    /// Without it, by the module's capabilities.
+    #[arg(long, value_name = "ENV", value_parser = parse_environment)]
+    target_env: Option<Environment>,
+    /// A GPU whose limits the module must keep
+    ///
+    /// With what its lowering reserves for split barriers.
+    #[arg(long, value_parser = parse_target)]
+    target: Option<&'static Target>,
+    /// How the lowering for --target takes split barriers
+    #[arg(long, default_value = "auto", value_parser = strategies(), requires = "target")]
+    strategy: Choice,
+    /// A specialization constant: decimal, 0x bits, a float, true, false
+    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
+    spec: Vec<Setting>,
+    /// Takes specialization constants without --spec at their defaults
+    ///
+    /// As `lower` does; else a branch on one is undecided.
+    #[arg(long)]
+    assume_default_spec: bool,
+    /// Reports what can be neither proved nor refuted as an error
+    #[arg(long)]
+    strict: bool,
+    /// A limit, such as maxComputeSharedMemorySize=32768
+    #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
+    limit: Vec<(String, u64)>,
+    /// How problems are printed
+    ///
+    /// On the standard error.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    diagnostics: Format,
+    #[command(flatten)]
+    warnings: WarningArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl CheckArgs {
+    /// What limits the command, its input, and how problems are printed.
+    pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
+        (&self.limits, &self.input, self.diagnostics)
+    }
+}
 
 /// Checks the module that `args` name and gives the exit code: 0 without errors, 1 with; 2 when the
 /// module lacks what was asked for, 3 when this build does not know something that it has.

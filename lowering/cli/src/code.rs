@@ -3,8 +3,8 @@
 use super::emit::{Emit, EmitArg, EmitParser};
 use super::limits::LimitArgs;
 use super::strategy::{StrategyArg, strategies_and_choices};
+use super::values::{Format, WaitsArg, levels, parse_size, wave_sizes};
 use super::warnings::WarningArgs;
-use super::{Format, WaitsArg, levels, parse_size, wave_sizes};
 use clap::Args;
 use splitbar::{Optimization, Options};
 use std::path::PathBuf;

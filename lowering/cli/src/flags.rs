@@ -69,7 +69,7 @@ fn as_advice(text: &str) -> String {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::Cli;
+    use crate::command::Cli;
     use clap::CommandFactory;
     use splitbar::diagnostic::Code;
 

@@ -1,8 +1,7 @@
 //! The help of the commands, in two columns: `-h` has the options that most calls need, `--help` all
 //! of them in groups. The long texts are in what `splitbar manual` writes.
 
-use super::Cli;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use std::ffi::OsString;
 use std::fmt::Write;
 
@@ -109,14 +108,14 @@ const COMMON: [&str; 20] = [
 ];
 
 /// The command line, with the help that `given` asks for where it asks for some.
-pub(super) fn command(given: &[OsString]) -> Command {
-    let command = Cli::command();
+pub(super) fn command(program: Command, given: &[OsString]) -> Command {
     let flags = given.iter().take_while(|argument| *argument != "--");
     let asks = |flag: &str| flags.clone().any(|argument| argument == flag);
     let whole = asks("--help") || given.get(1).is_some_and(|first| first == "help");
-    match whole || asks("-h") {
-        true => with_help(command, whole),
-        false => command,
+    if whole || asks("-h") {
+        with_help(program, whole)
+    } else {
+        program
     }
 }
 
@@ -272,12 +271,16 @@ fn paragraph(out: &mut String, column: usize, text: &str) {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::command::Cli;
+    use clap::CommandFactory;
     use clap::error::ErrorKind;
 
     /// What `splitbar COMMAND FLAG` prints.
     fn printed(name: &str, flag: &str) -> String {
         let given: Vec<OsString> = ["splitbar", name, flag].map(OsString::from).into();
-        let shown = command(&given).try_get_matches_from(&given).unwrap_err();
+        let shown = command(Cli::command(), &given)
+            .try_get_matches_from(&given)
+            .unwrap_err();
         assert_eq!(shown.kind(), ErrorKind::DisplayHelp, "{name}");
         shown.to_string()
     }
@@ -327,7 +330,9 @@ mod tests {
     #[test]
     fn help_of_a_command_is_the_same_by_either_name() {
         let given: Vec<OsString> = ["splitbar", "help", "lower"].map(OsString::from).into();
-        let shown = command(&given).try_get_matches_from(&given).unwrap_err();
+        let shown = command(Cli::command(), &given)
+            .try_get_matches_from(&given)
+            .unwrap_err();
         assert_eq!(shown.to_string(), printed("lower", "--help"));
     }
 }

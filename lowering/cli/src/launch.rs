@@ -3,7 +3,7 @@
 use super::buffer_name::split;
 use super::described::{SamplerArg, TensorArg, parse_sampler, parse_tensor};
 use super::input::{MOST, read, read_at_most};
-use super::parse_size;
+use super::values::parse_size;
 use clap::{Args, value_parser};
 use splitbar::simulate::machine::image::{Format as TexelFormat, Levels, MOST_LEVELS};
 use splitbar::simulate::{BufferName, Inputs, Job, PRINT_CAPACITY, Texels};

@@ -1,7 +1,8 @@
 //! The limits of time and memory that every command with a module has, and the process of its own
 //! that they hold for.
 
-use super::{Format, arguments, parse_seconds, report};
+use super::values::{Format, parse_seconds};
+use super::{arguments, report};
 use clap::{Args, value_parser};
 use splitbar::diagnostic::Diagnostics;
 use splitbar::{Failure, Isolation, run_isolated};

@@ -1,19 +1,124 @@
 //! `splitbar lower`.
 
+use super::code::CodeArgs;
 use super::emit::{self, Emit, Output};
 use super::input::read;
 use super::limits::in_process;
+use super::split::SplitArgs;
 use super::stop::Stop;
 use super::strategy::StrategyArg;
+use super::validation::ValidationArgs;
+use super::values::{Format, FuseAtArg, parse_setting, parse_size, parse_target, placement};
 use super::write::Places;
-use super::{Format, LowerArgs, depfile, report, write};
+use super::{depfile, report, write};
+use clap::Args;
+use splitbar::spec::Setting;
 use splitbar::{
-    Artefact, Failure, Isolated, Observer, Options, Product, Source, Stage, Target, Worker, exit,
+    AbiForm, Artefact, Failure, Isolated, Observer, Options, Product, Source, Stage, Target,
+    Worker, exit,
 };
 use splitbar_plan::target::Arch;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// After the help.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  splitbar lower k.spv --target gfx1201                        assembly to the standard output
+  splitbar lower k.spv --target sm_90 --emit plan              why each barrier is split or not
+  splitbar lower k.spv --target sm_90 --emit ptx=k.ptx --emit reflect=k.json    PTX, and its launch
+  splitbar lower k.spv --target gfx1100 --emit hsaco=k.co --emit reflect=k.json -MD -MF k.d
+  splitbar lower k.spv --target sm_80 --spec 0=128 --spec 1=1.5 --strategy fused
+  glslangValidator -V --quiet -o /dev/stdout k.comp | splitbar lower - --target gfx1201
+
+Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
+3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LowerArgs {
+    /// The SPIR-V module; `-` is the standard input
+    pub(crate) input: PathBuf,
+    /// More modules, which are linked with the first one
+    ///
+    /// They export what the first one imports, or the other way round.
+    #[arg(value_name = "MODULE")]
+    pub(crate) linked: Vec<PathBuf>,
+    /// The GPU: gfx1201, gfx90a:xnack+, sm_90, sm_90a (`splitbar targets`)
+    #[arg(long, value_parser = parse_target)]
+    pub(crate) target: &'static Target,
+    /// Compiles this entry point alone
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
+    /// A specialization constant: decimal, 0x bits, a float, true, false
+    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
+    pub(crate) spec: Vec<Setting>,
+    /// Goes by this profile of the module where it measured a barrier
+    ///
+    /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Option<PathBuf>,
+    /// Where a fused barrier stands
+    #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
+    pub(crate) fuse_at: FuseAtArg,
+    /// Invocations of a subgroup, a wave or a part of one
+    ///
+    /// Without it, what the module asks for (SubgroupSize), else a wave.
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) subgroup_size: Option<u32>,
+    /// Runs a workgroup on one compute unit (gfx10 to gfx12.0)
+    #[arg(long)]
+    pub(crate) cu_mode: bool,
+    /// Spreads a workgroup over compute units (gfx90a, gfx942, gfx950)
+    ///
+    /// It then has no workgroup memory.
+    #[arg(long, conflicts_with = "cu_mode")]
+    pub(crate) tgsplit: bool,
+    /// Makes copies to workgroup memory asynchronous
+    ///
+    /// Where the target can and the program cannot tell: docs/async.md.
+    #[arg(long)]
+    pub(crate) promote_async_copies: bool,
+    /// Workgroups of a cluster, in which the kernel is launched
+    ///
+    /// With --strategy cluster all of a cluster meet at each split barrier.
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    pub(crate) cluster_size: Option<[u32; 3]>,
+    /// Writes what the output was made of, for make and ninja; also -MD
+    ///
+    /// Beside the output, with the extension d.
+    #[arg(long)]
+    pub(crate) write_dependencies: bool,
+    /// Writes them to FILE; also -MF FILE
+    #[arg(long, value_name = "FILE", requires = "write_dependencies")]
+    pub(crate) dependency_file: Option<PathBuf>,
+    /// What they say is made of these files; also -MT NAME
+    ///
+    /// In place of the outputs.
+    #[arg(long, value_name = "NAME", requires = "write_dependencies")]
+    pub(crate) dependency_target: Option<String>,
+    /// Writes every stage into this folder, each before the next begins
+    ///
+    /// Without --emit nothing else is written.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) emit_dir: Option<PathBuf>,
+    /// How buffers are passed: arguments, descriptor-sets, descriptor-sets:16
+    ///
+    /// The number is the bytes of a descriptor, 32 without it: docs/abi.md.
+    #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
+    pub(crate) abi: AbiForm,
+    #[command(flatten)]
+    pub(crate) code: CodeArgs,
+    #[command(flatten)]
+    pub(crate) split: SplitArgs,
+    #[command(flatten)]
+    pub(crate) validation: ValidationArgs,
+    /// Prints the time of each stage, and what runs
+    ///
+    /// Every five seconds the stage and, unless the module is small, LLVM's pass.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
 
 /// Compiles as `args` ask and gives the exit code.
 pub(super) fn run(args: &LowerArgs) -> u8 {
@@ -25,7 +130,7 @@ pub(super) fn run(args: &LowerArgs) -> u8 {
         Ok(code) => code,
         Err(Stop::Problems(failure)) => {
             let failure = args.code.warnings.failure(&failure);
-            report::print(&failure.diagnostics, args);
+            report::show(&failure.diagnostics, &args.input, args.code.diagnostics);
             failure.exit_code()
         }
         Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.code.diagnostics),
@@ -56,7 +161,7 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
     if warnings.has_errors() {
         return Err(warnings.into());
     }
-    report::print(&warnings, args);
+    report::show(&warnings, &args.input, args.code.diagnostics);
     watch.result?;
     for (output, product) in outputs.iter().zip(&made.products) {
         match &output.file {
@@ -214,7 +319,7 @@ fn options(args: &LowerArgs) -> Options {
     options.entry.clone_from(&args.entry);
     options.fuse_at = args.fuse_at.into();
     options.subgroup_size = args.subgroup_size;
-    options.placement = super::placement(args.cu_mode, args.tgsplit);
+    options.placement = placement(args.cu_mode, args.tgsplit);
     options.cluster = args.cluster_size;
     options.promote_async_copies = args.promote_async_copies;
     args.split.set(&mut options);

@@ -1,7 +1,8 @@
 //! How far a simulation is: a line on a terminal that is written again and again, or lines where
 //! somebody asked for them.
 
-use super::{Format, write};
+use super::values::Format;
+use super::write;
 use indicatif::{ProgressBar, ProgressStyle};
 use splitbar::simulate::machine::Progress;
 use std::io::IsTerminal;

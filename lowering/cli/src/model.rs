@@ -2,11 +2,103 @@
 //! interleaving.
 
 use super::input::read;
+use super::limits::LimitArgs;
+use super::split::SplitArgs;
 use super::stop::Stop;
-use super::{Format, ModelArgs, report, write};
+use super::strategy::{self, Choice};
+use super::validation::ValidationArgs;
+use super::values::{Format, FuseAtArg, parse_setting, parse_size, parse_target, wave_sizes};
+use super::warnings::WarningArgs;
+use super::{report, write};
+use clap::Args;
 use serde_json::{Value, json};
-use splitbar::{Bounds, Explored, LeftOut, Options, exit, spec};
+use splitbar::spec::Setting;
+use splitbar::{Bounds, Explored, LeftOut, Options, Target, exit, spec};
 use splitbar_passes::model::{Line, Verdict};
+use std::path::{Path, PathBuf};
+
+/// After the help.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  splitbar model kernel.spv --target gfx1201                          what is lowered by default
+  splitbar model kernel.spv --target gfx1100 --strategy counter --waves 4 --unroll 2
+  splitbar model kernel.spv --target gfx1250 --strategy cluster --cluster-size 2,1,1 --waves 2
+  splitbar model kernel.spv --target sm_90 --format json
+
+The model has the barriers alone, without loads and stores. At a branch around barriers all waves go
+the same way, and every way is explored. Where the rules on control flow cannot show that waves do
+so, nothing is proved, and the verdict is \"undecided\". A loop goes back up to --unroll times. The
+output lists what was not explored.
+
+Exit codes: 0 proved, 1 refuted (with the shortest path to it) or the module is invalid, 2 wrong
+usage or a file that cannot be read, 3 undecided, too many states, or unsupported by this target,
+4 a bug in splitbar.";
+
+#[derive(Debug, Args)]
+pub(crate) struct ModelArgs {
+    /// The SPIR-V module; `-` is the standard input
+    input: PathBuf,
+    /// The GPU that the barriers are lowered for
+    #[arg(long, value_parser = parse_target)]
+    target: &'static Target,
+    /// Explores this entry point alone
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// How workgroup-scope split barriers are lowered
+    #[arg(long, default_value = "auto", value_parser = strategy::strategies())]
+    strategy: Choice,
+    /// Where a fused barrier stands
+    #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
+    fuse_at: FuseAtArg,
+    /// Workgroups of a cluster, in which the kernel is launched
+    ///
+    /// With --strategy cluster all of a cluster are explored.
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    cluster_size: Option<[u32; 3]>,
+    /// Waves of a workgroup that are explored, 1 to 16; no more than it has
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
+    waves: u8,
+    /// How many times a loop repeats at most
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    unroll: u8,
+    /// Ends the exploration without a verdict after this many states
+    #[arg(long, value_name = "N", default_value_t = splitbar::Bounds::default().most_states)]
+    states: usize,
+    /// Invocations of a wave
+    ///
+    /// Without it, the target's default.
+    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
+    wave: Option<u32>,
+    /// Invocations of a subgroup, a wave or a part of one
+    ///
+    /// Without it, what the module asks for (SubgroupSize), else a wave.
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
+    subgroup_size: Option<u32>,
+    /// The workgroup size of kernels that leave it open
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    workgroup_size: Option<[u32; 3]>,
+    /// A specialization constant: decimal, 0x bits, a float, true, false
+    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
+    spec: Vec<Setting>,
+    /// How the verdicts are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    warnings: WarningArgs,
+    #[command(flatten)]
+    split: SplitArgs,
+    #[command(flatten)]
+    validation: ValidationArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl ModelArgs {
+    /// What limits the command, its input, and how problems are printed.
+    pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
+        (&self.limits, &self.input, Format::Text)
+    }
+}
 
 /// Explores as `args` ask and gives the exit code: 0 proved, 1 refuted (or an invalid module), 3
 /// undecided, or too much for the bounds.

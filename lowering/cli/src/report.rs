@@ -1,17 +1,13 @@
 //! Problems on the standard error.
 
-use super::{Format, LowerArgs, arguments, flags, write};
+use super::values::Format;
+use super::{arguments, flags, write};
 use splitbar::diagnostic::text::Colour;
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar::diagnostic::{json, text};
 use splitbar::exit;
 use std::io::Write;
 use std::path::Path;
-
-/// Prints problems in the form that `args` ask for.
-pub(super) fn print(problems: &Diagnostics, args: &LowerArgs) {
-    show(problems, &args.input, args.code.diagnostics);
-}
 
 /// Prints problems about the module `input`.
 pub(super) fn show(problems: &Diagnostics, input: &Path, format: Format) {

@@ -9,12 +9,11 @@ use super::limits::LimitArgs;
 use super::meter::Meter;
 use super::split::SplitArgs;
 use super::stop::Stop;
+use super::strategy::{Choice, strategies};
 use super::validation::ValidationArgs;
+use super::values::{Format, levels, parse_setting, parse_size, parse_target, wave_sizes};
 use super::warnings::WarningArgs;
-use super::{
-    Choice, Format, flags, levels, parse_setting, parse_size, parse_target, report, strategies,
-    wave_sizes, write,
-};
+use super::{flags, report, write};
 use clap::{Args, value_parser};
 use serde::Serialize;
 use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Lane, Schedule, Site};

@@ -1,7 +1,8 @@
 //! `splitbar targets`.
 
 use super::table::columns;
-use super::{Format, write};
+use super::values::Format;
+use super::write;
 use splitbar::TargetRow;
 
 /// Prints one line, or one JSON object, per target.

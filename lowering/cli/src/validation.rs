@@ -1,6 +1,6 @@
 //! Which rules the commands that compile ask for.
 
-use super::parse_environment;
+use super::values::parse_environment;
 use clap::Args;
 use splitbar::{Environment, Validation};
 

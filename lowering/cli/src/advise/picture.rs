@@ -2,7 +2,7 @@
 //! takes, what fits at once, what is left in windows and what a phase costs. The strategy to take
 //! is marked.
 
-use super::{faster, not_estimated};
+use super::remarks::{faster, not_estimated};
 use splitbar::{Advice, Candidate, Estimated};
 use std::fmt::Write;
 

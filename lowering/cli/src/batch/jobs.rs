@@ -1,10 +1,11 @@
 //! What a batch compiles: jobs of a file, or the modules of a folder, for each of their targets.
 
-use super::BatchArgs;
+use super::args::BatchArgs;
 use crate::emit::{self, EmitArg, Output};
 use crate::input::read;
 use crate::limits::LimitArgs;
-use crate::{Cli, Command, Format, LowerArgs, lower};
+use crate::lower::{self, LowerArgs};
+use crate::values::{Format, parse_target};
 use clap::Parser;
 use serde::Deserialize;
 use splitbar::Target;
@@ -128,7 +129,7 @@ fn of_folder(top: &Path) -> Result<Vec<Written>, String> {
 }
 
 fn target(name: &str) -> Result<&'static Target, String> {
-    crate::parse_target(name).map_err(|text| format!("{name}: {text}"))
+    parse_target(name).map_err(|text| format!("{name}: {text}"))
 }
 
 /// The name of a job, which no output outside of its folder can have. One path has one name.
@@ -198,20 +199,26 @@ impl<'a> LowerParser<'a> {
     }
 }
 
+/// A command line of `splitbar lower`.
+#[derive(Debug, Parser)]
+#[command(name = "splitbar lower")]
+struct JobLine {
+    #[command(flatten)]
+    lower: LowerArgs,
+    #[command(flatten)]
+    colour: colorchoice_clap::Color,
+}
+
 /// Parses the arguments of all jobs, and of one, as those of `splitbar lower`.
 fn parse(of_all: &[OsString], target: &Target, of_one: &[String]) -> Result<LowerArgs, String> {
-    let first = ["splitbar", "lower", "--target", target.name];
+    let first = ["splitbar lower", "--target", target.name];
     let of_one = of_one.iter().map(OsString::from);
     let all = first.map(OsString::from).into_iter();
     let all = all.chain(of_all.iter().cloned()).chain(of_one);
     // The module comes last: it is set for each job.
-    let parsed = Cli::try_parse_from(all.chain([OsString::from("module")]));
+    let parsed = JobLine::try_parse_from(all.chain([OsString::from("module")]));
     let lower = match parsed {
-        Ok(Cli {
-            command: Command::Lower(lower),
-            ..
-        }) => *lower,
-        Ok(_) => return Err("these are not arguments of `splitbar lower`".to_owned()),
+        Ok(line) => line.lower,
         Err(error) => {
             let said = error.to_string();
             let first = said.lines().next().unwrap_or("wrong arguments");

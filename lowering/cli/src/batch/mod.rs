@@ -1,82 +1,25 @@
 //! `splitbar batch`: many modules for several GPUs, by worker processes side by side. What an
 //! earlier run made is taken from a store.
 
+mod args;
 mod jobs;
 mod pool;
 mod progress;
 mod summary;
 
-use super::limits::LimitArgs;
 use super::stop::Stop;
+use super::values::Format;
 use super::write::Places;
-use super::{Format, depfile, parse_target, report, write};
-use clap::{Args, value_parser};
+use super::{depfile, report, write};
+pub(super) use args::{BatchArgs, EXAMPLES};
 use jobs::Job;
 use pool::Outcome;
 use progress::Progress;
-use splitbar::{Store, Target, exit};
+use splitbar::{Store, exit};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 use summary::Summary;
-
-/// Behind the help.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  splitbar batch kernels --targets gfx1201,sm_90 -o out    every .spv: out/gfx1201/NAME.s, ...
-  splitbar batch kernels --targets gfx1201 -o out --keep-going -- --emit hsaco --emit reflect -O3
-  splitbar batch jobs.json -o out -j 4 -MD -MF out/batch.d            for a build system
-
-JOBS.json is an array of objects; all keys but `module` may be left out:
-  [{\"module\": \"a.spv\", \"name\": \"a-fused\", \"targets\": [\"sm_90\"],
-    \"arguments\": [\"--strategy\", \"fused\"]}, ...]
-A module's path begins at the folder of JOBS.json; arguments are those of `splitbar lower`.
-OUT/summary.json lists the jobs with their outputs and diagnostics. OUT/.store keeps results under
-digests of the module, the options and this program: a run that was interrupted, or repeated,
-compiles only what is missing. A job whose process died is tried once more.
-
-Exit codes: 0 all done; else that of the worst job: 1 invalid, 2 wrong usage or a file that cannot
-be read or written, 3 unsupported, 4 a bug.";
-
-/// What the command line says.
-#[derive(Debug, Args)]
-pub(super) struct BatchArgs {
-    /// A folder, of which every file `.spv` is taken, at any depth; or a file of jobs, in JSON
-    jobs: PathBuf,
-    /// The GPUs, with commas between them, of jobs that name none
-    #[arg(long, visible_alias = "target", value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
-    targets: Vec<&'static Target>,
-    /// The folder of the outputs, which is made where it is missing: OUT/TARGET/NAME.s
-    #[arg(short, long, value_name = "OUT")]
-    output: PathBuf,
-    /// Worker processes at a time [default: as many as there are processors]
-    #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
-    at_once: Option<u16>,
-    /// Goes on after a job that fails; without it, jobs that have not begun are left out then
-    #[arg(short, long)]
-    keep_going: bool,
-    /// Where results are kept [default: OUT/.store]
-    #[arg(long, value_name = "DIR")]
-    store: Option<PathBuf>,
-    /// How the summary on the standard output and the problems on the standard error are printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-    /// Writes which files OUT/summary.json was made of, for make and ninja; also -MD
-    #[arg(long, requires = "dependency_file")]
-    write_dependencies: bool,
-    /// The file for them; also -MF FILE
-    #[arg(long, value_name = "FILE", requires = "write_dependencies")]
-    dependency_file: Option<PathBuf>,
-    /// Prints a line for each job that is done, where the standard error is not a terminal
-    #[arg(short, long)]
-    verbose: bool,
-    #[command(flatten)]
-    limits: LimitArgs,
-    /// Arguments of `splitbar lower` for every job
-    #[arg(last = true, value_name = "ARGUMENTS")]
-    lower: Vec<OsString>,
-}
 
 /// Compiles as `args` ask and gives the exit code.
 pub(super) fn run(args: &BatchArgs) -> u8 {
@@ -87,7 +30,7 @@ fn batch(args: &BatchArgs) -> Result<u8, String> {
     let (jobs, read) = jobs::all(args)?;
     let place = args.output.join("summary.json");
     check_places(&jobs, &place, args.dependency_file.as_deref(), &read)?;
-    make_folder(&args.output)?;
+    pool::make_folder(&args.output)?;
     let store = args.store.clone();
     let store = store.unwrap_or_else(|| args.output.join(".store"));
     let program = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
@@ -150,10 +93,6 @@ fn check_places(
         }
     }
     Ok(())
-}
-
-fn make_folder(folder: &Path) -> Result<(), String> {
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
 /// The exit code of all: that of the job for which most would have to be done.

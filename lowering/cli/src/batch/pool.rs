@@ -1,7 +1,7 @@
 //! The jobs of a batch on several worker processes. A process that dies is started again, and its
 //! job tried once more.
 
-use super::BatchArgs;
+use super::args::BatchArgs;
 use super::jobs::Job;
 use crate::lower::{self, Request};
 use crate::stop::Stop;
@@ -114,7 +114,7 @@ fn made(
         return Err(judged.into());
     }
     for (file, product) in files(job).zip(&made.products) {
-        super::make_folder(file.parent().unwrap_or(Path::new("")))?;
+        make_folder(file.parent().unwrap_or(Path::new("")))?;
         write::if_changed(file, product)?;
     }
     Ok(judged)
@@ -134,4 +134,9 @@ fn compiled(request: &Request, worker: &mut Worker, args: &BatchArgs) -> Result<
         return made;
     }
     request.perform(worker, &mut ())
+}
+
+/// Makes a folder, and those that it is in.
+pub(super) fn make_folder(folder: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }

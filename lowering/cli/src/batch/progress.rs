@@ -3,7 +3,8 @@
 use super::jobs::Job;
 use super::pool::Outcome;
 use super::summary::kind;
-use crate::{Format, write};
+use crate::values::Format;
+use crate::write;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 

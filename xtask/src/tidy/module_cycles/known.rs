@@ -6,7 +6,6 @@ pub(super) const KNOWN: &[(&str, usize)] = &[
     ("bindings/c/src/ffi/input.rs", 2),
     ("bindings/python/src/lib.rs", 2),
     ("lowering/assembly/src/amdgpu/late_windows.rs", 2),
-    ("lowering/cli/src/advise.rs", 25),
     ("lowering/driver/benches/passes/main.rs", 2),
     ("lowering/driver/src/compile/mod.rs", 2),
     ("lowering/driver/src/isolate/message.rs", 3),

@@ -1,0 +1,325 @@
+//! The commands, and how one is run.
+
+use super::limits::{self, LimitArgs};
+use super::values::Format;
+use super::{
+    advise, arguments, audit, batch, check, explain, help, lower, lower_ir, model, profile, report,
+    shell, sim, targets, worker,
+};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// Compiles SPIR-V compute modules with split barriers for AMD and NVIDIA GPUs.
+#[derive(Debug, Parser)]
+#[command(name = "splitbar", version = version(), propagate_version = true, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    colour: colorchoice_clap::Color,
+}
+
+/// The release, the commit that it was built of, and its LLVM.
+pub(crate) fn version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let llvm = match splitbar::llvm_version() {
+            Some(llvm) => format!("LLVM {llvm}"),
+            None => "no LLVM".to_owned(),
+        };
+        let (release, commit) = (env!("CARGO_PKG_VERSION"), env!("SPLITBAR_COMMIT"));
+        format!("{release} (commit {commit}; {llvm})")
+    });
+    &TEXT
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
+3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Compiles a module for one GPU
+    #[command(after_help = lower::EXAMPLES)]
+    Lower(Box<lower::LowerArgs>),
+    /// Compiles an LLVM module whose kernels call split barriers: for compilers that bring their
+    /// own IR
+    #[command(after_help = lower_ir::EXAMPLES)]
+    LowerIr(Box<lower_ir::LowerIrArgs>),
+    /// Compiles many modules for several GPUs, by worker processes side by side; takes up where an
+    /// earlier run was interrupted
+    #[command(after_help = batch::EXAMPLES)]
+    Batch(Box<batch::BatchArgs>),
+    /// Checks a module against the rules of SPIR-V, Vulkan and OpenCL for barriers; exit code 0
+    /// without errors, 1 with
+    Check(Box<check::CheckArgs>),
+    /// Audits final code: operations that may be outstanding at each barrier, waits that retire
+    /// nothing, and parts of fences that are missing; exit code 1 if it finds something
+    #[command(after_help = audit::EXAMPLES)]
+    Audit(audit::AuditArgs),
+    /// Explores a module's barriers, lowered for one GPU, in every interleaving of a few waves
+    #[command(after_help = model::EXAMPLES)]
+    Model(Box<model::ModelArgs>),
+    /// Runs a kernel on a simulated GPU under hostile schedules; exit code 1 if a race, a missing
+    /// wait, a deadlock or another misuse is found
+    #[command(after_help = sim::EXAMPLES)]
+    Sim(Box<sim::SimArgs>),
+    /// Compiles a module with every strategy and recommends one, by registers, workgroups that are
+    /// resident at once, windows and the cost of a phase
+    #[command(after_help = advise::EXAMPLES)]
+    Advise(Box<advise::AdviseArgs>),
+    /// Shows how far apart the subgroups of a workgroup arrived at each barrier: reads the buffer
+    /// that `splitbar-opt --instrument-barrier-skew` makes a kernel write
+    #[command(after_help = profile::EXAMPLES)]
+    Profile(profile::ProfileArgs),
+    /// Lists the GPUs: wave size, barrier strategy chosen by default, async copies, minimum PTX
+    Targets {
+        /// How the list is printed
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Compiles what another process asks for on the standard input
+    #[command(hide = true)]
+    Worker(worker::Served),
+    /// Explains a diagnostic code
+    Explain {
+        /// The code, such as SB0205
+        code: String,
+    },
+    /// Writes what completes the arguments in a shell
+    #[command(after_help = shell::EXAMPLES)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Writes a manual page for the program and for each command
+    Manual {
+        /// The folder that gets them
+        folder: PathBuf,
+    },
+}
+
+/// Runs the command that the arguments name, and gives the exit code.
+pub(crate) fn run() -> u8 {
+    if let Err(text) = arguments::expand() {
+        return report::usage(&text, Path::new("-"), report::asked());
+    }
+    let given = arguments::given();
+    let matches = help::command(Cli::command(), &given).try_get_matches_from(&given);
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => return report::arguments(&error),
+    };
+    cli.colour.write_global();
+    match cli.command.limited() {
+        Some((limits, input, format)) if !limits::in_process() => {
+            limits::isolated(limits, input, format, || cli.command.run_here())
+        }
+        _ => cli.command.run_here(),
+    }
+}
+
+/// Runs a command for the process that `splitbar worker` works for.
+fn run_served(command: &[OsString]) -> io::Result<u8> {
+    let name = OsString::from("splitbar");
+    let arguments = std::iter::once(&name).chain(command);
+    let cli = Cli::try_parse_from(arguments).map_err(io::Error::other)?;
+    cli.colour.write_global();
+    match &cli.command {
+        Command::Worker(_) => Err(io::Error::other("a worker has no worker")),
+        command => Ok(command.run_here()),
+    }
+}
+
+impl Command {
+    /// What limits a command that runs in a process of its own, the module that its problems are
+    /// about, and how they are printed. `lower` has a worker for its work alone.
+    fn limited(&self) -> Option<(&LimitArgs, &Path, Format)> {
+        match self {
+            Command::Check(args) => Some(args.limited()),
+            Command::Audit(args) => Some(args.limited()),
+            Command::Model(args) => Some(args.limited()),
+            Command::Sim(args) => Some(args.limited()),
+            Command::Advise(args) => Some(args.limited()),
+            Command::Profile(args) => Some(args.limited()),
+            Command::Lower(_)
+            | Command::LowerIr(_)
+            | Command::Batch(_)
+            | Command::Targets { .. }
+            | Command::Worker(_)
+            | Command::Explain { .. }
+            | Command::Completions { .. }
+            | Command::Manual { .. } => None,
+        }
+    }
+
+    /// Runs it in this process and gives the exit code.
+    fn run_here(&self) -> u8 {
+        match self {
+            Command::Lower(args) => lower::run(args),
+            Command::LowerIr(args) => lower_ir::run(args),
+            Command::Batch(args) => batch::run(args),
+            Command::Check(args) => check::run(args),
+            Command::Audit(args) => audit::run(args),
+            Command::Model(args) => model::run(args),
+            Command::Sim(args) => sim::run(args),
+            Command::Advise(args) => advise::run(args),
+            Command::Profile(args) => profile::run(args),
+            Command::Targets { format } => targets::run(*format),
+            Command::Worker(served) => worker::run(served, run_served),
+            Command::Explain { code } => explain::run(code),
+            Command::Completions { shell } => shell::completions(*shell, &mut Cli::command()),
+            Command::Manual { folder } => shell::manual(folder, Cli::command()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::lower::LowerArgs;
+    use crate::strategy::StrategyArg;
+    use splitbar::{FuseAt, Optimization, Strategy};
+
+    fn lower(args: &[&str]) -> Result<LowerArgs, clap::Error> {
+        let all = ["splitbar", "lower", "k.spv"].iter().chain(args);
+        match Cli::try_parse_from(all)?.command {
+            Command::Lower(args) => Ok(*args),
+            Command::LowerIr(_)
+            | Command::Batch(_)
+            | Command::Check(_)
+            | Command::Audit(_)
+            | Command::Model(_)
+            | Command::Sim(_)
+            | Command::Advise(_)
+            | Command::Profile(_)
+            | Command::Targets { .. }
+            | Command::Worker(_)
+            | Command::Explain { .. }
+            | Command::Completions { .. }
+            | Command::Manual { .. } => {
+                Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))
+            }
+        }
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    /// Every flag of `lower` can be given as a string too (`Options::set`), unless it is about
+    /// files or about what the program prints.
+    #[test]
+    fn flags_that_are_options_have_a_string_form() {
+        const OF_THE_PROGRAM: &[&str] = &[
+            "allow",
+            "dependency-file",
+            "dependency-target",
+            "diagnostics",
+            "emit",
+            "emit-dir",
+            "memory-limit",
+            "no-warnings",
+            "output",
+            "profile", // bytes of a file
+            "spec",    // its own function in each interface
+            "target",  // a value of its own in each interface
+            "time-limit",
+            "verbose",
+            "warn",
+            "write-dependencies",
+        ];
+        let all = Cli::command();
+        let lower = all.find_subcommand("lower").unwrap();
+        let flags = lower.get_arguments().filter_map(|flag| flag.get_long());
+        let flags = flags.filter(|flag| !OF_THE_PROGRAM.contains(flag));
+        let flags: std::collections::BTreeSet<&str> = flags.collect();
+        let names = splitbar::Options::names().filter(|name| *name != "O");
+        assert_eq!(flags, names.collect());
+    }
+
+    #[test]
+    fn every_command_with_a_module_has_the_same_limits() {
+        let all = Cli::command();
+        let mut texts = Vec::new();
+        for name in [
+            "lower", "batch", "check", "audit", "model", "sim", "advise", "profile",
+        ] {
+            let command = all.find_subcommand(name).unwrap();
+            for flag in ["time-limit", "memory-limit"] {
+                let mut arguments = command.get_arguments();
+                let argument = arguments.find(|argument| argument.get_long() == Some(flag));
+                texts.push(argument.and_then(|a| a.get_help()).unwrap().to_string());
+            }
+        }
+        let (first, rest) = texts.split_at(2);
+        assert!(rest.chunks(2).all(|texts| texts == first), "{texts:?}");
+    }
+
+    #[test]
+    fn arguments_as_people_write_them() {
+        let args = lower(&[
+            "--target",
+            "gfx1201",
+            "-O3",
+            "--spec",
+            "1=-5",
+            "--spec",
+            "2=0x10",
+            "--workgroup-size",
+            "8,8,1",
+            "--strategy",
+            "fused",
+            "--fuse-at",
+            "arrive",
+        ])
+        .unwrap();
+        assert_eq!(args.target.name, "gfx1201");
+        assert_eq!(args.code.optimization, Optimization::O3);
+        assert_eq!(args.spec.len(), 2);
+        assert_eq!(args.code.workgroup_size, Some([8, 8, 1]));
+        assert_eq!(args.code.strategy, StrategyArg::Named(Strategy::Fused));
+        assert_eq!(FuseAt::from(args.fuse_at), FuseAt::Arrive);
+        let args = lower(&["--target", "sm_90"]).unwrap();
+        assert_eq!(
+            (args.code.strategy, args.code.emit, args.code.optimization),
+            (
+                StrategyArg::Chosen(if cfg!(feature = "llvm") {
+                    splitbar::Choice::Balanced
+                } else {
+                    splitbar::Choice::Fast
+                }),
+                Vec::new(),
+                Optimization::O2
+            )
+        );
+        for (name, choice) in [
+            ("auto=fast", splitbar::Choice::Fast),
+            ("auto=balanced", splitbar::Choice::Balanced),
+            ("auto=always-split", splitbar::Choice::AlwaysSplit),
+        ] {
+            let args = lower(&["--target", "sm_90", "--strategy", name]).unwrap();
+            assert_eq!(args.code.strategy, StrategyArg::Chosen(choice));
+        }
+    }
+
+    #[test]
+    fn wrong_arguments_are_usage_errors() {
+        for wrong in [
+            &["--target", "gfx9999"][..],
+            &["--target", "gfx1201", "-O4"],
+            &["--target", "gfx1201", "--spec", "x"],
+            &["--target", "gfx1201", "--workgroup-size", "8,8"],
+            &["--target", "gfx1201", "--workgroup-size", "0,1,1"],
+            &["--target", "gfx1201", "--strategy", "none"],
+            &["--target", "gfx1201", "--wave", "16"],
+            &[],
+        ] {
+            assert_eq!(lower(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
+        }
+    }
+}
