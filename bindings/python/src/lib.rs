@@ -5,57 +5,17 @@
 //! worker process of it. So a crash of the compiler is an exception, the interpreter lock is
 //! free meanwhile, and the wheel has LLVM once.
 
+mod stop;
 mod work;
 
-use exception::Refused;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use splitbar::Failure;
 use splitbar::diagnostic::json;
 use splitbar_passes::transform::registry::PASSES;
 use std::path::PathBuf;
-
-/// Why there is no result: the exit code and diagnostics as JSON.
-mod exception {
-    #![allow(missing_docs, reason = "the macro writes none")]
-    pyo3::create_exception!(_splitbar, Refused, pyo3::exceptions::PyException);
-}
-
-/// Why there is no result.
-enum Stop {
-    /// Problems of the module, the target or this build.
-    Problems(Failure),
-    /// An argument is wrong.
-    Argument(String),
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Stop {
-        Stop::Problems(failure)
-    }
-}
-
-impl From<String> for Stop {
-    fn from(text: String) -> Stop {
-        Stop::Argument(text)
-    }
-}
-
-impl From<Stop> for PyErr {
-    fn from(stop: Stop) -> PyErr {
-        match stop {
-            Stop::Problems(failure) => {
-                let problems = json::render(&failure.diagnostics, "module");
-                Refused::new_err((failure.exit_code(), problems))
-            }
-            Stop::Argument(text) => PyValueError::new_err(text),
-        }
-    }
-}
-
-/// Names and values of options.
-type Settings = Vec<(String, String)>;
+use stop::Refused;
+use work::Settings;
 
 /// Compiles in the worker of this thread: the products in order, and warnings as JSON.
 #[pyfunction]

@@ -1,6 +1,6 @@
 //! What the functions do, without the interpreter.
 
-use crate::{Settings, Stop};
+use crate::stop::Stop;
 use splitbar::diagnostic::Diagnostics;
 use splitbar::spec::{self, Setting};
 use splitbar::{
@@ -13,6 +13,9 @@ use splitbar_passes::transform::registry::Pass;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Names and values of options.
+pub(crate) type Settings = Vec<(String, String)>;
 
 /// What each name asks for: those of `--emit`.
 const PRODUCTS: [(&str, Product); 8] = [

@@ -27,7 +27,7 @@ pub(crate) fn read(
         );
         return Err(refused.into());
     }
-    let read = crate::backend().read_ir(bytes, options.target, options.workgroup_size)?;
+    let read = crate::backend::current().read_ir(bytes, options.target, options.workgroup_size)?;
     Ok(read)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn read(
 /// # Errors
 /// As [`read`].
 pub(crate) fn unchanged(bytes: &[u8], options: &Options) -> Result<Output, Failure> {
-    let lowered = crate::backend()
+    let lowered = crate::backend::current()
         .unchanged_ir(bytes, options.target, options.optimization)
         .map_err(refusal::of_foreign_ir)?;
     Ok(Output::unchanged(lowered, true, options))

@@ -35,6 +35,7 @@
 //! All are on by default.
 
 mod advise;
+mod backend;
 mod check;
 mod compile;
 mod compiler;
@@ -68,6 +69,7 @@ mod usage;
 mod without_llvm;
 
 pub use advise::{Advice, Candidate, Estimated, Estimator, Faster, Refused, advise};
+pub use backend::llvm_version;
 pub use check::{CheckOptions, check};
 pub use compile::{Barrier, BarrierKind, BarrierMotion, Entry, Output, SplitDecisions, Version};
 pub use compiler::{BarrierForm, Compiler, Input};
@@ -78,7 +80,7 @@ pub use isolate::{
 };
 pub use link::{LINKER_VARIABLE, code_object as link_code_object};
 pub use link_modules::link_modules;
-pub use llvm_missing::{llvm_version, require_llvm};
+pub use llvm_missing::require_llvm;
 pub use model::{Bounds, Explorations, Explored, LeftOut};
 pub use options::{Choice, NarrowBarriers, Options, SplitBarriers};
 pub use pairs::{SplitPair, pairs};
@@ -100,14 +102,6 @@ pub use stage::{Artefact, Observer, Stage};
 pub use store::{Key, Store};
 pub use targets::{TargetRow, targets};
 pub use usage::{Resident, Usage};
-
-/// What this build makes code with.
-fn backend() -> &'static dyn splitbar_plan::backend::Backend {
-    #[cfg(feature = "llvm")]
-    return &splitbar_llvm::Llvm;
-    #[cfg(not(feature = "llvm"))]
-    return &without_llvm::WithoutLlvm;
-}
 
 /// The examples of the guide, compiled. Its other blocks say to the suite how they are run.
 #[cfg(doctest)]

@@ -2,11 +2,6 @@
 
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 
-/// The release of LLVM that makes code, such as `23.1.1`; `None` in a build without it.
-pub fn llvm_version() -> Option<String> {
-    crate::backend().version()
-}
-
 /// Whether this build has LLVM, which `what` needs.
 ///
 /// # Errors

@@ -33,7 +33,7 @@ pub fn functions(bytes: &[u8], target: &Target) -> Result<Vec<Function>, String>
             .and_then(|section| section.data_range(symbol.address(), symbol.size()))
             .map_err(|error| format!("the code of {name} cannot be read: {error}"))?
             .ok_or_else(|| format!("the code of {name} is not in its section"))?;
-        let lines = crate::backend()
+        let lines = crate::backend::current()
             .disassemble(target, target.default_wave_size(), code, symbol.address())
             .map_err(|problems| problems.to_string())?;
         write_function(&mut text, name, &lines);

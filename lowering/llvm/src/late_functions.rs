@@ -6,8 +6,8 @@
 //! the code generator the same is prevented by a use of these values before the call.
 
 use crate::emit::Result;
-use crate::expand::leaving;
 use crate::ffi::{self, Func, Opcode, RawBuilder, Value};
+use crate::leaving::leaving;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use splitbar_passes::diagnostic::Diagnostic;

@@ -35,12 +35,15 @@ pub mod ir;
 mod lane_moves;
 mod late_functions;
 mod late_windows;
+mod leaving;
 mod lowered;
 mod machines;
 pub mod marks;
 mod masked_division;
 mod own_memory;
+mod printed;
 mod private_arrays;
+mod release;
 mod schedule;
 mod shared_blocks;
 mod shared_contents;
@@ -89,11 +92,11 @@ impl Lower for IrModule {
 
 impl Backend for Llvm {
     fn version(&self) -> Option<String> {
-        Some(version())
+        Some(release::version())
     }
 
     fn text(&self, bitcode: &[u8]) -> String {
-        text(bitcode)
+        printed::text(bitcode)
     }
 
     fn read_ir(
@@ -137,12 +140,6 @@ impl Backend for Llvm {
         // Lines are `Running pass: NAME on ...` or `... Executing Pass 'NAME' on ...`.
         ffi::report_passes(no_pass);
     }
-}
-
-/// The release of LLVM that is linked.
-fn version() -> String {
-    let (major, minor, patch) = inkwell::support::get_llvm_version();
-    format!("{major}.{minor}.{patch}")
 }
 
 /// Lowers the kernels into one LLVM module: their bodies, or those of `ir`.
@@ -306,15 +303,4 @@ fn located(input: &LowerInput<'_>, diagnostics: Diagnostics) -> Diagnostics {
 /// does not have: this is for measurements, in processes that do nothing else.
 pub fn set_llvm_options(options: &[&str]) {
     ffi::set_options(options);
-}
-
-/// Bitcode that this crate wrote, as text; if LLVM could not read it back, its reason as a comment.
-pub(crate) fn text(bitcode: &[u8]) -> String {
-    let printed = codegen::on_large_stack(|| {
-        let context = Context::create();
-        // Debug lines that are not declared yet are dropped, with a warning that nobody needs.
-        let _errors = ffi::Errors::collect(&context);
-        Ok(ffi::module_text(&codegen::parse(&context, bitcode)?))
-    });
-    printed.unwrap_or_else(|problems| format!("; {problems}"))
 }

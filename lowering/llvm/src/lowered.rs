@@ -1,6 +1,7 @@
 //! A lowered module: verified IR, and final code on demand.
 
-use crate::{assemble, codegen, text};
+use crate::printed::text;
+use crate::{assemble, codegen};
 use inkwell::targets::FileType;
 use splitbar_assembly::amdgpu::late_windows::{Ordered, widen};
 use splitbar_passes::diagnostic::Diagnostics;

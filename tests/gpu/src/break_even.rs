@@ -5,13 +5,12 @@
 //! arrives; behind its arrival every wave works for the window. A step is an iteration of a loop
 //! with one multiply-add.
 
-use crate::bundle::{Bundle, Kernel};
+use crate::bundle::{Bundle, Kernel, Point};
 use crate::check::{bytes, words};
 use crate::device::{Device, Grid, KernelId, Trouble};
 use crate::parameters;
 use crate::timing::{median, number};
 use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Serialize};
 use splitbar_tests::reference::{Buffer, BufferName, Case, Element};
 use std::fmt::Write as _;
 
@@ -32,17 +31,6 @@ const STEPS: u32 = 8;
 const PHASES: u32 = 16;
 /// Invocations of a wave.
 const LANES: u32 = 32;
-
-/// The kernel, compiled for workgroups of one size and windows of one size.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Point {
-    /// What was compiled.
-    pub kernel: Kernel,
-    /// Waves of a workgroup.
-    pub waves: u32,
-    /// Steps of a window.
-    pub window: u32,
-}
 
 /// Waves and windows of all points, in the order of the table.
 pub fn points() -> Vec<(u32, u32)> {

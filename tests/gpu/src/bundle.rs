@@ -1,7 +1,6 @@
 //! The bundle: a folder with PTX, launches and a manifest, which is all that a machine with a GPU
 //! needs.
 
-use crate::break_even::Point;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use splitbar_tests::reference::Case;
@@ -59,6 +58,18 @@ pub struct Argument {
     pub size: u32,
     /// Where it stands in the parameter block.
     pub offset: u32,
+}
+
+/// The kernel of [`break_even`](crate::break_even), compiled for workgroups of one size and windows
+/// of one size.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Point {
+    /// What was compiled.
+    pub kernel: Kernel,
+    /// Waves of a workgroup.
+    pub waves: u32,
+    /// Steps of a window.
+    pub window: u32,
 }
 
 impl Kernel {

@@ -1,8 +1,8 @@
 //! Makes a bundle: every kernel of fixtures/ with every strategy, compiled by the program
 //! `splitbar`.
 
-use crate::break_even::{self, Point};
-use crate::bundle::{Argument, Bundle, Kernel, Manifest};
+use crate::break_even;
+use crate::bundle::{Argument, Bundle, Kernel, Manifest, Point};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use splitbar_tests::fixture::{self, Fixture};

@@ -1,10 +1,12 @@
 //! SPV_AMD_shader_ballot, SPV_AMD_gcn_shader and SPV_AMD_shader_trinary_minmax.
 
 use super::collectives::{self, FLOAT, INTEGER, Row, combine_all};
+use super::feature::Feature;
+use super::launch::INVOCATIONS;
 use super::ty::{F16, F32, Scalar, Ty, U16, U32, U64};
 use super::want::Limit::{Absolute, Ulp};
 use super::want::Want::{self, Any, Bits, Near};
-use super::{Feature, INVOCATIONS, extensions, subgroup};
+use super::{by_subgroup, extensions};
 
 fn lanes(all: &mut Vec<Feature>) {
     let word = Ty::from(U32);
@@ -14,7 +16,7 @@ fn lanes(all: &mut Vec<Feature>) {
             "$v = OpCompositeConstruct %u32v{lanes} {components}\n$r = OpExtInst %u32 %amd_ballot {name} $a $v"
         );
         let op = format!("SPV_AMD_shader_ballot {name}");
-        subgroup::feature(&op, &[word], word, &body, move |rows| {
+        by_subgroup::feature(&op, &[word], word, &body, move |rows| {
             (0..rows.len())
                 .map(|lane| Bits(rows[from(lane)][0]))
                 .collect()
@@ -30,7 +32,7 @@ fn lanes(all: &mut Vec<Feature>) {
         "%u32_27 %u32_4 %u32_3",
         |lane| lane & !31 | (lane & 27 | 4) ^ 3,
     ));
-    all.push(subgroup::feature(
+    all.push(by_subgroup::feature(
         "SPV_AMD_shader_ballot WriteInvocationAMD",
         &[word, word],
         word,
@@ -42,7 +44,7 @@ fn lanes(all: &mut Vec<Feature>) {
                 .collect()
         },
     ));
-    all.push(subgroup::feature(
+    all.push(by_subgroup::feature(
         "SPV_AMD_shader_ballot MbcntAMD",
         &[U64.into()],
         word,
@@ -82,7 +84,7 @@ fn groups(all: &mut Vec<Feature>) {
                     .collect()
             };
             all.push(
-                subgroup::feature(&op, &[s.into()], s.into(), &body, host)
+                by_subgroup::feature(&op, &[s.into()], s.into(), &body, host)
                     .called(&format!("{}.{form}", s.name()))
                     .needing(&["Groups"])
                     .with_inputs(collectives::operands(s)),

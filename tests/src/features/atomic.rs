@@ -3,9 +3,10 @@
 //! commutes.
 
 use super::edges;
+use super::feature::{Feature, Flavour, Memory};
+use super::launch::{INVOCATIONS, WORKGROUP};
 use super::ty::{F16, F32, F64, Scalar, Ty, U32, U64};
 use super::want::Want::{self, Bits};
-use super::{Feature, Flavour, INVOCATIONS, Memory, WORKGROUP};
 
 /// The opcode; whether it has a value operand; old value and operand to new value.
 type Operation = (&'static str, bool, fn(Scalar, u64, u64) -> u64);

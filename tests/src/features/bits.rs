@@ -1,6 +1,6 @@
 //! Shifts, bitwise operations, bit fields, counts and reversal.
 
-use super::Feature;
+use super::feature::Feature;
 use super::ty::{INTEGERS, Scalar, Ty, U8, U16, U32};
 use super::want::Want::{self, Any, Bits};
 

@@ -1,6 +1,7 @@
 //! What subgroup and group instructions combine values with, and operands whose combination is
 //! exact in any order.
 
+use super::launch::INVOCATIONS;
 use super::ty::{Bool, Scalar};
 use super::want::Want::{self, Bits};
 
@@ -72,7 +73,7 @@ pub(super) fn operands(s: Scalar) -> Vec<Row> {
         2 | 3 => -1.0,
         _ => 1.0,
     };
-    (0..super::INVOCATIONS)
+    (0..INVOCATIONS)
         .map(|at| vec![s.bits_of(value(at))])
         .collect()
 }

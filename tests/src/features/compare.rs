@@ -1,6 +1,6 @@
 //! Comparisons of integers, floats and Booleans, logic, tests of floats, selection.
 
-use super::Feature;
+use super::feature::Feature;
 use super::ty::{Bool, FLOATS, INTEGERS, Scalar, Ty};
 use super::want::Want::{self, Bits};
 

@@ -1,6 +1,6 @@
 //! Conversions between all pairs of types, saturating ones, rounding modes, bit casts.
 
-use super::Feature;
+use super::feature::Feature;
 use super::ty::{F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U8, U16, U32, U64};
 use super::want::Want::{self, Any, Bits};
 use super::want::float;

@@ -1,9 +1,10 @@
 //! Cooperative vectors: products with matrices in memory, sums into memory, loads and stores.
 
+use super::feature::{Feature, Memory};
+use super::launch::{INVOCATIONS, WORKGROUP};
 use super::ty::{F32, Scalar, U8, U32};
 use super::want::Want::{self, Bits};
 use super::want::float;
-use super::{Feature, INVOCATIONS, Memory, WORKGROUP};
 
 /// Rows and columns of the matrices.
 const ROWS: usize = 5;

@@ -4,8 +4,8 @@
 //! Complex functions are held against formulas of another kind than those that are lowered, with
 //! special values of ISO C, Annex G.
 
-use super::Feature;
-use super::INVOCATIONS;
+use super::feature::Feature;
+use super::launch::INVOCATIONS;
 use super::ty::{F16, F32, F64, Scalar, Ty, U8, U16, U32, U64};
 use super::want::Limit::{Absolute, Ulp};
 use super::want::Want::{self, Any, Bits, Near};

@@ -1,8 +1,8 @@
 //! Integer dot products: vectors and packed bytes, of either sign and both, without and with a
 //! saturating sum.
 
-use super::Feature;
 use super::edges;
+use super::feature::Feature;
 use super::ty::{INTEGERS, Scalar, Ty, U8, U16, U32};
 use super::want::Want::{self, Any, Bits};
 

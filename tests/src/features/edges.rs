@@ -1,6 +1,6 @@
 //! Operands: the values at the edges of a type, each with each, and random ones to fill up.
 
-use super::INVOCATIONS;
+use super::launch::INVOCATIONS;
 use super::ty::{Bool, Scalar, Ty};
 use fastrand::Rng;
 

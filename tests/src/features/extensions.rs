@@ -1,8 +1,9 @@
 //! Instructions of extensions that stand beside those of the core: integer functions, fused
 //! multiplication, bfloat16, clocks.
 
-use super::Feature;
+use super::feature::{Feature, Memory};
 use super::float_rules;
+use super::launch::INVOCATIONS;
 use super::ty::{F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U16, U32, U64};
 use super::want::Want::{self, Bits};
 
@@ -260,7 +261,7 @@ fn raw_chains(all: &mut Vec<Feature>) {
                 .needing(&["RawAccessChainsNV"])
                 .with_globals("$ra = OpTypeRuntimeArray %u32\n$block = OpTypeStruct $ra\n$pb = OpTypePointer StorageBuffer $block\n")
                 .decorated("OpDecorate $ra ArrayStride 4\nOpDecorate $block Block\nOpMemberDecorate $block 0 Offset 0\n")
-                .with_memory(super::Memory {
+                .with_memory(Memory {
                     name: "m",
                     pointer: "$pb".to_owned(),
                     before: bytes.clone(),
@@ -279,7 +280,7 @@ fn raw_chains(all: &mut Vec<Feature>) {
         body,
         |_| vec![Bits(0)],
     );
-    let mut after = vec![0; 8 * super::INVOCATIONS];
+    let mut after = vec![0; 8 * INVOCATIONS];
     for (row, record) in feature.inputs.iter().zip(after.chunks_exact_mut(8)) {
         record[6..].copy_from_slice(&(row[0] as u16).to_le_bytes());
     }
@@ -289,10 +290,10 @@ fn raw_chains(all: &mut Vec<Feature>) {
             .needing(&["RawAccessChainsNV"])
             .with_globals("$ra = OpTypeRuntimeArray %u32\n$block = OpTypeStruct $ra\n$pb = OpTypePointer StorageBuffer $block\n")
             .decorated("OpDecorate $ra ArrayStride 4\nOpDecorate $block Block\nOpMemberDecorate $block 0 Offset 0\n")
-            .with_memory(super::Memory {
+            .with_memory(Memory {
                 name: "m",
                 pointer: "$pb".to_owned(),
-                before: vec![0; 8 * super::INVOCATIONS],
+                before: vec![0; 8 * INVOCATIONS],
                 after: Some(after),
                 links: Vec::new(),
             }),
@@ -401,7 +402,7 @@ fn predicated(all: &mut Vec<Feature>) {
                           OpMemberDecorate $block 0 Offset 0\n";
     const PLACE: &str =
         "$n = OpBitcast %u32 %gid\n$p = OpAccessChain %p_StorageBuffer_u32 $m %u32_0 $n\n";
-    let buffer = |before: Vec<u8>, after: Option<Vec<u8>>| super::Memory {
+    let buffer = |before: Vec<u8>, after: Option<Vec<u8>>| Memory {
         name: "m",
         pointer: "$pb".to_owned(),
         before,
@@ -409,7 +410,7 @@ fn predicated(all: &mut Vec<Feature>) {
         links: Vec::new(),
     };
     let number = |at: usize| (at as u32).wrapping_mul(0x9e37_79b9);
-    let half = super::INVOCATIONS / 2;
+    let half = INVOCATIONS / 2;
     let body = format!(
         "{PLACE}$in = OpULessThan %bool $n %u32_{half}\n\
          $r = OpPredicatedLoadINTEL %u32 $p $in $a Aligned 4"
@@ -456,7 +457,7 @@ fn predicated(all: &mut Vec<Feature>) {
             .needing(&["!6257"])
             .with_globals(BLOCK)
             .decorated(LAYOUT)
-            .with_memory(buffer(vec![0x5a; 4 * super::INVOCATIONS], Some(after))),
+            .with_memory(buffer(vec![0x5a; 4 * INVOCATIONS], Some(after))),
     );
     let body = "OpStore $v $a\nOpBranch $before\n$before = OpLabel\nOpBranch $h\n$h = OpLabel\n\
                 $i = OpPhi %u32 %u32_0 $before $j $h\n$o = OpBitwiseAnd %u32 $i %u32_1\n\

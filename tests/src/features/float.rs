@@ -1,6 +1,6 @@
 //! Float arithmetic: rounded to nearest, with NaN, infinities and denormals.
 
-use super::Feature;
+use super::feature::Feature;
 use super::ty::{F16, F32, F64, FLOATS, Scalar, Ty};
 use super::want::Want::{self, Bits, Near};
 use super::want::{Limit, float};

@@ -1,10 +1,11 @@
 //! Conversions of the floats that have an encoding of their own: bfloat16, E4M3 and E5M2 of OCP,
 //! and its microscaling formats.
 
+use super::feature::Feature;
+use super::launch::INVOCATIONS;
 use super::ty::{F16, F32, F64, Scalar, Ty, U8, U16, U32, power_of_two};
 use super::want::Want::{self, Bits, OneOf};
 use super::want::float;
-use super::{Feature, INVOCATIONS};
 use half::bf16;
 
 /// A format of 8 bits.

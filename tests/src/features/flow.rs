@@ -2,8 +2,8 @@
 //! unstructured and irreducible flow of kernels, and what must not change anything (lifetimes,
 //! assumptions, hints).
 
-use super::Feature;
 use super::edges;
+use super::feature::Feature;
 use super::ty::{Bool, F32, INTEGERS, Scalar, Ty, U32};
 use super::want::Want::Bits;
 use super::want::float_or_bits;

@@ -1,8 +1,9 @@
 //! Vectors of pointers, and gathers and scatters through them (SPV_INTEL_masked_gather_scatter).
 
+use super::feature::{Feature, Memory};
+use super::launch::INVOCATIONS;
 use super::ty::{Bool, F32, Scalar, Ty, U8, U32, U64};
 use super::want::float_or_bits;
-use super::{Feature, INVOCATIONS, Memory};
 
 /// Bytes from a place to one where nothing is.
 const FAR: u64 = 1 << 38;

@@ -1,7 +1,7 @@
 //! GLSL.std.450: functions whose results are exact, integers, packing, and geometry.
 
-use super::Feature;
 use super::edges::between;
+use super::feature::Feature;
 use super::float_rules::{self, larger, smaller};
 use super::ty::{F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U32};
 use super::want::Limit::{Absolute, Ulp};

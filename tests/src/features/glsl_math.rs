@@ -2,8 +2,8 @@
 //! appendix "Precision and Operation of SPIR-V Instructions"; where it lets a function inherit the
 //! error of a formula, the bound here is smaller, because the library is used.
 
-use super::Feature;
 use super::edges::between;
+use super::feature::Feature;
 use super::ty::{F16, F32, F64, Scalar, Ty, power_of_two};
 use super::want::Limit::{self, Absolute, Ulp};
 use super::want::Want::{Any, Near};

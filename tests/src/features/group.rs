@@ -1,9 +1,10 @@
 //! OpGroup* of kernels: at the scope of the workgroup and of the subgroup.
 
 use super::collectives::{self, FLOAT, INTEGER, LOGICAL, Operation, combine_all};
+use super::feature::Feature;
+use super::launch::{INVOCATIONS, WORKGROUP};
 use super::ty::{Bool, F16, F32, F64, INTEGERS, Scalar, Ty, U32};
 use super::want::Want::{self, Bits};
-use super::{Feature, WORKGROUP};
 
 /// The operations that the core has; the others come from SPV_KHR_uniform_group_instructions and
 /// end in KHR.
@@ -85,7 +86,7 @@ pub(super) fn features() -> Vec<Feature> {
         ];
         for (op, host) in votes {
             let body = format!("$r = {op} %bool %u32_{scope} $a");
-            let rows = (0..super::INVOCATIONS)
+            let rows = (0..INVOCATIONS)
                 .map(|at| vec![u64::from(at / 64 % 2 == 0 || at == 77)])
                 .collect();
             let vote = feature(op, scope, &[flag], flag, &body, move |rows| {

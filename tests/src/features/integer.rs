@@ -1,6 +1,6 @@
 //! Integer arithmetic: wrapping, division and remainders of either sign, results of two words.
 
-use super::Feature;
+use super::feature::Feature;
 use super::ty::{INTEGERS, Scalar, Ty};
 use super::want::Want::{self, Any, Bits};
 

@@ -1,11 +1,12 @@
 //! Memory: access chains into nested types with layouts, indices that are computed, loads and
 //! stores of whole objects and of parts, copies, lengths of arrays.
 
+use super::feature::{Feature, Memory};
+use super::launch::{INVOCATIONS, WORKGROUP};
 use super::layout::{self, Layout};
 use super::ty::{F16, F32, F64, Scalar, Ty, U8, U16, U32, U64};
 use super::want::Want::Bits;
 use super::want::float_or_bits;
-use super::{Feature, INVOCATIONS, Memory, WORKGROUP};
 
 /// Elements of the array that a buffer is.
 const ELEMENTS: usize = 5;

@@ -5,8 +5,9 @@
 //! `$s`. There is a buffer of operands and one of results for each scalar type; a component of an
 //! operand is a slice with an element for each invocation.
 
+use super::feature::{Feature, Flavour};
+use super::launch::{INVOCATIONS, WORKGROUP};
 use super::ty::{Bool, Scalar, Ty};
-use super::{Feature, Flavour, INVOCATIONS, WORKGROUP};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! OpenCL.std: integer functions, selections, shuffles, geometry.
 
-use super::Feature;
 use super::edges::between;
+use super::feature::Feature;
 use super::ty::{F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U8, U16, U32, U64};
 use super::want::Limit::Absolute;
 use super::want::Want::{self, Any, Bits, Near};

@@ -1,8 +1,8 @@
 //! OpenCL.std: mathematical functions, with the bounds of the OpenCL C specification, section
 //! "Relative Error as ULPs" (full profile, and cl_khr_fp16), and with the special cases of C.
 
-use super::Feature;
 use super::edges;
+use super::feature::Feature;
 use super::float_rules::{self, either};
 use super::ty::{F16, F32, F64, FLOATS, Scalar, Ty, U32};
 use super::want::Limit::{Absolute, Ulp};

@@ -2,10 +2,12 @@
 //! asynchronous copies of a group.
 
 use super::convert::ROUNDING;
+use super::edges;
+use super::feature::{Feature, Memory};
+use super::launch::{INVOCATIONS, WORKGROUP};
 use super::ty::{F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U8, U32, U64};
 use super::want::Want::Bits;
 use super::want::{Want, float, float_or_bits};
-use super::{Feature, INVOCATIONS, Memory, WORKGROUP, edges};
 
 const LANES: [usize; 5] = [2, 3, 4, 8, 16];
 

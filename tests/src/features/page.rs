@@ -1,7 +1,9 @@
 //! The page of `docs/` that says how near to the exact results the functions come.
 
+use super::feature::Feature;
+use super::launch::INVOCATIONS;
+use super::ty;
 use super::want::Worst;
-use super::{Feature, INVOCATIONS, ty};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -1,10 +1,11 @@
 //! Pointers: variable ones of shaders, physical ones of kernels, generic ones, addresses as
 //! numbers, copies of so many bytes.
 
+use super::feature::{Feature, Memory};
+use super::launch::INVOCATIONS;
 use super::ty::{Bool, F32, Ty, U8, U16, U32, U64};
 use super::want::Want::Bits;
 use super::want::float_or_bits;
-use super::{Feature, INVOCATIONS, Memory};
 
 fn truth(value: bool) -> super::want::Want {
     Bits(u64::from(value))

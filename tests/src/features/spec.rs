@@ -4,9 +4,10 @@
 //! The features of the other families are taken: the operands of some of their rows become
 //! specialization constants, and the host function stays.
 
+use super::feature::Feature;
+use super::launch::{INVOCATIONS, Launch};
 use super::ty::{Bool, Scalar, Ty};
 use super::want::Want;
-use super::{Feature, INVOCATIONS, Launch};
 use std::fmt::Write;
 
 /// What shaders may name in OpSpecConstantOp (SPIR-V 1.6, 3.49.7), as far as it is no operation on

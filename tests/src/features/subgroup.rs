@@ -1,41 +1,19 @@
 //! Subgroups: votes, ballots, shuffles, quads, rotation, and reductions in every form, with all
 //! lanes and with some.
 
+use super::by_subgroup::{SCOPE, feature, truth};
 use super::collectives::{self, FLOAT, INTEGER, LOGICAL, Row, combine_all};
+use super::feature::Feature;
+use super::launch::INVOCATIONS;
 use super::ty::{Bool, F16, F32, F64, INTEGERS, Scalar, Ty, U32};
 use super::want::Want::{self, Any, Bits};
 use super::want::float_or_bits;
-use super::{Feature, Launch};
-
-/// The subgroup as a scope.
-pub(super) const SCOPE: &str = "%u32_3";
-
-/// A feature whose results depend on the operands of the subgroup.
-pub(super) fn feature(
-    op: &str,
-    params: &[Ty],
-    result: Ty,
-    body: &str,
-    host: impl Fn(&[Row]) -> Vec<Want> + Send + Sync + 'static,
-) -> Feature {
-    let body = body.replace("SUB", SCOPE);
-    Feature::new(op, params, &[result], &body, |_| Vec::new()).collectively(
-        move |launch: Launch, rows| {
-            let subgroups = rows.chunks(launch.subgroup);
-            subgroups.flat_map(&host).map(|want| vec![want]).collect()
-        },
-    )
-}
-
-pub(super) fn truth(value: bool) -> Want {
-    Bits(u64::from(value))
-}
 
 fn votes(all: &mut Vec<Feature>) {
     let flag = Ty::from(Bool);
     let vote = |op: &str, needs, body: &str, host: fn(&[Row]) -> bool| {
         // Mostly the same in all lanes, or no vote is ever unanimous.
-        let rows = (0..super::INVOCATIONS)
+        let rows = (0..INVOCATIONS)
             .map(|at| vec![u64::from(at / 64 % 2 == 0 || at == 77)])
             .collect();
         feature(op, &[flag], flag, body, move |rows| {
@@ -92,7 +70,7 @@ fn votes(all: &mut Vec<Feature>) {
             body,
             |rows| vec![truth(rows.iter().all(|r| r[0] == rows[0][0])); rows.len()],
         );
-        let rows = (0..super::INVOCATIONS)
+        let rows = (0..INVOCATIONS)
             .map(|at| vec![s.bits_of(if at < 128 || at == 130 { 2.5 } else { 3.5 }) & s.mask()])
             .collect();
         all.push(equal.needing(&["GroupNonUniformVote"]).with_inputs(rows));
@@ -187,7 +165,7 @@ fn ballots(all: &mut Vec<Feature>) {
         "$x $b",
         |set, _, row| truth(set >> row[1] & 1 == 1),
     );
-    let rows = (0..super::INVOCATIONS as u64)
+    let rows = (0..INVOCATIONS as u64)
         .map(|at| vec![at * 7 / 3 % 2, at * 5 % 32])
         .collect();
     all.push(extract.with_inputs(rows));

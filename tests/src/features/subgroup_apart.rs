@@ -2,9 +2,10 @@
 //! several subgroups, they part inside of it.
 
 use super::collectives::Row;
+use super::feature::Feature;
+use super::launch::{Launch, WORKGROUP};
 use super::ty::{Ty, U32};
 use super::want::Want::{self, Bits};
-use super::{Feature, Launch, WORKGROUP};
 
 /// What a built-in is in lane `lane` of subgroup `id` of a workgroup, by the size of a subgroup.
 type BuiltIn = fn(lane: usize, id: usize, size: usize) -> u64;

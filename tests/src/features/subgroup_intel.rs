@@ -1,11 +1,13 @@
 //! SPV_INTEL_subgroups, of kernels: shuffles out of two registers, and blocks of memory that a
 //! subgroup reads and writes together.
 
-use super::subgroup::feature;
+use super::by_subgroup::feature;
+use super::feature::{Feature, Memory};
+use super::launch::{INVOCATIONS, Launch};
+use super::layout;
 use super::ty::{F16, F32, F64, Ty, U8, U16, U32};
 use super::want::Want::{self, Bits};
 use super::want::float_or_bits;
-use super::{Feature, INVOCATIONS, Launch, Memory, layout};
 
 /// All of them.
 pub(super) fn features() -> Vec<Feature> {

@@ -1,12 +1,13 @@
 //! Subgroups of which some lanes do not take part: votes, ballots, elections and shuffles among the
 //! others.
 
+use super::by_subgroup::{SCOPE, feature, truth};
 use super::collectives::Row;
-use super::subgroup::{SCOPE, feature, truth};
+use super::feature::Feature;
+use super::launch::Launch;
 use super::ty::{Bool, F16, F32, F64, INTEGERS, Scalar, Ty, U32};
 use super::want::Want::{self, Bits};
 use super::want::float_or_bits;
-use super::{Feature, Launch};
 
 /// Only the lanes whose flag is set execute the instruction; the others have 0.
 fn partial(op: &str, s: Scalar, result: Ty, line: &str, host: fn(&[Row]) -> Vec<Want>) -> Feature {

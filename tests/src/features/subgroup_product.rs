@@ -1,10 +1,11 @@
 //! Products of matrices that lie in a subgroup (SPV_INTEL_subgroup_matrix_multiply_accumulate), of
 //! subgroups of any size: with integers, packed bytes, halves and bfloat16.
 
+use super::feature::Feature;
+use super::launch::INVOCATIONS;
 use super::ty::{F32, Scalar, Ty, U16, U32};
 use super::want::Want::{self, Bits};
 use super::want::float;
-use super::{Feature, INVOCATIONS};
 
 /// Rows of A, C and the result.
 const ROWS: usize = 4;

@@ -1,7 +1,7 @@
 //! Vectors, matrices and composites: building, taking apart, products.
 
-use super::Feature;
 use super::edges::between;
+use super::feature::Feature;
 use super::ty::{Bool, F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U32};
 use super::want::Limit::Absolute;
 use super::want::Want::{Bits, Near};

@@ -1,7 +1,8 @@
 //! Expressions of a random program: what they are on the host, and as instructions.
 
+use super::sizes::VARIABLES;
+use super::statement::{Expression, Operation};
 use super::text::Writer;
-use super::{Expression, Operation, VARIABLES};
 
 /// The value of an expression.
 pub(super) fn value(Expression { op, a, b }: Expression, variables: &[u32; VARIABLES]) -> u32 {

@@ -9,7 +9,8 @@
 
 use super::share::{Access, Atomic, BUFFER, Fence, Index, MAKE_AVAILABLE, MAKE_VISIBLE};
 use super::share::{Reach, SHARED_MEMORY, Scope, When};
-use super::{Dialect, Program, SHARED, SLOTS, Top};
+use super::sizes::{SHARED, SLOTS};
+use super::tree::{Dialect, Program, Top};
 
 /// Scopes of execution that barriers have; pairs of both may be open at the same time.
 const EXECUTION: [Scope; 2] = [Scope::Subgroup, Scope::Workgroup];

@@ -1,7 +1,9 @@
 //! Other forms of the same program: what it does stays the same, where it stands changes.
 
+use super::order::flaw;
 use super::share::{Count, Of, Scope};
-use super::{Program, Rng, Top, flaw};
+use super::tree::{Program, Top};
+use fastrand::Rng;
 
 /// Puts parts of a program into functions and into both branches of selections, and begins loops in
 /// the middle of their bodies, so that pairs stand across blocks, functions and iterations.

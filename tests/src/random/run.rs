@@ -2,7 +2,9 @@
 
 use super::expression::value;
 use super::share::{Index, When};
-use super::{ARRAY, Combine, GROUPS, Leave, Program, SHARED, SLOTS, Statement, Top, VARIABLES};
+use super::sizes::{ARRAY, GROUPS, SHARED, SLOTS, VARIABLES};
+use super::statement::{Leave, Statement};
+use super::tree::{Combine, Program, Top};
 
 /// What an invocation has.
 #[derive(Clone, Debug)]

@@ -3,8 +3,9 @@
 
 use super::share::{ACQUIRE, ACQUIRE_RELEASE, Access, BUFFER, Count, Fence, Index};
 use super::share::{MAKE_AVAILABLE, MAKE_VISIBLE, Of, SHARED_MEMORY, Scope, When};
+use super::sizes::{GROUPS, SHARED, VARIABLES};
 use super::text::Writer;
-use super::{Dialect, GROUPS, Last, SHARED, Top, VARIABLES};
+use super::tree::{Dialect, Last, Top};
 use std::fmt::Write;
 
 /// Everything that one workgroup knows is known to the next one that asks.

@@ -1,6 +1,8 @@
 //! Makes a failing program smaller.
 
-use super::{Last, Program, Scope, Top, flaw};
+use super::order::flaw;
+use super::share::Scope;
+use super::tree::{Last, Program, Top};
 
 /// The smallest program that `fails` among those that are made from `program` by leaving out one
 /// thing after the other. It stays free of races.

@@ -1,6 +1,7 @@
 //! What an invocation of a random program does on its own, and how that is chosen.
 
-use super::{Rng, VARIABLES};
+use super::sizes::VARIABLES;
+use fastrand::Rng;
 
 /// What an invocation does.
 #[derive(Clone, Debug)]

@@ -1,6 +1,8 @@
 //! A random program as a module in text form.
 
-use super::{ARRAY, Combine, Dialect, Function, Leave, Program, SHARED, Statement, Top, VARIABLES};
+use super::sizes::{ARRAY, GROUPS, SHARED, VARIABLES};
+use super::statement::{Leave, Statement};
+use super::tree::{Combine, Dialect, Function, Program, Top};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -65,7 +67,7 @@ pub fn text(program: &Program) -> String {
     for name in BUFFERS {
         let _ = writeln!(text, "%{name} = OpVariable %p_block StorageBuffer");
     }
-    for n in 0..=super::GROUPS * program.size.max(64) {
+    for n in 0..=GROUPS * program.size.max(64) {
         let _ = writeln!(text, "%c{n} = OpConstant %u32 {n}");
     }
     for bits in writer.semantics {

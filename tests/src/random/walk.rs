@@ -1,10 +1,12 @@
 //! Chooses what the invocations of a random program do together, so that nothing races.
 
-use super::order::{Known, memory};
+use super::order::{Known, flaw, memory};
 use super::reshape::reshape;
 use super::share::*;
+use super::sizes::{SHARED, SLOTS};
 use super::statement::{self, FUNCTIONS, MAIN, statement, statements, variable};
-use super::{Combine, Dialect, Function, Last, Program, Rng, SHARED, SLOTS, Top, flaw};
+use super::tree::{Combine, Dialect, Function, Last, Program, Top};
+use fastrand::Rng;
 
 /// A program of this seed.
 pub fn program(seed: u64) -> Program {

@@ -1,6 +1,7 @@
 //! Kernels that copy asynchronously between global and workgroup memory.
 
-use super::{Buffer, BufferName, Case, input, noise, output};
+use super::case::{Buffer, BufferName, Case, input, output};
+use super::noise::noise;
 
 /// Workgroups of every launch here.
 const GROUPS: usize = 3;

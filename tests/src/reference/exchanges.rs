@@ -1,7 +1,8 @@
 //! Kernels that exchange values inside a workgroup: `mirror(t) = N - 1 - t`,
 //! `next(t) = (t + 1) mod N`.
 
-use super::{Buffer, BufferName, Case, input, noise, output};
+use super::case::{Buffer, BufferName, Case, input, output};
+use super::noise::noise;
 
 /// Workgroups of every launch here.
 const GROUPS: usize = 3;

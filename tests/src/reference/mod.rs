@@ -4,65 +4,17 @@
 //! Plain Rust without barriers: each function states the result as a formula over the inputs, not
 //! as the kernel computes it.
 
+mod case;
 mod copies;
 mod exchanges;
+mod noise;
 pub mod products;
 mod tiles;
 mod trees;
 
+pub use case::{Buffer, BufferName, Case, Element};
 pub use copies::async_bounds;
 pub use exchanges::{volume, votes};
-
-use serde::{Deserialize, Serialize};
-
-/// One launch of a kernel.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Case {
-    /// Workgroups in x, y and z.
-    pub groups: [u32; 3],
-    /// Invocations of a workgroup in x, y and z.
-    pub workgroup_size: [u32; 3],
-    /// The words of the push-constant block.
-    pub push_constants: Vec<u32>,
-    /// The buffers, in the order of the kernel's arguments.
-    pub buffers: Vec<Buffer>,
-}
-
-/// A buffer of a launch.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Buffer {
-    /// How the kernel names it.
-    pub place: BufferName,
-    /// Its name in the source.
-    pub name: String,
-    /// What its words are.
-    pub element: Element,
-    /// The words before the launch.
-    pub before: Vec<u32>,
-    /// The words after the launch; `None` for a buffer that is only read.
-    pub after: Option<Vec<u32>>,
-}
-
-/// How a kernel names a buffer.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum BufferName {
-    /// Descriptor set and binding.
-    Binding(u32, u32),
-    /// A parameter of the kernel.
-    Argument(u32),
-}
-
-/// What a word of a buffer is.
-#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Element {
-    /// An unsigned number; results are compared exactly.
-    U32,
-    /// The bits of a float; results may differ by this share of the expected value.
-    F32 {
-        /// The greatest relative error.
-        tolerance: f32,
-    },
-}
 
 /// The launch of the kernel of this name; `None` if there is no such kernel.
 pub fn case(kernel: &str) -> Option<Case> {
@@ -104,104 +56,6 @@ pub fn case(kernel: &str) -> Option<Case> {
         "volume" => volume([2, 1, 2], [5, 7, 3]),
         _ => return None,
     })
-}
-
-impl Case {
-    /// Compares what a launch left in the buffers (one slice per buffer, in their order) with what
-    /// is expected.
-    ///
-    /// # Errors
-    /// The first word that differs, with buffer, index, expected and found value.
-    pub fn compare(&self, found: &[&[u32]]) -> Result<(), String> {
-        if found.len() != self.buffers.len() {
-            return Err(format!(
-                "{} buffers instead of {}",
-                found.len(),
-                self.buffers.len()
-            ));
-        }
-        for (buffer, found) in self.buffers.iter().zip(found) {
-            let expected = buffer.after.as_ref().unwrap_or(&buffer.before);
-            if expected.len() != found.len() {
-                return Err(format!(
-                    "{}: {} words instead of {}",
-                    buffer.name,
-                    found.len(),
-                    expected.len()
-                ));
-            }
-            for (index, (&want, &got)) in expected.iter().zip(*found).enumerate() {
-                if !buffer.element.accepts(want, got) {
-                    return Err(format!(
-                        "{}[{index}]: {} expected, {} found",
-                        buffer.name,
-                        buffer.element.show(want),
-                        buffer.element.show(got)
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Element {
-    fn accepts(self, want: u32, got: u32) -> bool {
-        match self {
-            Element::U32 => want == got,
-            Element::F32 { tolerance } => {
-                let (want, got) = (f32::from_bits(want), f32::from_bits(got));
-                // Written so that a NaN is never accepted.
-                (got - want).abs() <= tolerance * want.abs()
-            }
-        }
-    }
-
-    fn show(self, word: u32) -> String {
-        match self {
-            Element::U32 => format!("{word:#010x}"),
-            Element::F32 { .. } => format!("{:?}", f32::from_bits(word)),
-        }
-    }
-}
-
-/// A buffer that is only read.
-fn input(binding: u32, name: &'static str, before: Vec<u32>) -> Buffer {
-    Buffer {
-        place: BufferName::Binding(0, binding),
-        name: name.to_owned(),
-        element: Element::U32,
-        before,
-        after: None,
-    }
-}
-
-/// A buffer that is written in full; before the launch it holds a pattern that no result has.
-fn output(binding: u32, name: &'static str, after: Vec<u32>) -> Buffer {
-    Buffer {
-        place: BufferName::Binding(0, binding),
-        name: name.to_owned(),
-        element: Element::U32,
-        before: vec![0xdead_beef; after.len()],
-        after: Some(after),
-    }
-}
-
-/// `count` words that look random and are the same in every run (a multiplicative hash of the
-/// index).
-fn noise(count: usize) -> Vec<u32> {
-    (0u32..)
-        .take(count)
-        .map(|i| {
-            let x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9);
-            (x ^ (x >> 15)).wrapping_mul(0x85eb_ca6b)
-        })
-        .collect()
-}
-
-/// The generator's step that some kernels take in their windows.
-fn lcg(x: u32) -> u32 {
-    x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223)
 }
 
 #[cfg(test)]

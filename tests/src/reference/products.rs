@@ -1,7 +1,8 @@
 //! Matrix products. The elements are small whole numbers, so that every order of summation gives
 //! the same floats.
 
-use super::{Case, Element, input, noise, output};
+use super::case::{Case, Element, input, output};
+use super::noise::noise;
 
 /// The kernels that multiply matrices.
 pub const KERNELS: &[&str] = &[

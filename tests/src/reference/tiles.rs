@@ -1,6 +1,7 @@
 //! Kernels that move tiles: transposition, stencil, histogram.
 
-use super::{Case, input, noise, output};
+use super::case::{Case, input, output};
+use super::noise::noise;
 
 pub(super) fn transpose() -> Case {
     const WIDTH: usize = 64;

@@ -1,7 +1,8 @@
 //! Kernels that combine all values of a workgroup, or of all: reduction, prefix sum, softmax,
 //! message passing.
 
-use super::{Buffer, Case, Element, input, lcg, noise, output};
+use super::case::{Buffer, Case, Element, input, output};
+use super::noise::{lcg, noise};
 
 /// Workgroups of every launch here.
 const GROUPS: usize = 2;

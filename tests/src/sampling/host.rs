@@ -1,21 +1,34 @@
 //! What a sampler makes of an image, computed on the host: written anew, apart from the simulator.
 
-use super::Case;
+/// What an image has of a texel beside its place.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Levels {
+    /// Mip levels.
+    pub count: u8,
+    /// How many directions have half the texels in the next level; behind them are layers.
+    pub directions: u8,
+    /// Samples of a texel.
+    pub samples: u8,
+}
 
 /// An image of one component whose texels are whole numbers that say where they lie.
 #[derive(Debug)]
 pub struct Host<'c> {
-    case: &'c Case,
+    extent: [u32; 3],
+    levels: Levels,
+    sampler: &'c str,
     linear: bool,
     outside: &'c str,
 }
 
 impl<'c> Host<'c> {
-    /// That of a case.
-    pub fn of(case: &'c Case) -> Host<'c> {
-        let mut words = case.sampler.split(',');
+    /// An image as a sampler sees it; both as a case describes them.
+    pub(super) fn new(extent: [u32; 3], levels: Levels, sampler: &'c str) -> Host<'c> {
+        let mut words = sampler.split(',');
         Host {
-            case,
+            extent,
+            levels,
+            sampler,
             linear: words.next() == Some("linear"),
             outside: words.next().unwrap_or("edge"),
         }
@@ -23,8 +36,8 @@ impl<'c> Host<'c> {
 
     /// The extent of a level.
     pub(super) fn extent(&self, level: u32) -> [i64; 3] {
-        let mut extent = self.case.extent.map(i64::from);
-        for size in extent.iter_mut().take(self.case.levels.directions.into()) {
+        let mut extent = self.extent.map(i64::from);
+        for size in extent.iter_mut().take(self.levels.directions.into()) {
             *size = (*size >> level).max(1);
         }
         extent
@@ -39,12 +52,12 @@ impl<'c> Host<'c> {
     /// The image as memory has it.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for level in 0..self.case.levels.count.into() {
+        for level in 0..self.levels.count.into() {
             let [width, height, depth] = self.extent(level);
             for z in 0..depth {
                 for y in 0..height {
                     for x in 0..width {
-                        for sample in 0..self.case.levels.samples {
+                        for sample in 0..self.levels.samples {
                             let value = self.texel([x, y, z], level) + 0.25 * f32::from(sample);
                             bytes.extend(value.to_le_bytes());
                         }
@@ -120,10 +133,10 @@ impl<'c> Host<'c> {
 
     /// The same at a level of detail between the levels.
     pub(super) fn at_detail(&self, place: [f32; 3], detail: f32, directions: usize) -> f32 {
-        let last = f32::from(self.case.levels.count - 1);
+        let last = f32::from(self.levels.count - 1);
         let detail = detail.clamp(0.0, last);
         let of = |level: f32| self.filtered(place, level as u32, directions, [0; 3], |t| t);
-        if self.case.sampler.contains("mip-linear") {
+        if self.sampler.contains("mip-linear") {
             let share = detail - detail.floor();
             let lower = (1.0 - share) * of(detail.floor());
             return if share == 0.0 {

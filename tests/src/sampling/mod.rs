@@ -4,7 +4,7 @@ mod cases;
 mod host;
 
 pub use cases::all;
-pub use host::Host;
+pub use host::{Host, Levels};
 
 use anyhow::{Result, ensure};
 
@@ -13,17 +13,6 @@ pub const LANES: usize = 64;
 
 /// What comes out for the place and the number of an invocation.
 pub type Expected = fn(&Host<'_>, [f32; 4], usize) -> [f32; 4];
-
-/// What an image has of a texel beside its place.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Levels {
-    /// Mip levels.
-    pub count: u8,
-    /// How many directions have half the texels in the next level; behind them are layers.
-    pub directions: u8,
-    /// Samples of a texel.
-    pub samples: u8,
-}
 
 /// A way to sample: the code, where, and what comes out.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +38,13 @@ pub struct Case {
     pub expected: Expected,
     /// Why NVIDIA GPUs cannot do it: words of the diagnostic.
     pub amd_only: Option<&'static str>,
+}
+
+impl<'c> Host<'c> {
+    /// That of a case.
+    pub fn of(case: &'c Case) -> Host<'c> {
+        Host::new(case.extent, case.levels, case.sampler)
+    }
 }
 
 impl Case {

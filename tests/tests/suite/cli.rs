@@ -1,6 +1,5 @@
 //! The command line: exit codes, files and pipes.
 
-use crate::schemas::LINES;
 use crate::support::{assembled, linkable, ptxas, run, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
@@ -809,3 +808,23 @@ fn json_says_what_the_text_says() -> Result<()> {
     );
     Ok(())
 }
+
+/// A wait without its arrive at a line of its source.
+pub(crate) const LINES: &str = "OpCapability Shader
+OpCapability SplitBarrierEXT
+OpExtension \"SPV_EXT_split_barrier\"
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %1 \"main\"
+OpExecutionMode %1 LocalSize 64 1 1
+%file = OpString \"k.comp\"
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%uint = OpTypeInt 32 0
+%two = OpConstant %uint 2
+%semantics = OpConstant %uint 258
+%1 = OpFunction %void None %fn
+%5 = OpLabel
+OpLine %file 7 3
+OpControlBarrierWaitEXT %two %two %semantics
+OpReturn
+OpFunctionEnd";

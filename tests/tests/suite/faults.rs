@@ -9,17 +9,19 @@
 //! link has to look for the linker, which saves a tenth of the time.
 
 mod modules;
+mod support;
 
 use crate::random::variable;
-use crate::support::{assembled, linkable, target, trial};
+use crate::support::{assembled, target, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{BufferName, Inputs, Job, Outcome};
-use splitbar::{Optimization, Options, Output};
+use splitbar::simulate::{BufferName, Inputs};
+use splitbar::{Optimization, Options};
 use splitbar_plan::faults::Guard;
 use splitbar_tests::corpus;
 use splitbar_tests::shapes::{self, Family, GROUPS, SHAPES, SIZE, Shape, Wanted};
+use support::{bytes, run};
 
 use Optimization::{O0, O1, O2, O3};
 
@@ -264,30 +266,6 @@ fn random(family: Family, seed: u64) -> Result<()> {
     }
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
-}
-
-/// The code of `module` for a GPU at a level, without the guards `left_out`, and what it does.
-fn run(
-    module: &[u8],
-    (name, level): (&str, Optimization),
-    left_out: &[Guard],
-    inputs: &Inputs,
-    schedule: Schedule,
-) -> Result<(Output, Outcome)> {
-    linkable(name)?;
-    let mut options = Options::new(target(name)?);
-    options.optimization = level;
-    let output = splitbar::Compiler::new(&options)
-        .without_guards(left_out)
-        .compile(module)
-        .map_err(|failure| anyhow::anyhow!("{name}: {failure}"))?;
-    let outcome = Job::compiled(&output, 0)?.run(inputs, schedule)?;
-    Ok((output, outcome))
-}
-
-/// The words of a buffer, in bytes.
-fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// The shapes whose results are wrong, each with the first of them, and what the simulator finds.

@@ -1,7 +1,7 @@
 //! JSON that the program writes, beside docs/schemas: reflections of every kernel on every target,
 //! diagnostics of every kind, advice.
 
-use crate::cli::{expect, path};
+use crate::cli::{LINES, expect, path};
 use crate::support::{assembled, compile, compile_bytes, trial};
 use crate::validation;
 use anyhow::{Context, Result, ensure};
@@ -177,26 +177,6 @@ fn diagnostics() -> Result<()> {
     }
     Ok(())
 }
-
-/// A wait without its arrive at a line of its source.
-pub(crate) const LINES: &str = "OpCapability Shader
-OpCapability SplitBarrierEXT
-OpExtension \"SPV_EXT_split_barrier\"
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %1 \"main\"
-OpExecutionMode %1 LocalSize 64 1 1
-%file = OpString \"k.comp\"
-%void = OpTypeVoid
-%fn = OpTypeFunction %void
-%uint = OpTypeInt 32 0
-%two = OpConstant %uint 2
-%semantics = OpConstant %uint 258
-%1 = OpFunction %void None %fn
-%5 = OpLabel
-OpLine %file 7 3
-OpControlBarrierWaitEXT %two %two %semantics
-OpReturn
-OpFunctionEnd";
 
 fn advice() -> Result<()> {
     let kernel = path("reduction")?;

@@ -1,15 +1,23 @@
 //! Asking an `llvm-config` what it belongs to.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Llvm, pins};
+use super::pins;
 use crate::shell;
 
 /// Names under which the program may be found, the most telling first; llvm-sys tries these too.
 const NAMES: &[&str] = &["llvm-config-23", "llvm-config23", "llvm-config"];
+
+/// An LLVM that the workspace can be built with.
+pub(crate) struct Llvm {
+    /// Its version, such as `23.1.1`.
+    pub version: String,
+    /// Where `bin/llvm-config` is.
+    pub prefix: PathBuf,
+}
 
 /// The LLVM of a prefix, or why it will not do.
 pub(super) fn probe_prefix(prefix: &Path) -> Result<Llvm> {

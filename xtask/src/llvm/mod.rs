@@ -15,6 +15,8 @@ use anyhow::{Context, Result};
 
 use crate::{shell, wheels};
 
+pub(crate) use config::Llvm;
+
 /// The variable by which llvm-sys finds LLVM. `.cargo/config.toml` sets it to `.llvm/sdk` unless
 /// the environment has it.
 pub(crate) const VARIABLE: &str = "LLVM_SYS_231_PREFIX";
@@ -22,14 +24,6 @@ pub(crate) const VARIABLE: &str = "LLVM_SYS_231_PREFIX";
 /// Where the LLVM is put or linked that the build uses when the environment names no other.
 pub(crate) fn default_prefix() -> PathBuf {
     shell::root().join(".llvm").join("sdk")
-}
-
-/// An LLVM that the workspace can be built with.
-pub(crate) struct Llvm {
-    /// Its version, such as `23.1.1`.
-    pub version: String,
-    /// Where `bin/llvm-config` is.
-    pub prefix: PathBuf,
 }
 
 /// Makes sure that cargo will find a usable LLVM, and a linker that can link it.

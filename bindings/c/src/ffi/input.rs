@@ -1,6 +1,6 @@
 //! What comes in from C: every pointer of a caller is read here.
 
-use super::results::Refused;
+use super::refused::Refused;
 use std::ffi::{CStr, c_char};
 
 /// A string of the caller; `None` for a null pointer.

@@ -9,6 +9,7 @@
 
 mod input;
 mod options;
+mod refused;
 mod results;
 mod tables;
 mod work;

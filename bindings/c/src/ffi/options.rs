@@ -1,7 +1,7 @@
 //! What is asked of a compilation.
 
 use super::input::{Versioned, sized, text, texts};
-use super::results::Refused;
+use super::refused::Refused;
 use super::{SPLITBAR_LOG_STAGE, SPLITBAR_LOG_WAIT};
 use splitbar::spec::Setting;
 use splitbar::{Choice, Isolation, Observer, Options, Stage, Target};

@@ -1,11 +1,12 @@
 //! What comes out: results, which own everything that their functions give.
 
 use super::input::{Versioned, fill};
+use super::refused::Refused;
 use super::{
     SPLITBAR_BUG, SPLITBAR_ERROR, SPLITBAR_INVALID, SPLITBAR_NOTE, SPLITBAR_OK, SPLITBAR_UNKNOWN,
     SPLITBAR_UNSUPPORTED, SPLITBAR_USAGE, SPLITBAR_WARNING, splitbar_severity, splitbar_status,
 };
-use splitbar::diagnostic::{Code, Diagnostic, Diagnostics, Severity, json, text};
+use splitbar::diagnostic::{Diagnostic, Diagnostics, Severity, json, text};
 use splitbar::{Failure, SplitPair, exit};
 use splitbar_passes::module::Scope;
 use std::ffi::{CString, c_char};
@@ -14,28 +15,6 @@ use std::ptr;
 
 /// What problems are about: the interface knows bytes, not files.
 const MODULE: &str = "module";
-
-/// Why a call gives nothing.
-pub(super) struct Refused(Failure);
-
-impl Refused {
-    /// The caller is wrong.
-    pub(super) fn usage(text: String) -> Refused {
-        Refused(Diagnostic::error(Code::WrongUsage, text).into())
-    }
-}
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Refused {
-        Refused(failure)
-    }
-}
-
-impl From<Diagnostics> for Refused {
-    fn from(diagnostics: Diagnostics) -> Refused {
-        Refused(diagnostics.into())
-    }
-}
 
 /// What a call made, before it is put into C's form.
 #[derive(Default)]

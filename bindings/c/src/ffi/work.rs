@@ -2,7 +2,8 @@
 
 use super::input::{bytes, list, texts};
 use super::options::{Asked, splitbar_options};
-use super::results::{Made, Refused, answer, splitbar_result};
+use super::refused::Refused;
+use super::results::{Made, answer, splitbar_result};
 use super::{
     SPLITBAR_ASSEMBLY, SPLITBAR_BITCODE, SPLITBAR_CODE_OBJECT, SPLITBAR_CUBIN, SPLITBAR_LLVM_IR,
     SPLITBAR_OBJECT, SPLITBAR_PLAN, SPLITBAR_REFLECTION, splitbar_product, splitbar_status,

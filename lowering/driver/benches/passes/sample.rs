@@ -1,6 +1,8 @@
 //! The modules that are measured.
 
-use crate::corpus;
+#[path = "../../../../passes/tests/corpus/mod.rs"]
+mod corpus;
+
 use crate::measure::{compiled, instructions};
 use anyhow::{Context, Result};
 use splitbar::Target;

@@ -49,7 +49,7 @@ pub(crate) fn lower<'p, 'w>(
         // back.
         let written = translate(&candidate, &plans, request, false);
         let written = written.map_err(|refused| candidate.problems.and(refused))?;
-        let text = crate::backend().text(&written);
+        let text = crate::backend::current().text(&written);
         observer.produced(Artefact::UnoptimizedIr, text.as_bytes());
     }
     let measures = options.measure || options.audit;

@@ -10,6 +10,7 @@
 //! has the stages from splitting on make one version of the module after the other, compares their
 //! facts, and says which one is taken.
 
+mod build;
 mod control_flow;
 mod cost_model;
 mod entry;
@@ -52,6 +53,7 @@ pub(crate) use source::{Source, SourceSlots};
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::stage::Observer;
+use build::build;
 use recorder::Recorder;
 use select::{SelectedModule, select};
 use slot::fill;
@@ -152,20 +154,4 @@ fn prepare_first<'w>(
     let split = split(source, &KeepFull::at_first(options), options, observer)?;
     let prepared = prepare(&slots.first, source, split, options, observer)?;
     Ok(fill(&slots.first_prepared, prepared))
-}
-
-/// A candidate to code that is measured. What the audit finds wrong stands in the output until it
-/// is accepted.
-///
-/// # Errors
-/// Unsupported instructions, at their places, and LLVM's own errors.
-fn build(
-    candidate: Candidate<'_, '_>,
-    request: Request<'_>,
-    observer: &mut dyn Observer,
-) -> Result<Output, Failure> {
-    let mut code = lower::lower(candidate, request, observer)?;
-    let measured = measure::measure(&mut code, request, observer);
-    let (facts, found) = measured.map_err(|refused| code.candidate.problems.and(refused))?;
-    Ok(Output::new(code, facts, found, request))
 }

@@ -31,7 +31,7 @@ impl<'r> Request<'r> {
         Request {
             bytes,
             options,
-            lower: crate::backend(),
+            lower: crate::backend::current(),
             is_ir: false,
             guards: Guards::default(),
             change_plans: None,

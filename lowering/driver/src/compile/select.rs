@@ -7,6 +7,7 @@
 //! worth it and others are not, what comes out is compiled as well. What comes out never loses
 //! workgroups to the module as it is given.
 
+use super::build::build;
 use super::cost_model::{Barrier, BarrierKind, Known, SplitDecisions, barriers};
 use super::entry::Entry;
 use super::output::Output;
@@ -377,7 +378,7 @@ impl Selector<'_, '_, '_> {
             options,
             self.observer,
         )?;
-        let output = super::build(candidate, self.request.with(options), self.observer)?;
+        let output = build(candidate, self.request.with(options), self.observer)?;
         let mut artefacts = if is_first {
             self.first_artefacts.clone()
         } else {

@@ -141,7 +141,7 @@ fn feed(mut pipe: ChildStdin) {
 /// What the system says when the limit cannot be set.
 pub fn serve_command(owner: u32, memory: Option<u64>) -> io::Result<()> {
     group::end_with(owner);
-    crate::backend().end_with_llvm(); // the owner says how this process has ended
+    crate::backend::current().end_with_llvm(); // the owner says how this process has ended
     memory.map_or(Ok(()), serve::limit_memory)
 }
 

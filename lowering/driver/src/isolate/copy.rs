@@ -29,7 +29,7 @@ pub(super) fn copy(
     let (from_stderr, stderr) = pipe(pipes.stderr)?.unzip();
     // Else the copy says it once more.
     io::stdout().flush()?;
-    let id = match crate::backend().fork() {
+    let id = match crate::backend::current().fork() {
         Ok(Fork::Owner(id)) => id,
         Ok(Fork::Copy) => {
             // With its own end of a pipe open, nobody would ever read its end.

@@ -4,8 +4,9 @@
 //! the worker sends events as the work goes on, and one reply.
 
 use super::bytes::Bytes;
+use super::product::Product;
 use super::source::Source;
-use crate::{Artefact, Options, Product, Stage};
+use crate::{Artefact, Options, Stage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use splitbar_passes::diagnostic::Diagnostics;

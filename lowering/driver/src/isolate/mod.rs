@@ -17,6 +17,7 @@ mod command;
 mod copy;
 mod group;
 mod message;
+mod product;
 mod said;
 mod serve;
 mod source;
@@ -24,6 +25,7 @@ mod streams;
 
 pub(crate) use bytes::Bytes;
 pub use command::{run_isolated, serve_command};
+pub use product::Product;
 pub use serve::{perform, serve_isolated};
 pub use source::Source;
 
@@ -31,7 +33,6 @@ use crate::{Failure, Observer, Options, Stage, exit, refusal};
 use group::Group;
 use message::{Event, Request};
 use said::Listener;
-use serde::{Deserialize, Serialize};
 use source::Language;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use std::ffi::OsString;
@@ -50,28 +51,6 @@ const TICK: Duration = Duration::from_secs(5);
 
 /// The longest time that a limit means.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
-
-/// What can be asked of a compilation.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum Product {
-    /// LLVM IR as text, optimised.
-    Ir,
-    /// LLVM IR as bitcode, optimised.
-    Bitcode,
-    /// Assembly: GCN or PTX.
-    Assembly,
-    /// A relocatable ELF object (AMDGPU).
-    Object,
-    /// A code object that the ROCm loader takes (AMDGPU).
-    CodeObject,
-    /// Machine code in NVIDIA's container (NVPTX).
-    Cubin,
-    /// The plan of every entry point, with the windows where they were measured.
-    Plan,
-    /// The reflection, as JSON.
-    Reflect,
-}
 
 /// The worker process and its limits.
 #[derive(Clone, Debug, Default)]

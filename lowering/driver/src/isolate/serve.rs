@@ -3,11 +3,12 @@
 use super::bytes::Bytes;
 use super::group;
 use super::message::{self, Event, Request};
+use super::product::Product;
 use super::said::NO_PASS;
 use super::source::{Language, Source};
 #[cfg(not(feature = "llvm"))]
 use crate::interface::interfaces;
-use crate::{Artefact, Compiler, Failure, Input, Observer, Options, Output, Product, Stage};
+use crate::{Artefact, Compiler, Failure, Input, Observer, Options, Output, Stage};
 use splitbar_passes::diagnostic::Diagnostics;
 use std::io::{self, Read, Write};
 use std::sync::mpsc;
@@ -45,9 +46,9 @@ fn serve(
     if let Some(bytes) = memory {
         limit_memory(bytes)?;
     }
-    crate::backend().end_with_llvm(); // the owner starts another process
+    crate::backend::current().end_with_llvm(); // the owner starts another process
     message::greet(&mut to)?;
-    crate::backend().report_passes(NO_PASS);
+    crate::backend::current().report_passes(NO_PASS);
     let (requests, next) = mpsc::channel();
     std::thread::spawn(move || {
         while let Ok(Some(request)) = message::receive::<Request>(&mut from) {

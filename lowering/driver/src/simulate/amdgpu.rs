@@ -1,7 +1,7 @@
 //! AMDGPU code objects: read, disassembled once, decoded for the machine.
 
-use super::estimate::Timed;
-use super::{Inputs, Refusal, Sizes};
+use super::inputs::{Inputs, Refusal, Sizes};
+use super::unit::Timed;
 use crate::asm::Function;
 use splitbar_plan::{AccessMark, Target};
 use splitbar_sim::amdgpu::{
@@ -86,7 +86,7 @@ impl Binary {
         let wave_size = kernel.descriptor.wave_size(isa);
         let mut lines = Vec::new();
         for (address, code) in object.code() {
-            let disassembled = crate::backend()
+            let disassembled = crate::backend::current()
                 .disassemble(target, wave_size, code, *address)
                 .map_err(Refusal::Code)?;
             lines.extend(disassembled.into_iter().map(|i| Line {

@@ -1,7 +1,7 @@
 //! PTX kernels on the machine.
 
-use super::estimate::Timed;
-use super::{Inputs, Refusal, Sizes};
+use super::inputs::{Inputs, Refusal, Sizes};
+use super::unit::Timed;
 use splitbar_plan::Target;
 use splitbar_sim::memory::Global;
 use splitbar_sim::timing::{self, Setup};

@@ -1,6 +1,7 @@
 //! Samplers of a launch: descriptors of their own, and those that images have in them.
 
-use super::{BufferName, Code, Job, Refusal};
+use super::inputs::{BufferName, Refusal};
+use super::job::{Code, Job};
 use splitbar_sim::memory::Global;
 use splitbar_sim::sampler::Sampler;
 use splitbar_typed::abi::{Place, SamplerState};

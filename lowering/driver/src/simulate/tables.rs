@@ -1,6 +1,7 @@
 //! Tables of descriptors in the simulated memory, for kernels that reach resources through them.
 
-use super::{BufferName, Inputs, Job, Refusal};
+use super::inputs::{BufferName, Inputs, Refusal};
+use super::job::Job;
 use splitbar_sim::memory::{Global, RegionId};
 use splitbar_typed::abi::{DescriptorPlace, Reached, ResourceKind};
 use std::collections::BTreeMap;

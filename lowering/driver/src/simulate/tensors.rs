@@ -1,23 +1,10 @@
 //! Tensors in the simulated memory: their descriptors and shapes (docs/abi.md).
 
-use super::{BufferName, Job, Refusal};
+use super::inputs::{BufferName, Elements, Refusal};
+use super::job::Job;
 use splitbar_sim::memory::Global;
 use splitbar_typed::abi::{ArgumentKind, ResourceKind};
 use splitbar_typed::tensor::MOST_DIMENSIONS;
-
-/// What the bytes of a buffer are where the kernel has a tensor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Elements {
-    /// Bytes of an element.
-    pub bytes: u32,
-    /// Elements in each dimension, the outermost first.
-    pub dimensions: Vec<u64>,
-    /// Bytes from one element to the next along each dimension. Without them the elements follow
-    /// each other without gaps.
-    pub strides: Option<Vec<i64>>,
-    /// Bytes from the start of the buffer to the element whose coordinates are all 0.
-    pub first: u64,
-}
 
 impl Elements {
     /// Elements that follow each other without gaps from the start of the buffer on.

@@ -354,7 +354,7 @@ mod tests {
         let bytes = module.write_bitcode_to_memory();
         let (made, plans) = finish_bitcode(bytes.as_slice(), target, &options(None)).unwrap();
         assert_eq!(plans.len(), 1);
-        assert!(crate::text(&made).contains("mbarrier"));
+        assert!(crate::printed::text(&made).contains("mbarrier"));
     }
 
     #[test]

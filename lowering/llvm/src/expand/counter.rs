@@ -4,10 +4,11 @@
 //! overlaps with it any more. `llvm.fake.use` keeps the values that leave a window on its side: it
 //! is no machine instruction, and needs what it names.
 
-use super::{Expansion, leaving, missing, pair};
+use super::{Expansion, missing, pair};
 use crate::emit::Result;
 use crate::emit::barrier::names;
 use crate::ffi::{self, AtomicOrdering, IntPredicate, Opcode, RmwOp, Value};
+use crate::leaving::leaving;
 
 impl<'c> Expansion<'c> {
     /// Gives the counter's functions their bodies. Whether there was one.

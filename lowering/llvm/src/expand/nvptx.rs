@@ -5,10 +5,11 @@
 //! variable of its own: equal branches would be merged, and one that is behind an equal one would
 //! be taken for passed.
 
-use super::{Expansion, leaving, missing, pair};
+use super::{Expansion, missing, pair};
 use crate::emit::Result;
 use crate::emit::barrier::names;
 use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Opcode, RmwOp, Ty, Value};
+use crate::leaving::leaving;
 use splitbar_plan::target::{Mbarrier, Nvptx};
 use std::collections::HashMap;
 

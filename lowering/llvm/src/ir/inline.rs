@@ -1,8 +1,8 @@
 //! Functions that contain barriers go into the kernels that call them, so that every barrier of a
 //! kernel has one place in one control-flow graph.
 
-use super::at;
 use super::calls::{self, Problem};
+use super::located::at;
 use crate::codegen;
 use crate::ffi::{self, Func};
 use inkwell::context::Context;

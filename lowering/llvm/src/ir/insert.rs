@@ -1,9 +1,10 @@
 //! The steps of the plans in kernels that somebody else wrote: state at the entry, steps in front
 //! of each barrier call, which then goes.
 
+use super::IrModule;
 use super::arguments::arguments;
 use super::calls;
-use super::{IrKernel, IrModule};
+use super::kernels::IrKernel;
 use crate::emit::Result;
 use crate::emit::attributes::target_features;
 use crate::emit::function::FunctionEmitter;

@@ -1,11 +1,11 @@
 //! The kernels of a module, and what they say of their launch.
 
-use super::at;
 use super::calls;
+use super::located::at;
 use crate::ffi::{self, Func, Opcode, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
-use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, WordOffset};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 
@@ -17,6 +17,18 @@ pub(super) struct Kernel<'c> {
     pub(super) function: Func<'c>,
     /// The size of its workgroups, where it is fixed.
     pub(super) workgroup_size: Option<[u32; 3]>,
+}
+
+/// A kernel with barrier calls.
+#[derive(Clone, Debug)]
+pub(crate) struct IrKernel {
+    /// Its symbol.
+    pub(crate) name: String,
+    /// The word of the skeleton for each instruction, in order; none for the instructions of blocks
+    /// that control never reaches, which the skeleton leaves out.
+    pub(crate) words: Vec<Option<WordOffset>>,
+    /// The barrier calls among those that have one, by number, in order.
+    pub(crate) calls: Vec<usize>,
 }
 
 /// Whether `function` is a kernel: by calling convention, or by NVVM's annotations.

@@ -13,13 +13,17 @@ mod calls;
 mod inline;
 pub(crate) mod insert;
 mod kernels;
+mod located;
 mod skeleton;
 
 use crate::codegen;
 use crate::ffi::{self, Errors, Func, Opcode, Value};
 use crate::lowered::Lowered;
+use crate::release;
 use inkwell::context::Context;
 use inkwell::module::Module;
+use kernels::IrKernel;
+use located::source;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, SourcePosition, WordOffset};
 use splitbar_plan::backend::{self, Lower};
 use splitbar_plan::{Optimization, Target};
@@ -33,18 +37,6 @@ pub struct IrModule {
     /// The control flow of the kernels.
     skeleton: Vec<u8>,
     pub(crate) kernels: Vec<IrKernel>,
-}
-
-/// A kernel with barrier calls.
-#[derive(Clone, Debug)]
-pub(crate) struct IrKernel {
-    /// Its symbol.
-    pub(crate) name: String,
-    /// The word of the skeleton for each instruction, in order; none for the instructions of blocks
-    /// that control never reaches, which the skeleton leaves out.
-    pub(crate) words: Vec<Option<WordOffset>>,
-    /// The barrier calls among those that have one, by number, in order.
-    pub(crate) calls: Vec<usize>,
 }
 
 /// An instruction, as people know it.
@@ -223,7 +215,7 @@ pub(crate) fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>
         lines.take(4).fold(refused, Diagnostic::because)
     };
     let module = ffi::parse_ir(context, bytes).map_err(|reason| {
-        let version = crate::version();
+        let version = release::version();
         let more = errors.take();
         let reason = more.first().map_or(reason.as_str(), String::as_str);
         refused("LLVM cannot read the module", reason)
@@ -248,26 +240,4 @@ fn upgrade(context: &Context, module: &Module<'_>) {
             }
         }
     }
-}
-
-/// Points a diagnostic at an instruction of `function`.
-fn at<'c>(diagnostic: Diagnostic, function: Func<'c>, instruction: Value<'c>) -> Diagnostic {
-    let mut located = diagnostic;
-    located.location.function = Some(function.name());
-    let block = instruction.block().name();
-    located.location.block = (!block.is_empty()).then_some(block);
-    located.location.instruction = Some(instruction.print());
-    located.location.source = source(instruction);
-    located
-}
-
-/// Where the source of `instruction` stands.
-fn source(instruction: Value<'_>) -> Option<SourcePosition> {
-    let place = instruction.source_place()?;
-    Some(SourcePosition {
-        file: place.file,
-        line: place.line,
-        column: place.column,
-        text: None,
-    })
 }

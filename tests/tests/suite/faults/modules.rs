@@ -1,7 +1,7 @@
 //! Guards whose faults show in modules that were made for them: right with the guard, and not
 //! without.
 
-use super::{bytes, run};
+use super::support::{bytes, run};
 use crate::support::{assembled, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;

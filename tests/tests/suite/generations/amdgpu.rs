@@ -1,9 +1,9 @@
 //! AMD GPUs. Sources: LLVM AMDGPUUsage (Memory Model of each generation, LLVM IR Intrinsics),
 //! AMDGPUExecutionSynchronization (barrier objects), AMDGPUAsyncOperations.
 
-use super::Expected::{self, Lines, Refused};
 use super::kernels::{self, ARRIVE, ARRIVE_ALL, FULL, LOAD, MULTIPLY, WAIT, WAIT_ALL, exchange};
-use super::{Row, asm, ir, nothing, promoted};
+use super::row::Expected::{self, Lines, Refused};
+use super::row::{Row, asm, ir, nothing, promoted};
 use crate::strategies::ENDS_EARLY;
 use crate::support::{assembled, compile_bytes, trial};
 use anyhow::{Context, Result, ensure};

@@ -5,68 +5,15 @@
 mod amdgpu;
 pub(crate) mod kernels;
 mod nvptx;
+mod row;
 
 use crate::support::trial;
 use anyhow::{bail, ensure};
 use libtest_mimic::Trial;
 use regex::Regex;
+use row::{Expected, Row, Text};
 use splitbar::{Options, Target};
 use splitbar_tests::check::Check;
-
-/// One thing that is compiled, everywhere.
-struct Row {
-    name: &'static str,
-    kernel: Kernel,
-    options: fn(&mut Options),
-    text: Text,
-    on: Cases,
-}
-
-/// Makes a module.
-type Kernel = fn() -> anyhow::Result<Vec<u8>>;
-
-/// Targets, as regular expressions for the whole name, and what is expected of them.
-type Cases = &'static [(&'static [&'static str], Expected)];
-
-/// What is looked at.
-#[derive(Copy, Clone)]
-enum Text {
-    Assembly,
-    Ir,
-}
-
-/// What a row expects of a target.
-enum Expected {
-    /// Lines in this order (`splitbar_tests::check`).
-    Lines(&'static [&'static str]),
-    /// A refusal that says this.
-    Refused(&'static str),
-}
-
-/// A row that looks at the assembly.
-const fn asm(name: &'static str, kernel: Kernel, options: fn(&mut Options), on: Cases) -> Row {
-    Row {
-        name,
-        kernel,
-        options,
-        text: Text::Assembly,
-        on,
-    }
-}
-
-/// A row that looks at the LLVM IR.
-const fn ir(name: &'static str, kernel: Kernel, options: fn(&mut Options), on: Cases) -> Row {
-    Row {
-        text: Text::Ir,
-        ..asm(name, kernel, options, on)
-    }
-}
-
-fn nothing(_: &mut Options) {}
-
-fn promoted(options: &mut Options) {
-    options.promote_async_copies = true;
-}
 
 pub(crate) fn trials() -> Vec<Trial> {
     let amdgpu = targets(|target| target.amdgpu().is_some());

@@ -1,9 +1,9 @@
 //! NVIDIA GPUs. Sources: PTX ISA (bar, bar.warp.sync, mbarrier, barrier.cluster, cp.async,
 //! cp.async.bulk, fence, kernel parameters, performance directives).
 
-use super::Expected::{Lines, Refused};
 use super::kernels::{self, ARRIVE, FULL, LOAD, MULTIPLY, WAIT, exchange, exchange_in};
-use super::{Row, asm, nothing, promoted};
+use super::row::Expected::{Lines, Refused};
+use super::row::{Row, asm, nothing, promoted};
 use crate::support::{compile_bytes, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;

@@ -1,7 +1,8 @@
 //! Mutants of AMDGPU machine code: a counter of a wait, a barrier instruction or an instruction
 //! that looks after caches is left out.
 
-use super::{Fate, Mutant, Run, Subject};
+use super::mutant::{Fate, Mutant};
+use super::subject::{Run, Subject};
 use crate::support::{compile_bytes, linkable, told};
 use anyhow::{Context, Result};
 use splitbar::asm::{self, Function, Instruction};

@@ -1,6 +1,7 @@
 //! Mutants of PTX: the line of a barrier, a fence or a wait for copies is left out.
 
-use super::{Fate, Mutant, Run, Subject};
+use super::mutant::{Fate, Mutant};
+use super::subject::{Run, Subject};
 use crate::support::{compile, told};
 use anyhow::{Context, Result};
 use splitbar::Optimization;

@@ -1,6 +1,7 @@
 //! What became of the mutants: the list of survivors, and the table of docs/simulation.md.
 
-use super::{Fate, Mutant, ROWS};
+use super::mutant::{Fate, Mutant};
+use super::rows::ROWS;
 use crate::model::filled;
 use crate::support::confirm;
 use anyhow::{Context, Result, ensure};

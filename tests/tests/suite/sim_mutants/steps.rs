@@ -1,7 +1,8 @@
 //! Mutants of plans: a step is left out before the plan is lowered. The explorer looks at the
 //! barriers, the audit and the simulator at the code.
 
-use super::{Fate, Mutant, Run, Subject};
+use super::mutant::{Fate, Mutant};
+use super::subject::{Run, Subject};
 use crate::ir::kernels;
 use crate::support::{linkable, target, told};
 use anyhow::Result;

@@ -10,10 +10,9 @@
 mod values;
 mod words;
 
-use super::IrKernel;
 use super::calls::{self, Kind};
 use super::inline::refuse;
-use super::kernels::Kernel;
+use super::kernels::{IrKernel, Kernel};
 use crate::ffi::{self, Block, Func, IntPredicate, Opcode, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;

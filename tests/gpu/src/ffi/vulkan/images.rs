@@ -1,6 +1,6 @@
 //! Sampled images and samplers.
 
-use super::{Made, Session, Trouble, refused};
+use super::session::{Made, Session, Trouble, refused};
 use crate::vulkan::{Compare, Image, Outside, Sampler, Shape};
 use ash::vk;
 

@@ -1,0 +1,187 @@
+//! What a launch is given.
+
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_sim::image::{Format, Levels};
+use splitbar_sim::{Clocks, Limits};
+use splitbar_typed::abi::Argument;
+
+/// Why a kernel cannot be run at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The kernel or the machine does not have what is asked, or the code cannot be read.
+    Launch(String),
+    /// Code could not be generated, linked or disassembled.
+    Code(Diagnostics),
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refusal::Launch(why) => f.write_str(why),
+            Refusal::Code(problems) => problems.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// What a buffer is called.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BufferName {
+    /// Descriptor set and binding of a shader.
+    Binding(u32, u32),
+    /// Descriptor set, binding, and position in the array of descriptors there, from 0. Position 0
+    /// is the same as [`BufferName::Binding`].
+    Element(u32, u32, u32),
+    /// The position among the kernel's arguments, from 0.
+    Argument(u32),
+}
+
+impl BufferName {
+    /// What the buffer of `argument` is called.
+    pub(super) fn of(argument: &Argument) -> BufferName {
+        match (argument.set, argument.binding) {
+            (Some(set), Some(binding)) => BufferName::Binding(set, binding),
+            _ => BufferName::Argument(argument.index),
+        }
+    }
+}
+
+impl std::fmt::Display for BufferName {
+    /// `0:1`, `0:1:2` for an element of an array, or `2` for an argument.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BufferName::Binding(set, binding) => write!(f, "{set}:{binding}"),
+            BufferName::Element(set, binding, element) => write!(f, "{set}:{binding}:{element}"),
+            BufferName::Argument(index) => write!(f, "{index}"),
+        }
+    }
+}
+
+/// What the bytes of a buffer are where the kernel has an image or a texel buffer.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Texels {
+    /// What a texel is.
+    pub format: Format,
+    /// Texels in each direction, layers behind them; 1 where there is nothing. They follow each
+    /// other without gaps.
+    pub extent: [u32; 3],
+    /// Whether it is a texel buffer.
+    pub is_buffer: bool,
+    /// Its mip levels and samples.
+    pub levels: Levels,
+}
+
+/// What a launch is given.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Inputs {
+    /// Workgroups in x, y and z.
+    pub groups: [u32; 3],
+    /// Invocations of a workgroup, for kernels that leave it open.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// The buffers.
+    pub buffers: Vec<(BufferName, Vec<u8>)>,
+    /// The push-constant block; for other kernels, their arguments that are no pointers, one after
+    /// the other.
+    pub push: Vec<u8>,
+    /// Bytes of workgroup memory that the launch adds to the kernel's own: the array without a size
+    /// that a kernel may have there.
+    pub dynamic_shared: u32,
+    /// What the clocks of the machine show.
+    pub clocks: Clocks,
+    /// What the launch may cost.
+    pub limits: Limits,
+}
+
+impl Inputs {
+    /// The launch of so many workgroups with these buffers: no push constants, no more workgroup
+    /// memory than the kernel's own, limits that suit tests.
+    pub fn new(groups: [u32; 3], buffers: Vec<(BufferName, Vec<u8>)>) -> Inputs {
+        Inputs {
+            groups,
+            workgroup_size: None,
+            buffers,
+            push: Vec::new(),
+            dynamic_shared: 0,
+            clocks: Clocks::Machine,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Whether the launch keeps its limits. Nothing has been run then, and nothing allocated.
+    ///
+    /// # Errors
+    /// `LaunchTooLarge`, also of a launch without a workgroup.
+    pub fn check(&self) -> Result<(), Diagnostic> {
+        let limits = &self.limits;
+        let product = |sizes: [u32; 3]| sizes.iter().try_fold(1u32, |n, s| n.checked_mul(*s));
+        let beyond = |what: String, limit: u64| {
+            Err(Diagnostic::error(
+                Code::LaunchTooLarge,
+                format!("the launch has {what}; the limit is {limit}"),
+            )
+            .because("every workgroup is run, instruction by instruction, under every schedule")
+            .help("launch fewer workgroups on less data: those that show the problem"))
+        };
+        if product(self.groups).is_none_or(|n| n > limits.workgroups) {
+            let [x, y, z] = self.groups;
+            return beyond(
+                format!("{x} x {y} x {z} workgroups"),
+                limits.workgroups.into(),
+            );
+        }
+        if self.groups.contains(&0) {
+            return Err(Diagnostic::error(
+                Code::LaunchTooLarge,
+                "the launch has no workgroup, so there is nothing to run",
+            ));
+        }
+        if let Some([x, y, z]) = self.workgroup_size
+            && product([x, y, z]).is_none_or(|n| n == 0 || n > limits.workgroup_invocations)
+        {
+            let what = format!("workgroups of {x} x {y} x {z} invocations");
+            return beyond(what, limits.workgroup_invocations.into());
+        }
+        let sizes = self.buffers.iter().map(|(_, bytes)| bytes.len());
+        let bytes = sizes.fold(0usize, usize::saturating_add);
+        if bytes > limits.buffer_bytes {
+            let what = format!("{bytes} bytes of buffers");
+            return beyond(what, limits.buffer_bytes as u64);
+        }
+        if self.push.len() > limits.argument_bytes {
+            let what = format!("{} bytes of push constants", self.push.len());
+            return beyond(what, limits.argument_bytes as u64);
+        }
+        if self.dynamic_shared as usize > limits.shared_bytes {
+            let what = format!("{} bytes of dynamic shared memory", self.dynamic_shared);
+            return beyond(what, limits.shared_bytes as u64);
+        }
+        Ok(())
+    }
+}
+
+/// What the bytes of a buffer are where the kernel has a tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elements {
+    /// Bytes of an element.
+    pub bytes: u32,
+    /// Elements in each dimension, the outermost first.
+    pub dimensions: Vec<u64>,
+    /// Bytes from one element to the next along each dimension. Without them the elements follow
+    /// each other without gaps.
+    pub strides: Option<Vec<i64>>,
+    /// Bytes from the start of the buffer to the element whose coordinates are all 0.
+    pub first: u64,
+}
+
+/// Workgroups of a cluster and invocations of a workgroup.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Sizes {
+    pub(super) cluster: [u32; 3],
+    pub(super) workgroup: [u32; 3],
+    /// Bytes of dynamic workgroup memory: what the kernel wants, and behind it what the launch
+    /// adds.
+    pub(super) dynamic_shared: u32,
+}

@@ -1,0 +1,97 @@
+//! The part of a GPU that an estimate is about, and what one costs there.
+
+use super::inputs::Refusal;
+use crate::usage::Usage;
+use splitbar_passes::profile::Gpu;
+use splitbar_plan::Target;
+use splitbar_plan::target::residency::{Footprint, Residency};
+use splitbar_plan::target::timing::Timing;
+use splitbar_sim::CodeLocation;
+use splitbar_sim::timing::{self, Unit as CostUnit};
+
+/// What a kernel runs on, and what it takes of it.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Unit {
+    target: &'static str,
+    pub(super) timing: Option<&'static Timing>,
+    residency: Option<Residency>,
+    pub(super) wave_size: u32,
+    usage: Option<Usage>,
+}
+
+impl Unit {
+    pub(super) fn of(target: &Target, wave_size: u32, usage: Option<Usage>) -> Unit {
+        Unit {
+            target: target.gpu(),
+            timing: Timing::of(target),
+            residency: Residency::of(target),
+            wave_size,
+            usage,
+        }
+    }
+
+    pub(super) fn gpu(&self) -> Option<Gpu> {
+        Gpu::new(self.target, self.wave_size)
+    }
+
+    /// Workgroups of so many invocations that are resident at once: as many as are `wanted`, or as
+    /// fit.
+    pub(super) fn resident(
+        &self,
+        wanted: Option<u32>,
+        invocations: u32,
+        dynamic_shared: u32,
+    ) -> Result<u32, Refusal> {
+        let unknown = || Refusal::Launch("how much this GPU holds at once is not known".to_owned());
+        let residency = self.residency.ok_or_else(unknown)?;
+        let footprint = |usage: Usage| Footprint {
+            wave_size: self.wave_size,
+            waves: invocations.div_ceil(self.wave_size.max(1)),
+            registers: usage.registers,
+            shared_bytes: usage.shared_memory_bytes.saturating_add(dynamic_shared),
+            barriers: usage.barriers,
+        };
+        let fit = |usage| residency.resident(footprint(usage)).ok_or_else(unknown);
+        let Some(wanted) = wanted else {
+            let usage = self.usage.ok_or_else(|| {
+                Refusal::Launch(
+                    "the registers of this kernel are not known, so neither is how many workgroups are resident: say it with `Job::estimate`"
+                        .to_owned(),
+                )
+            })?;
+            return match fit(usage)?.workgroups {
+                0 => Err(Refusal::Launch("not one workgroup fits".to_owned())),
+                workgroups => Ok(workgroups),
+            };
+        };
+        // Places for waves and workgroups alone.
+        let most = fit(Usage::default())?.workgroups;
+        if wanted == 0 || wanted > most.max(1) {
+            return Err(Refusal::Launch(format!(
+                "{wanted} workgroups cannot be resident at once; the GPU has places for 1 to {}",
+                most.max(1)
+            )));
+        }
+        Ok(wanted)
+    }
+}
+
+/// An estimate with the places of the instructions.
+pub(super) struct Timed {
+    pub(super) estimate: timing::Estimate,
+    pub(super) places: Vec<(CodeLocation, bool)>,
+}
+
+impl Timed {
+    pub(super) fn of<P: timing::Timed>(program: &P, estimate: timing::Estimate) -> Timed {
+        let costs = program.costs();
+        let is_barrier =
+            |unit: CostUnit| matches!(unit, CostUnit::Barrier { .. } | CostUnit::Object { .. });
+        let places = (0..).zip(&costs);
+        let places = places.map(|(pc, cost)| (program.place(pc), is_barrier(cost.unit)));
+        Timed {
+            places: places.collect(),
+            estimate,
+        }
+    }
+}
