@@ -6,6 +6,7 @@
 //! reader to look at for every instruction.
 
 use super::facts::{self, Calls, Class, Facts, SyncOperands};
+use super::nameless;
 use rspirv::dr;
 use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier, reflect};
 use std::collections::BTreeMap;
@@ -82,36 +83,6 @@ pub(super) enum Tail {
     Operation,
     /// Anything else: [`super::operands::Operands`] tells.
     Mixed,
-}
-
-/// Opcodes that neither `rspirv` nor `spirv` names, from the extensions
-/// SPV_EXT_ocp_microscaling_types, SPV_INTEL_joint_matrix, SPV_INTEL_predicated_io and
-/// SPV_VALVE_mixed_float_dot_product.
-pub mod nameless {
-    /// OpBitcastExtractEXT.
-    pub const BITCAST_EXTRACT: u16 = 4195;
-    /// OpCooperativeMatrixLoadCheckedINTEL.
-    pub const LOAD_CHECKED: u16 = 6193;
-    /// OpCooperativeMatrixStoreCheckedINTEL.
-    pub const STORE_CHECKED: u16 = 6194;
-    /// OpCooperativeMatrixConstructCheckedINTEL.
-    pub const CONSTRUCT_CHECKED: u16 = 6195;
-    /// OpPredicatedLoadINTEL.
-    pub const PREDICATED_LOAD: u16 = 6258;
-    /// OpPredicatedStoreINTEL.
-    pub const PREDICATED_STORE: u16 = 6259;
-    /// OpCooperativeMatrixGetElementCoordINTEL.
-    pub const GET_ELEMENT_COORD: u16 = 6440;
-    /// OpCooperativeMatrixApplyFunctionINTEL.
-    pub const APPLY_FUNCTION: u16 = 6448;
-    /// OpCooperativeMatrixPrefetchINTEL.
-    pub const PREFETCH: u16 = 6449;
-    /// OpFDot2MixAcc32VALVE.
-    pub const DOT2_MIX_ACC32: u16 = 6916;
-    /// OpFDot2MixAcc16VALVE.
-    pub const DOT2_MIX_ACC16: u16 = 6917;
-    /// OpFDot4MixAcc32VALVE.
-    pub const DOT4_MIX_ACC32: u16 = 6918;
 }
 
 /// An opcode that `rspirv` does not know.

@@ -3,6 +3,7 @@
 use super::expression::Expression;
 use super::scan::Access;
 use super::split::Split;
+use super::sum::Sum;
 use super::value::Value;
 use crate::analysis::uniformity::Model;
 use crate::analysis::uniformity::graph::{NodeId, Op};
@@ -110,46 +111,4 @@ pub(super) fn differ_by_a_constant(model: &Model, a: &Address, b: &Address) -> b
             let (a, b) = (Sum::of(model, *a), Sum::of(model, *b));
             a.width == b.width && a.terms == b.terms && a.constant != b.constant
         })
-}
-
-/// Nodes that are added, and a constant.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Sum {
-    /// The nodes, ascending.
-    pub(super) terms: Vec<NodeId>,
-    pub(super) constant: u64,
-    width: u32,
-}
-
-impl Sum {
-    /// `node`, taken apart at its additions.
-    pub(super) fn of(model: &Model, node: NodeId) -> Sum {
-        const MOST_TERMS: usize = 32;
-        let width = model.graph.node(node).width;
-        let mut sum = Sum {
-            terms: Vec::new(),
-            constant: 0,
-            width,
-        };
-        let mut work = vec![node];
-        while let Some(at) = work.pop() {
-            let node = model.graph.node(at);
-            match &node.op {
-                Op::Number(bits) => sum.constant = sum.constant.wrapping_add(*bits),
-                Op::Pure(opcode, _)
-                    if *opcode == spirv::Op::IAdd as u16
-                        && node.width == width
-                        && work.len() + sum.terms.len() < MOST_TERMS =>
-                {
-                    work.extend(&node.args);
-                }
-                _ => sum.terms.push(at), // a term
-            }
-        }
-        if width < 64 {
-            sum.constant &= (1 << width) - 1;
-        }
-        sum.terms.sort_unstable();
-        sum
-    }
 }

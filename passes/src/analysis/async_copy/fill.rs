@@ -2,10 +2,11 @@
 //! the loop an invocation writes no byte twice, so an iteration need not wait for the copies of
 //! those before it; only what is left of an earlier run of the loop is in its way.
 
-use super::address::{Address, Sum};
+use super::address::Address;
 use super::candidate::Candidate;
 use super::expression::Expression;
 use super::induction::{self, Induction};
+use super::sum::Sum;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::uniformity::Model;
 use crate::analysis::uniformity::graph::{NodeId, Op};

@@ -1,8 +1,8 @@
 //! Counters of loops that cannot wrap: a phi that grows by a constant in every iteration, in a loop
 //! that a comparison ends in time. Its values in one run of the loop are all different.
 
-use super::address::Sum;
 use super::expression::Expression;
+use super::sum::Sum;
 use super::value::Value;
 use crate::analysis::dominance::Dominators;
 use crate::analysis::loops::{Loop, Loops};

@@ -1,8 +1,9 @@
 //! Whether the invocations of a subgroup copy to places that follow each other.
 
 use super::Input;
-use super::address::{Address, Sum};
+use super::address::Address;
 use super::expression::Expression;
+use super::sum::Sum;
 use crate::analysis::uniformity::graph::{NodeId, Op};
 use crate::analysis::uniformity::{Model, Uniformity, lanes};
 use crate::module::{Constants, Declarations, Id, Type};

@@ -31,6 +31,7 @@ mod origin;
 mod refused;
 mod scan;
 mod split;
+mod sum;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 mod tests;

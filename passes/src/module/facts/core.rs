@@ -4,7 +4,7 @@ use super::{
     Access, Address, Atomic, Barrier, Calls, Class, Extent, Facts, Group, Operand, Role, Undefined,
     When, behaviour, facts, image, pointer, refused, tensor, value,
 };
-use crate::module::grammar::nameless;
+use crate::module::nameless;
 use spirv::Op;
 use std::sync::OnceLock;
 

@@ -4,9 +4,6 @@
 /// that shrinks or goes changes or strikes its row.
 pub(super) const KNOWN: &[(&str, usize)] = &[
     ("lowering/assembly/src/amdgpu/late_windows.rs", 2),
-    ("lowering/llvm/src/emit/build/mod.rs", 2),
-    ("lowering/llvm/src/emit/image/amdgpu.rs", 7),
-    ("lowering/llvm/src/emit/matrix/native.rs", 2),
     ("lowering/sim/src/amdgpu/abi.rs", 20),
     ("lowering/sim/src/amdgpu/operand.rs", 2),
     ("lowering/sim/src/bulk.rs", 2),
@@ -18,7 +15,4 @@ pub(super) const KNOWN: &[(&str, usize)] = &[
     ("lowering/target/src/placement.rs", 2),
     ("lowering/typed/src/abi.rs", 5),
     ("lowering/typed/src/image.rs", 10),
-    ("passes/src/analysis/async_copy/address.rs", 3),
-    ("passes/src/analysis/uniformity/build/builder.rs", 2),
-    ("passes/src/module/facts/core.rs", 3),
 ];

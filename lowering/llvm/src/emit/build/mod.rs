@@ -7,6 +7,7 @@
 
 mod aggregate;
 mod arithmetic;
+mod division;
 mod memory;
 pub(crate) mod quotient;
 

@@ -5,7 +5,8 @@
 use super::super::Result;
 use super::super::function::FunctionEmitter;
 use super::super::types::{self, Scalar};
-use super::{Access, Image, Shape};
+use super::access::Access;
+use super::{Image, Shape};
 use crate::ffi::{self, Opcode, Value};
 use spirv::Op;
 use splitbar_passes::diagnostic::Diagnostic;

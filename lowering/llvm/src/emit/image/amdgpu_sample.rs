@@ -9,7 +9,7 @@ use super::super::{Result, derivative};
 use super::Shape;
 use super::amdgpu::{require_sampling, resource};
 use super::cube::OnFace;
-use super::sample::{Gradients, Level, Sampled, Sampling, coordinates};
+use super::sampling::{Gradients, Level, Sampled, Sampling, coordinates};
 use crate::ffi::{self, Value};
 use spirv::ExecutionMode;
 use splitbar_passes::module::Inst;

@@ -9,7 +9,8 @@
 use super::super::atomic::Ordering;
 use super::super::function::FunctionEmitter;
 use super::super::{Handled, Result, memory};
-use super::{Access, Extra, Shape, amdgpu};
+use super::access::{Access, Extra};
+use super::{Shape, amdgpu};
 use crate::ffi::{IntPredicate, RealPredicate, Value};
 use spirv::Op;
 use splitbar_passes::module::Inst;

@@ -5,7 +5,7 @@
 
 use super::super::Result;
 use super::super::build::Build;
-use super::sample::Gradients;
+use super::sampling::Gradients;
 use crate::ffi::{RealPredicate, Value};
 
 /// A direction, put on the face that it meets.

@@ -7,6 +7,7 @@
 //! is made visible follows an acquire fence. Images that are decorated Coherent or Volatile make
 //! all their texels available and visible.
 
+mod access;
 mod amdgpu;
 mod amdgpu_sample;
 pub(crate) mod atomic;
@@ -16,41 +17,18 @@ mod literal;
 mod nvptx;
 mod nvptx_sample;
 mod sample;
+mod sampling;
 
 use super::function::FunctionEmitter;
 use super::types::{self, Kind, Scalar};
 use super::{Handled, Result, barrier, memory};
 use crate::ffi::{self, Value};
+use access::{Access, Extra};
 use spirv::{ImageOperands, Op};
 use splitbar_passes::module::{Id, Inst, Scope};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Fence, FenceMemory, FenceOrder};
 use splitbar_typed::image::{Image, Shape, texel_scalar};
-
-/// An access to an image.
-struct Access<'c> {
-    image: Image,
-    /// The address of the descriptor.
-    descriptor: Value<'c>,
-    /// `i32` each; the layer is the last.
-    coordinates: Vec<Value<'c>>,
-    /// The mip level, if the instruction names one that is not 0.
-    level: Option<Value<'c>>,
-    /// The sample.
-    sample: Option<Value<'c>>,
-}
-
-/// The image operands of an instruction that this lowering knows.
-#[derive(Default)]
-struct Extra<'c> {
-    level: Option<Value<'c>>,
-    offset: Option<Value<'c>>,
-    sample: Option<Value<'c>>,
-    available: Option<Scope>,
-    visible: Option<Scope>,
-    /// No access is left out, doubled, or made one with another.
-    volatile: bool,
-}
 
 impl<'c> Extra<'c> {
     /// Decodes the image operands that begin at operand `first`.

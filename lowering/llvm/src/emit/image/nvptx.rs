@@ -10,8 +10,9 @@
 use super::super::Result;
 use super::super::function::FunctionEmitter;
 use super::super::types::{self, Scalar};
+use super::access::Access;
 use super::format::{self, Format, Meaning};
-use super::{Access, Image, Shape};
+use super::{Image, Shape};
 use crate::ffi::{self, IntPredicate, Opcode, Ty, Value};
 use spirv::Op;
 use splitbar_passes::diagnostic::Diagnostic;

@@ -9,7 +9,7 @@ use super::super::function::FunctionEmitter;
 use super::super::types::Scalar;
 use super::Shape;
 use super::nvptx::{handle, listed, members};
-use super::sample::{Gradients, Level, Sampling, is_layered};
+use super::sampling::{Gradients, Level, Sampling, is_layered};
 use crate::ffi::{self, Ty, Value};
 use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_passes::module::Inst;

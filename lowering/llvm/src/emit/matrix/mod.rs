@@ -24,6 +24,7 @@ mod joint;
 mod native;
 mod product;
 mod reduce;
+mod shapes;
 mod tensor;
 mod transfer;
 mod whole;

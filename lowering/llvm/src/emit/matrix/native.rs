@@ -6,7 +6,7 @@ use super::super::Result;
 use super::super::function::FunctionEmitter;
 use super::super::small_float::SmallFloat;
 use super::super::types;
-use super::product::{Shapes, widened};
+use super::shapes::{Shapes, widened};
 use crate::ffi::{Ty, Value};
 use spirv::{CooperativeMatrixOperands as Operands, CooperativeMatrixUse as Use};
 use splitbar_plan::Target;

@@ -9,12 +9,12 @@
 //! extension leaves precision and order open.
 
 use super::super::Result;
-use super::super::casts;
 use super::super::function::FunctionEmitter;
 use super::super::small_float::{self, SmallFloat};
 use super::super::types::{self, Scalar};
 use super::element::{At, Held, Shared, Stored, held_by};
 use super::layout::{Axis, Element, Holder};
+use super::shapes::{Shapes, widened};
 use super::{Matrix, joint, native};
 use crate::ffi::{self, Func, IntPredicate, Ty, Value};
 use spirv::CooperativeMatrixOperands as Operands;
@@ -29,15 +29,6 @@ const MAX_UNROLLED: u32 = 256;
 
 /// Matrix operands that say what elements are.
 const INTERPRETATIONS: u32 = FACTORS_TF32 | FACTORS_BFLOAT16 | SUMMAND_BFLOAT16 | RESULT_BFLOAT16;
-
-/// The matrices of D = A * B + C; C and D are of one shape.
-pub(super) struct Shapes<'e> {
-    pub(super) a: &'e Matrix,
-    pub(super) b: &'e Matrix,
-    pub(super) c: &'e Matrix,
-    pub(super) d: &'e Matrix,
-    pub(super) operands: Operands,
-}
 
 /// Lowers OpCooperativeMatrixMulAddKHR.
 pub(super) fn multiply_add(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
@@ -103,21 +94,6 @@ fn sum_type<'c>(e: &FunctionEmitter<'_, 'c, '_>, shapes: &Shapes<'_>) -> Ty<'c> 
     match shapes.d.component {
         Scalar::Float { .. } => e.b.float_type(bits),
         Scalar::Int { .. } | Scalar::Bool => e.b.int_type(bits),
-    }
-}
-
-/// `value` in elements of type `to`.
-pub(super) fn widened<'c>(
-    e: &FunctionEmitter<'_, 'c, '_>,
-    value: Value<'c>,
-    to: Ty<'c>,
-    signed: bool,
-) -> Result<Value<'c>> {
-    let to = to.vector(value.ty().lanes());
-    if to.is_float() {
-        casts::float_to_float(e.b, value, to, None)
-    } else {
-        e.b.int_resize(value, to, signed)
     }
 }
 

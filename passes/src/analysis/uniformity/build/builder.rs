@@ -4,7 +4,7 @@ use super::super::Branch;
 use super::super::graph::{Graph, NodeId};
 use super::super::promoted::Promoted;
 use super::super::quiet::Quiet;
-use super::follow;
+use super::calls::Calls;
 use super::input::Input;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::PostDominators;
@@ -26,7 +26,7 @@ pub(super) struct Builder<'b, 'm> {
     pub(super) variable_phis: Vec<Vec<(usize, NodeId)>>,
     pub(super) branches: Vec<Branch>,
     pub(super) computed: Vec<Vec<NodeId>>,
-    pub(super) calls: follow::Calls,
+    pub(super) calls: Calls,
 }
 
 pub(super) type Undo = Vec<(usize, NodeId)>;

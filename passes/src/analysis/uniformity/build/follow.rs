@@ -10,37 +10,13 @@ use crate::analysis::uniformity::graph::{NodeId, Source};
 use crate::analysis::uniformity::{memory, promote, scalar_width};
 use crate::module::{Block, BlockIndex, Declarations, Function, Id, Inst};
 use spirv::{Op, StorageClass};
-use std::collections::BTreeMap;
 
 /// Most calls that are inside of each other.
 const MOST_DEPTH: usize = 8;
-/// Most instructions that all calls of a function take.
-const MOST_INSTRUCTIONS: usize = 1 << 12;
 /// Most blocks of a callee.
 const MOST_BLOCKS: usize = 32;
 /// Most values of variables that are kept for the blocks of a callee.
 const MOST_KEPT: usize = 1 << 12;
-
-/// What is known of the callees of one function.
-#[derive(Debug)]
-pub(super) struct Calls {
-    /// The graph of each callee that can be followed; `None` for the others.
-    callees: BTreeMap<Id, Option<Cfg>>,
-    /// The calls that are being followed, outermost first.
-    inside: Vec<Id>,
-    /// Instructions that may still be taken.
-    left: usize,
-}
-
-impl Default for Calls {
-    fn default() -> Calls {
-        Calls {
-            callees: BTreeMap::new(),
-            inside: Vec::new(),
-            left: MOST_INSTRUCTIONS,
-        }
-    }
-}
 
 /// A path that leads to a place: when it is taken, and the variables at its end.
 struct Way {

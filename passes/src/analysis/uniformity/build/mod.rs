@@ -6,6 +6,7 @@
 
 mod branch;
 mod builder;
+mod calls;
 mod expressions;
 mod follow;
 mod input;
@@ -55,7 +56,7 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Mod
         variable_phis: vec![Vec::new(); len],
         branches: vec![Branch::None; len],
         computed: vec![Vec::new(); len],
-        calls: follow::Calls::default(),
+        calls: calls::Calls::default(),
         promoted,
         cfg,
         post,
