@@ -15,9 +15,10 @@ use std::{env, fs};
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let commit = match is_release {
-        true => packaged().or_else(cloned),
-        false => Some("of a development build".to_owned()),
+    let commit = if is_release {
+        packaged().or_else(cloned)
+    } else {
+        Some("of a development build".to_owned())
     };
     let commit = commit.unwrap_or_else(|| "unknown".to_owned());
     println!("cargo::rustc-env=SPLITBAR_COMMIT={commit}");

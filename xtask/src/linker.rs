@@ -77,9 +77,10 @@ fn rust_lld() -> Vec<PathBuf> {
 /// Whether it says its version; those that are many linkers in one are told which.
 fn runs(linker: &Path) -> bool {
     let name = linker.file_name().unwrap_or_default().to_string_lossy();
-    let flavour: &[&str] = match name.starts_with("ld.lld") {
-        true => &[],
-        false => &["-flavor", "gnu"],
+    let flavour: &[&str] = if name.starts_with("ld.lld") {
+        &[]
+    } else {
+        &["-flavor", "gnu"]
     };
     Command::new(linker)
         .args(flavour)

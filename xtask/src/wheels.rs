@@ -238,9 +238,10 @@ fn place(parts: &[(&str, &str)], name: &Path) -> Option<PathBuf> {
     parts.iter().find_map(|(inside, to)| {
         let rest = name.strip_prefix(inside).ok()?;
         // A part that is one file leaves nothing behind its name.
-        Some(match rest.as_os_str().is_empty() {
-            true => PathBuf::from(to),
-            false => Path::new(to).join(rest),
+        Some(if rest.as_os_str().is_empty() {
+            PathBuf::from(to)
+        } else {
+            Path::new(to).join(rest)
         })
     })
 }

@@ -24,12 +24,13 @@ const FIRST: &str = "first";
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let named: Vec<&'static Target> = words.iter().filter_map(|w| Target::by_name(w)).collect();
-    let targets = match named.is_empty() {
-        true => ["gfx1201", "sm_90"]
+    let targets = if named.is_empty() {
+        ["gfx1201", "sm_90"]
             .into_iter()
             .filter_map(Target::by_name)
-            .collect(),
-        false => named,
+            .collect()
+    } else {
+        named
     };
     let one = kernels(1)?;
     if words.iter().any(|word| word == FIRST) {
@@ -57,9 +58,10 @@ fn main() -> Result<()> {
                 ensure!(command.status()?.success(), "splitbar failed");
                 Ok(start.elapsed())
             })?;
-            let first = match fixed {
-                true => format!("{:.1}", milliseconds(median(|| first(target))?)),
-                false => String::new(),
+            let first = if fixed {
+                format!("{:.1}", milliseconds(median(|| first(target))?))
+            } else {
+                String::new()
             };
             let again = median(|| timed(|| in_library(&one, target, fixed)))?;
             let all = median(|| timed(|| in_library(&many, target, fixed)))?;

@@ -148,14 +148,13 @@ pub(super) fn run(args: &AdviseArgs) -> u8 {
 fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
     require_llvm("advice, which compiles the module").map_err(splitbar::Failure::from)?;
     let bytes = read(&args.input)?;
-    let inputs = match args.estimate {
-        true => {
-            let inputs = args.launch.inputs(args.workgroup_size)?;
-            inputs.check()?;
-            args.launch.check()?;
-            Some(inputs)
-        }
-        false => None,
+    let inputs = if args.estimate {
+        let inputs = args.launch.inputs(args.workgroup_size)?;
+        inputs.check()?;
+        args.launch.check()?;
+        Some(inputs)
+    } else {
+        None
     };
     let profile = args.profile.as_ref().map(|file| read(file)).transpose()?;
     let mut advice = Vec::new();
@@ -197,9 +196,10 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
 fn of_launch(arg: Arg) -> Arg {
     let of_launch = LaunchArgs::augment_args(Command::default());
     let mut names = of_launch.get_arguments();
-    match names.any(|other| other.get_id() == arg.get_id()) {
-        true => arg.requires("estimate"),
-        false => arg,
+    if names.any(|other| other.get_id() == arg.get_id()) {
+        arg.requires("estimate")
+    } else {
+        arg
     }
 }
 
@@ -242,9 +242,10 @@ fn text(advice: &Advice) -> String {
     ];
     lines.extend(advice.candidates.iter().map(line));
     let is_estimated = advice.candidates.iter().any(|one| one.estimate.is_some());
-    let table = match is_estimated {
-        true => columns(&lines),
-        false => columns(&lines.into_iter().map(without_estimate).collect::<Vec<_>>()),
+    let table = if is_estimated {
+        columns(&lines)
+    } else {
+        columns(&lines.into_iter().map(without_estimate).collect::<Vec<_>>())
     };
     let indented: String = table.lines().map(|line| format!("  {line}\n")).collect();
     let reasons: String = advice

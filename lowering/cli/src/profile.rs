@@ -62,9 +62,10 @@ pub(super) fn run(args: &ProfileArgs) -> u8 {
     match profile(&args.dump, &declarations) {
         Ok(profile) => {
             let report = Report::of(&profile, &declarations);
-            let printed = match args.json {
-                true => format!("{}\n", serde_json::json!(report)),
-                false => report.text(),
+            let printed = if args.json {
+                format!("{}\n", serde_json::json!(report))
+            } else {
+                report.text()
             };
             write::to_stdout(printed.as_bytes())
         }
@@ -96,9 +97,10 @@ fn module(input: &Path, dump: &Path) -> Result<Module<'static>, Stop> {
     let module = Module::parse(&bytes)?.into_owned();
     let mut problems = Diagnostics::new();
     Declarations::of(&module, &mut problems);
-    match problems.has_errors() {
-        true => Err(problems.into()),
-        false => Ok(module),
+    if problems.has_errors() {
+        Err(problems.into())
+    } else {
+        Ok(module)
     }
 }
 

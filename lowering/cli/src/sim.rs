@@ -328,9 +328,10 @@ fn measured(args: &SimArgs, bytes: &[u8]) -> Result<Option<Measured>, Stop> {
 
 /// That the input can be compiled with several strategies.
 fn only_a_module(bytes: &[u8]) -> Result<(), String> {
-    match bytes.starts_with(ELF) || ptx(bytes).is_some() {
-        true => Err("--compare is for modules, and the input is compiled already".to_owned()),
-        false => Ok(()),
+    if bytes.starts_with(ELF) || ptx(bytes).is_some() {
+        Err("--compare is for modules, and the input is compiled already".to_owned())
+    } else {
+        Ok(())
     }
 }
 
@@ -342,9 +343,10 @@ fn job(args: &SimArgs, strategy: Option<Strategy>, bytes: &[u8]) -> Result<Job, 
     if bytes.starts_with(ELF) {
         compiled_already(args)?;
         require_llvm("reading machine code")?;
-        let linked = match is_relocatable(bytes) {
-            true => splitbar::link_code_object(bytes, None)?,
-            false => bytes.to_vec(),
+        let linked = if is_relocatable(bytes) {
+            splitbar::link_code_object(bytes, None)?
+        } else {
+            bytes.to_vec()
         };
         let job = Job::code_object(&linked, args.target, args.entry.as_deref())?;
         return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));

@@ -287,9 +287,10 @@ fn a_full_device_is_an_error_and_no_panic() {
             .args(arguments)
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
             .stdin(Stdio::null());
-        match is_error {
-            true => command.stderr(full().unwrap()),
-            false => command.stdout(full().unwrap()),
+        if is_error {
+            command.stderr(full().unwrap())
+        } else {
+            command.stdout(full().unwrap())
         };
         command.output().unwrap()
     };

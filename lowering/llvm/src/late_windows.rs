@@ -27,9 +27,10 @@ pub(crate) fn ordered(target: &Target, plan: &EntryPlan, wanted: LateWindows) ->
         Step::Fence(Fence { memory, .. }) => *memory != FenceMemory::Local,
         _ => false,
     };
-    Some(match wanted.all_memory || any(plan, &beyond_local) {
-        true => Ordered::All,
-        false => Ordered::Local,
+    Some(if wanted.all_memory || any(plan, &beyond_local) {
+        Ordered::All
+    } else {
+        Ordered::Local
     })
 }
 

@@ -70,9 +70,10 @@ impl Lowered {
 
     /// Assembly with its windows widened.
     fn widened(&self, text: String) -> String {
-        match self.widened.is_empty() {
-            true => text,
-            false => widen(&text, self.target, &self.widened).into_owned(),
+        if self.widened.is_empty() {
+            text
+        } else {
+            widen(&text, self.target, &self.widened).into_owned()
         }
     }
 

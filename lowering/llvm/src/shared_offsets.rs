@@ -84,17 +84,19 @@ fn share_in<'c>(builder: &RawBuilder<'c>, block: Block<'c>) {
             continue;
         };
         builder.position_before(*access);
-        let from = match anchor.base == place.base {
-            true => anchor.address,
-            false => builder.offset(place.base, anchor.wide, true),
+        let from = if anchor.base == place.base {
+            anchor.address
+        } else {
+            builder.offset(place.base, anchor.wide, true)
         };
         let bytes = ffi::int_type(builder.context(), 64).int(distance(anchor).into());
         let shared = builder.offset(from, bytes, true);
         // In front of the access nothing is known of the offset.
         for user in address.users() {
-            let behind = match user.block() == block && !user.is_phi() {
-                true => order.get(&user).is_some_and(|user| *user >= at),
-                false => address.opcode().is_some() && address.block() == block,
+            let behind = if user.block() == block && !user.is_phi() {
+                order.get(&user).is_some_and(|user| *user >= at)
+            } else {
+                address.opcode().is_some() && address.block() == block
             };
             if behind && user != shared {
                 user.replace_operand(address, shared);

@@ -284,9 +284,12 @@ fn pairs_are_fused_beside_others() -> Result<()> {
             for full in 0..pairs {
                 let kernel = Kernel::with_full(name, target, strategy, Some(full))?;
                 let strategies = kernel.plan.pairs.iter().map(|pair| pair.strategy);
-                let expected = (0..pairs).map(|pair| match pair == full {
-                    true => Strategy::Fused,
-                    false => strategy,
+                let expected = (0..pairs).map(|pair| {
+                    if pair == full {
+                        Strategy::Fused
+                    } else {
+                        strategy
+                    }
                 });
                 ensure!(
                     strategies.eq(expected),

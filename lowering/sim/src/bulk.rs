@@ -5,6 +5,7 @@
 //! will have it. It belongs to the workgroup: who asked for it may be done.
 
 use crate::barrier::Name;
+use crate::bulk_copy::BulkCopy;
 use crate::clock::Order;
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
@@ -14,17 +15,6 @@ use crate::schedule::Completion;
 
 /// Alignment of both addresses and of the size.
 const UNIT: u64 = 16;
-
-/// A copy on its way.
-#[derive(Clone, Debug)]
-pub(crate) struct BulkCopy {
-    shared: u64,
-    /// What arrives there.
-    bytes: Vec<u8>,
-    /// The mbarrier that counts it.
-    barrier: Name,
-    by: Pending,
-}
 
 /// Begins the copy of `bytes` bytes that a lane asks for; the mbarrier at `barrier` counts them.
 #[allow(clippy::too_many_arguments)] // the operands of one instruction

@@ -1,7 +1,7 @@
 //! What a step of a wave can do: the one door through which front ends touch memory and barriers.
 
 use crate::barrier::{Barriers, Name, Phase, TooMany};
-use crate::bulk::BulkCopy;
+use crate::bulk_copy::BulkCopy;
 use crate::cache::{self, Caches, Levels, Written};
 use crate::clock::{Clock, Order, Scope, Time, WaveClock};
 use crate::coverage::Coverage;

@@ -5,7 +5,7 @@
 //! forgotten, and all that they did counts as known: what a clock takes does not grow with the
 //! launch, and nothing is reported in error.
 
-use crate::clock::{Time, covers, join};
+use crate::times::{Time, covers, join};
 use std::sync::Arc;
 
 /// Clusters whose times are known.

@@ -8,8 +8,9 @@ use crate::cluster::Cluster;
 use crate::context::Group;
 use crate::finding::{FindingKind, Site};
 use crate::launch::Clocks;
-use crate::machine::{Program, Run, Step, WaveStart};
 use crate::memory::Shared;
+use crate::program::{Program, Step, WaveStart};
+use crate::running::Run;
 use crate::schedule::{Completion, Scheduler};
 use std::collections::BTreeMap;
 

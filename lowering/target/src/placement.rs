@@ -1,6 +1,7 @@
 //! Where the waves of a workgroup run.
 
-use crate::{Arch, Target};
+use crate::scope::FenceScope;
+use crate::target::{Amdgpu, Arch, Target};
 use serde::{Deserialize, Serialize};
 
 /// Where the waves of a workgroup of an AMD GPU run.
@@ -33,6 +34,22 @@ impl Placement {
             (Placement::CuMode, Arch::Amdgpu(gpu)) => gpu.cumode_feature,
             (Placement::ThreadgroupSplit, Arch::Amdgpu(gpu)) => gpu.tg_split,
             (Placement::CuMode | Placement::ThreadgroupSplit, Arch::Nvptx(_)) => false,
+        }
+    }
+}
+
+impl Amdgpu {
+    /// What an acquire of global memory at `scope` invalidates, of a workgroup that is placed so.
+    pub fn invalidates(&self, scope: FenceScope, placement: Placement) -> &'static [&'static str] {
+        let one_cache = match placement {
+            Placement::Default => self.tg_split,
+            Placement::CuMode => true,
+            Placement::ThreadgroupSplit => false,
+        };
+        if scope == FenceScope::Workgroup && one_cache {
+            &[]
+        } else {
+            self.acquire.at(scope)
         }
     }
 }

@@ -1,7 +1,6 @@
 //! What is known of a GPU: the shape of a row.
 
 use super::counter::Counter;
-use super::placement::Placement;
 use super::scope::FenceScope;
 
 /// One GPU that code can be generated for.
@@ -194,20 +193,6 @@ impl Field {
 }
 
 impl Amdgpu {
-    /// What an acquire of global memory at `scope` invalidates, of a workgroup that is placed so.
-    pub fn invalidates(&self, scope: FenceScope, placement: Placement) -> &'static [&'static str] {
-        let one_cache = match placement {
-            Placement::Default => self.tg_split,
-            Placement::CuMode => true,
-            Placement::ThreadgroupSplit => false,
-        };
-        if scope == FenceScope::Workgroup && one_cache {
-            &[]
-        } else {
-            self.acquire.at(scope)
-        }
-    }
-
     /// The largest count that `counter` holds; `None` where there is no such counter.
     pub fn most_outstanding(&self, counter: Counter) -> Option<u32> {
         self.counters

@@ -12,18 +12,22 @@
 //! Data flows one way: what the kernel touches (`resources`), the chosen form (`form`), which makes
 //! a table of it, what the kernel reads by that table (`table`), and the parameters here.
 
+mod alignment;
 mod combinations;
 mod form;
+mod parameter;
 mod resources;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use alignment::table_align;
 pub use combinations::{Combination, Place, SamplerState};
 pub use form::{
     AbiForm, AbiTable, BindingOffset, DescriptorArrays, DescriptorPlace, DescriptorSets,
     DescriptorSize, Reach, TableArgument,
 };
+pub use parameter::{Argument, ArgumentKind, Parameter, Passing, Role};
 pub use resources::{Resource, ResourceKind};
 pub use table::{Access, Fetched, Reached};
 
@@ -43,19 +47,6 @@ use table::Use;
 
 use splitbar_passes::analysis::layout::BUFFER_ALIGN;
 
-/// What LLVM is told of the alignment of texture and surface objects, in bytes. With more it loads
-/// the objects of an array side by side, and then does not know what it has (docs/llvm.md).
-const HANDLE_ALIGN: u32 = 8;
-
-/// Alignment in bytes that the address of a table of descriptors is known to have. Hosts align to
-/// 16 for all targets; of tables that hold handles NVPTX may know no more than their own alignment.
-pub fn table_align(target: &Target) -> u32 {
-    match target.arch {
-        Arch::Amdgpu(_) => BUFFER_ALIGN,
-        Arch::Nvptx(_) => HANDLE_ALIGN,
-    }
-}
-
 /// Alignment of a table of lengths, which are words.
 const LENGTH_ALIGN: u32 = 4;
 
@@ -65,62 +56,6 @@ const PRINT_BUFFER_ALIGN: u32 = 8;
 /// Most bytes that are passed by value, of one block and of all together. The drivers allow less;
 /// LLVM takes no more than it can address.
 pub const MAX_BLOCK_BYTES: u64 = 1 << 16;
-
-/// What an argument is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ArgumentKind {
-    /// A pointer to a buffer, or to a table of pointers to buffers.
-    Buffer,
-    /// A pointer to the descriptor of an image or texel buffer, or to the first one of an array of
-    /// them.
-    Image,
-    /// A pointer to the descriptor of a tensor, or to the first one of an array of them.
-    Tensor,
-    /// A pointer to the descriptor of a sampler, or to the first one of an array of them. On NVIDIA
-    /// GPUs nobody reads it.
-    Sampler,
-    /// The push-constant block, by value.
-    PushConstant,
-    /// The length of a buffer in bytes, 32 bits.
-    ArrayLength,
-    /// A pointer to a table of such lengths, one for each descriptor of an array.
-    ArrayLengths,
-    /// The number of dimensions of the launch (WorkDim of OpenCL), 32 bits, where the hardware does
-    /// not say it.
-    WorkDimensions,
-    /// A parameter of an OpenCL kernel that is not a pointer to memory, by value.
-    Value,
-    /// A pointer parameter of an OpenCL kernel to workgroup memory that the launch adds: the
-    /// address in the workgroup's memory, 32 bits on AMD GPUs, else 64.
-    SharedAddress,
-    /// A pointer to the print buffer ([`splitbar_passes::printf`]), of kernels that can reach a
-    /// printf.
-    PrintBuffer,
-    /// A pointer to a table of descriptors: that of a set, or one of an embedder's own.
-    Table,
-}
-
-/// An argument of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Argument {
-    /// Position, from 0.
-    pub index: u32,
-    /// What it is.
-    pub kind: ArgumentKind,
-    /// Descriptor set, for buffers and lengths of shaders, and for tables that belong to one.
-    pub set: Option<u32>,
-    /// Binding, for buffers and lengths of shaders.
-    pub binding: Option<u32>,
-    /// Bytes.
-    pub size: u32,
-    /// Offset in bytes in the kernel's argument block.
-    pub offset: u32,
-    /// Alignment of the argument itself, in bytes.
-    pub align: u32,
-    /// For an address: what it must be a multiple of, in bytes.
-    pub address_align: Option<u32>,
-}
 
 /// The binary interface of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,72 +141,6 @@ pub fn symbol(name: &str, taken: &[String]) -> String {
         number += 1;
     }
     symbol
-}
-
-/// How a parameter of the kernel reaches the variables.
-#[derive(Clone, Debug)]
-pub enum Role {
-    /// The address of these variables.
-    Buffer(Vec<Id>),
-    /// The address of the push-constant block, in place.
-    PushConstant(Id),
-    /// The length of the buffers of these variables, or their table of lengths.
-    Length(Vec<Id>),
-    /// The address of a table, and what is read there at the kernel's start.
-    Table(Vec<Access>),
-    /// The number of dimensions of the launch.
-    WorkDimensions,
-    /// The address of the print buffer.
-    PrintBuffer,
-    /// The entry point's own parameter number.
-    Own(usize),
-    /// The entry point's own parameter number: a block that is passed by value and wants a copy of
-    /// its own.
-    OwnBlock(usize, Id),
-}
-
-/// What a parameter is for the kernel.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Passing {
-    /// An address.
-    Pointer {
-        /// Its address space.
-        space: u32,
-    },
-    /// A block that is passed by value: the kernel gets its address.
-    Block {
-        /// The address space.
-        space: u32,
-        /// Its size.
-        bytes: u64,
-        /// Its alignment.
-        align: u32,
-    },
-    /// An integer of 32 bits.
-    Word,
-    /// A value of this type.
-    Value(Id),
-}
-
-/// A parameter of the kernel.
-#[derive(Clone, Debug)]
-pub struct Parameter {
-    /// What it is good for.
-    pub role: Role,
-    /// What the kernel gets.
-    pub passing: Passing,
-    /// What the host passes.
-    pub argument: Argument,
-    /// Whether nobody writes the buffer while the kernel runs.
-    pub read_only: bool,
-}
-
-impl Parameter {
-    /// The same as an address that is a multiple of `align`.
-    fn to(mut self, align: u32) -> Parameter {
-        self.argument.address_align = Some(align);
-        self
-    }
 }
 
 /// The parameters of a kernel, in order.

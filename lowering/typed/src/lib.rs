@@ -32,6 +32,7 @@ pub mod image;
 mod kernel;
 pub mod matrix;
 pub mod pointers;
+mod scalar;
 pub mod scratch;
 pub mod tensor;
 pub mod tensor_layout;
@@ -39,6 +40,7 @@ pub mod tensor_layout;
 #[allow(clippy::unwrap_used)]
 mod testing;
 pub mod types;
+mod waves;
 
 pub use copies::Copies;
 pub use kernel::{Kernel, Wanted};

@@ -15,8 +15,9 @@
 //! first (Vulkan, `VkTensorDescriptionARM`). Distances are multiples of the element's size; they
 //! may be negative or 0.
 
-use crate::types::{Kind, Types};
-use splitbar_passes::module::{Constants, Id, Inst, TensorType};
+mod decode;
+
+use splitbar_passes::module::Id;
 
 /// Bytes of a descriptor.
 pub const DESCRIPTOR_BYTES: u64 = 16;
@@ -37,21 +38,6 @@ pub struct Tensor {
     pub element: Id,
     /// The number of its dimensions.
     pub rank: u64,
-}
-
-impl Tensor {
-    /// Decodes OpTypeTensorARM. `None` without a rank, which nothing can be read from or written
-    /// to, and for what validation refuses.
-    pub fn of(inst: Inst<'_>, types: &Types, constants: &Constants) -> Option<Tensor> {
-        let ty = TensorType::of(inst)?;
-        match types.get(ty.element)?.kind {
-            Kind::Plain(shape) if shape.lanes == 1 => Some(Tensor {
-                element: ty.element,
-                rank: ty.rank(constants)?,
-            }),
-            _ => None, // not a scalar
-        }
-    }
 }
 
 /// Bytes from the start of a shape to the number of elements of dimension `dimension`.

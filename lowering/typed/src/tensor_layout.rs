@@ -1,7 +1,7 @@
 //! Tensor layouts and tensor views (SPV_NV_tensor_addressing): what their types say, and where in a
 //! value each part of their state stands. A value is a vector of 32-bit integers.
 
-use crate::types::{Scalar, Shape};
+use crate::scalar::{Scalar, Shape};
 use spirv::{Op, TensorClampMode};
 use splitbar_passes::module::{Constants, Inst};
 

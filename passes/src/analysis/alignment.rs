@@ -150,13 +150,12 @@ impl<'s, 'm> Alignments<'s, 'm> {
             }
             Type::Array { element, .. } | Type::RuntimeArray { element } => {
                 // Each descriptor of an array has an address of its own.
-                let align = match self.is_block(*element) {
-                    true => walk.align,
-                    false => {
-                        let extent = self.extents.of(*element)?;
-                        let bytes = stride(declarations, walk.ty, extent);
-                        self.stepped(walk.align, bytes, index)
-                    }
+                let align = if self.is_block(*element) {
+                    walk.align
+                } else {
+                    let extent = self.extents.of(*element)?;
+                    let bytes = stride(declarations, walk.ty, extent);
+                    self.stepped(walk.align, bytes, index)
                 };
                 (*element, align)
             }

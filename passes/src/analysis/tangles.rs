@@ -462,9 +462,10 @@ impl Parts {
                 }
             };
             matters.push(own);
-            let differs = match construct.is_loop {
-                true => found.leaves,
-                false => found.parts,
+            let differs = if construct.is_loop {
+                found.leaves
+            } else {
+                found.parts
             };
             construct.joined = own && differs;
         }

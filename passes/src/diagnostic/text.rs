@@ -117,9 +117,10 @@ fn located<'t>(group: Group<'t>, location: &'t Location, file: &'t str) -> Group
             .as_deref()
             .map(|text| plain(text.trim()));
         let parts: Vec<String> = instruction.into_iter().chain(around(location)).collect();
-        return match parts.is_empty() || location.word.is_some() {
-            true => group,
-            false => group.element(Level::NOTE.with_name(Some("at")).message(parts.join(", "))),
+        return if parts.is_empty() || location.word.is_some() {
+            group
+        } else {
+            group.element(Level::NOTE.with_name(Some("at")).message(parts.join(", ")))
         };
     };
     let label = around(location);

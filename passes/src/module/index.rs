@@ -353,9 +353,10 @@ impl<'m> Scan<'m, '_> {
             .because(format!("it has {count} words, and {rest} are left"))
         };
         let rest = self.words.get(offset.index()..).unwrap_or_default();
-        let help = match rest.iter().all(|word| is_text(*word)) {
-            true => "the rest is text: keep what the producer prints apart from the module",
-            false => "compare the size of the file with the one that its producer wrote",
+        let help = if rest.iter().all(|word| is_text(*word)) {
+            "the rest is text: keep what the producer prints apart from the module"
+        } else {
+            "compare the size of the file with the one that its producer wrote"
         };
         self.push(diagnostic.help(help), offset, name);
     }

@@ -69,10 +69,7 @@ impl CheckedAccess {
             pointer: id(0)?,
             offsets: [id(1)?, id(2)?],
             size: [id(layout + 1)?, id(layout + 2)?],
-            object: match is_store {
-                true => Some(id(3)?),
-                false => None,
-            },
+            object: if is_store { Some(id(3)?) } else { None },
             layout,
             stride: layout + 3,
         })

@@ -151,9 +151,10 @@ impl Record {
     ) -> Result<Option<Record>, Diagnostic> {
         let at = |what: &str| damaged(format!("the record in slot {slot} {what}"));
         if slot >= written {
-            return match words.iter().all(|word| *word == [0; 4]) {
-                true => Ok(None),
-                false => Err(at("is not zeros, and was not written")),
+            return if words.iter().all(|word| *word == [0; 4]) {
+                Ok(None)
+            } else {
+                Err(at("is not zeros, and was not written"))
             };
         }
         // The newest of those that went to this slot.

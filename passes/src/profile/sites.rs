@@ -67,12 +67,13 @@ impl Site {
                     && is(self.wait, Op::ControlBarrierWaitINTEL)
             }
         };
-        match is_right {
-            true => Ok(()),
-            false => Err(damaged(format!(
+        if is_right {
+            Ok(())
+        } else {
+            Err(damaged(format!(
                 "the module has no barrier at words {} and {}",
                 self.arrive, self.wait
-            ))),
+            )))
         }
     }
 }
@@ -136,9 +137,10 @@ pub(super) fn of(mut records: Vec<Record>) -> Result<Vec<Site>, Diagnostic> {
 }
 
 fn site(((arrive, wait), values): ((u32, u32), Values)) -> Site {
-    let kind = match arrive == wait {
-        true => SiteKind::Full,
-        false => SiteKind::Split,
+    let kind = if arrive == wait {
+        SiteKind::Full
+    } else {
+        SiteKind::Split
     };
     Site {
         kind,

@@ -64,9 +64,10 @@ fn check(declarations: &Declarations<'_>) -> Result<(), Diagnostics> {
     guarded::errors(Code::PredicatedAccess, problems, &mut found);
     let problems = guarded::undeclared_predicated(declarations);
     guarded::errors(Code::GuardedCapability, problems, &mut found);
-    match found.has_errors() {
-        true => Err(found),
-        false => Ok(()),
+    if found.has_errors() {
+        Err(found)
+    } else {
+        Ok(())
     }
 }
 
@@ -162,9 +163,10 @@ impl Branching<'_, '_> {
                 changed = true;
             }
         }
-        match changed {
-            true => self.edit.replace(inst.offset, Op::Phi, &words),
-            false => Ok(()),
+        if changed {
+            self.edit.replace(inst.offset, Op::Phi, &words)
+        } else {
+            Ok(())
         }
     }
 }

@@ -92,9 +92,10 @@ fn check(declarations: &Declarations<'_>, types: &[Inst<'_>]) -> Result<(), Diag
     let mut found = Diagnostics::new();
     let mut ask = |inst: Inst<'_>, operand: usize, is_number: bool| {
         let ty = inst.id(operand).ok().and_then(constant);
-        let (fits, what) = match is_number {
-            true => (matches!(ty, Some(Type::Int { .. })), "an integer"),
-            false => (matches!(ty, Some(Type::Bool)), "a Boolean"),
+        let (fits, what) = if is_number {
+            (matches!(ty, Some(Type::Int { .. })), "an integer")
+        } else {
+            (matches!(ty, Some(Type::Bool)), "a Boolean")
         };
         if !fits {
             let message = format!("{} asks for {what} constant", inst.name());

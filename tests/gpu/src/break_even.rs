@@ -53,9 +53,12 @@ impl Point {
     /// leaves.
     pub fn case(&self, groups: u32, delay: u32) -> Case {
         let (waves, size) = (self.waves, self.waves * LANES);
-        let steps = |wave: u32, phase: u32| match phase % waves == wave {
-            true => STEPS + delay,
-            false => STEPS,
+        let steps = |wave: u32, phase: u32| {
+            if phase % waves == wave {
+                STEPS + delay
+            } else {
+                STEPS
+            }
         };
         let one: Vec<u32> = (0..waves)
             .flat_map(|wave| (0..PHASES).map(move |phase| steps(wave, phase)))

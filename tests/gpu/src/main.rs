@@ -138,13 +138,15 @@ fn run(action: Action) -> Result<bool> {
         } => {
             let selection = Selection {
                 tool: std::fs::canonicalize(&tool).with_context(|| tool.display().to_string())?,
-                points: match kernel.is_empty() {
-                    true => points(),
-                    false => Vec::new(),
+                points: if kernel.is_empty() {
+                    points()
+                } else {
+                    Vec::new()
                 },
-                kernels: match break_even {
-                    true => Some(Vec::new()),
-                    false => Some(kernel).filter(|names| !names.is_empty()),
+                kernels: if break_even {
+                    Some(Vec::new())
+                } else {
+                    Some(kernel).filter(|names| !names.is_empty())
                 },
                 targets: if target.is_empty() {
                     compile::TARGETS

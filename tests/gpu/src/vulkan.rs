@@ -137,9 +137,10 @@ pub fn serve(input: &mut dyn Read, output: &mut dyn Write, limit: Duration) -> R
         .map(|buffer| Bound {
             set: buffer.set,
             binding: buffer.binding,
-            descriptor: match buffer.uniform {
-                true => Descriptor::Uniform,
-                false => Descriptor::Storage,
+            descriptor: if buffer.uniform {
+                Descriptor::Uniform
+            } else {
+                Descriptor::Storage
             },
             bytes: crate::check::bytes(&buffer.words),
         })

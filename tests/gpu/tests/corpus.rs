@@ -157,16 +157,17 @@ fn compare(tool: &Path, driver: &Path, module: &[u8]) -> Result<Outcome, Missing
     };
     let (mut wrong, mut serious) = (Vec::new(), false);
     for code in CODE {
-        let ran = match code == CODE[0] {
-            true => Ran::Done(first.clone()),
-            false => match simulate::run(tool, file.path(), &launch, code) {
+        let ran = if code == CODE[0] {
+            Ran::Done(first.clone())
+        } else {
+            match simulate::run(tool, file.path(), &launch, code) {
                 Ok(ran) => ran,
                 Err(error) => {
                     serious = true;
                     wrong.push(format!("{error:#}"));
                     continue;
                 }
-            },
+            }
         };
         match ran {
             Ran::Done(after) => {

@@ -60,9 +60,10 @@ fn admitted(
     target: &'static str,
 ) -> Result<(Launch, Vec<Vec<u8>>), String> {
     let mut why = "there is no guess".to_owned();
-    let interface = match launch::is_kernel(module) {
-        true => Some(simulate::interface(tool, file, target)?),
-        false => None,
+    let interface = if launch::is_kernel(module) {
+        Some(simulate::interface(tool, file, target)?)
+    } else {
+        None
     };
     for guess in GUESSES {
         let launch = match &interface {

@@ -97,9 +97,10 @@ fn product(row_major: bool, floats: bool, bias: bool, [of_input, of_matrix]: [u3
             body += &format!("$w{word}0 = OpCopyObject %u32 %u32_0\n");
             for place in 0..4 {
                 let column = word * 4 + place;
-                let part = match column < COLUMNS {
-                    true => format!("$j{column}"),
-                    false => "%u32_0".to_owned(),
+                let part = if column < COLUMNS {
+                    format!("$j{column}")
+                } else {
+                    "%u32_0".to_owned()
                 };
                 body += &format!(
                     "$s{word}{place} = OpShiftLeftLogical %u32 {part} %u32_{}\n\
@@ -114,9 +115,10 @@ fn product(row_major: bool, floats: bool, bias: bool, [of_input, of_matrix]: [u3
         (parts, COLUMNS)
     };
     body += &format!("$x = OpCompositeConstruct %{name}V{columns}{input}\n");
-    let with_bias = match bias {
-        true => format!("$array %u32_{behind} %u32_{of_bias} "),
-        false => String::new(),
+    let with_bias = if bias {
+        format!("$array %u32_{behind} %u32_{of_bias} ")
+    } else {
+        String::new()
     };
     let signed = if floats {
         ""
@@ -136,9 +138,10 @@ fn product(row_major: bool, floats: bool, bias: bool, [of_input, of_matrix]: [u3
             let terms = (0..COLUMNS).map(|k| number(at * COLUMNS + k) * (n + (k % 3) as i32));
             let start = if bias { at as i32 - 1 } else { 0 };
             let value = terms.sum::<i32>() + start;
-            match floats {
-                true => float(F32, f64::from(value)),
-                false => Bits(u64::from(value as u32)),
+            if floats {
+                float(F32, f64::from(value))
+            } else {
+                Bits(u64::from(value as u32))
             }
         };
         [0, 3, 4].map(one).to_vec()

@@ -423,9 +423,12 @@ fn predicated(all: &mut Vec<Feature>) {
         |_| Vec::new(),
     )
     .collectively(move |_, rows| {
-        let value = |(at, row): (usize, &Vec<u64>)| match at < half {
-            true => vec![Bits(number(at).into())],
-            false => vec![Bits(row[0])],
+        let value = |(at, row): (usize, &Vec<u64>)| {
+            if at < half {
+                vec![Bits(number(at).into())]
+            } else {
+                vec![Bits(row[0])]
+            }
         };
         rows.iter().enumerate().map(value).collect()
     });

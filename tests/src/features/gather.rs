@@ -176,11 +176,13 @@ fn lines(all: &mut Vec<Feature>) {
             "$x = OpVectorShuffle $vt $v $v 0 2 1 3\n$q = {op} %boolv4 $v $x\n\
              $r = OpSelect %u32v4 $q $a $none"
         );
-        let host =
-            move |values: &[u64], _: &[u64], lane: usize| match (lane == 0 || lane == 3) == equal {
-                true => values[lane],
-                false => 0,
-            };
+        let host = move |values: &[u64], _: &[u64], lane: usize| {
+            if (lane == 0 || lane == 3) == equal {
+                values[lane]
+            } else {
+                0
+            }
+        };
         let mut one = feature(op, U32, 4, &body, host).called("pointers");
         one.globals += "$none = OpConstantNull %u32v4\n";
         all.push(one);

@@ -121,9 +121,10 @@ impl Walk<'_> {
         let scalar = self.scalar(*component)?;
         for column in 0..columns as usize {
             for row in 0..*count as usize {
-                let (outer, inner) = match layout.is_row_major {
-                    true => (row, column),
-                    false => (column, row),
+                let (outer, inner) = if layout.is_row_major {
+                    (row, column)
+                } else {
+                    (column, row)
                 };
                 self.add(at + outer * layout.stride + inner * scalar.bytes(), scalar);
             }

@@ -58,9 +58,12 @@ pub fn async_bounds(lanes: usize) -> Case {
     const FACTOR: u32 = 5;
     let src = noise(WIDTH * ROWS);
     let weights: Vec<u32> = noise(4 * WEIGHTS).iter().map(|x| !x).collect();
-    let cell = |row: usize, column: usize| match column < WIDTH && row < ROWS {
-        true => src[row * WIDTH + column],
-        false => 0,
+    let cell = |row: usize, column: usize| {
+        if column < WIDTH && row < ROWS {
+            src[row * WIDTH + column]
+        } else {
+            0
+        }
     };
     let weight = |place: usize| match weights.get(4 * place..4 * place + 4) {
         Some(&[x, y, z, w]) => x.wrapping_add(y.wrapping_mul(3)) ^ z.wrapping_add(w),

@@ -204,9 +204,10 @@ impl Expression {
             }
             Bits(signed, first, count, word) => {
                 let word = word.value(inputs) >> first << (32 - count);
-                match signed {
-                    true => (word as i32 >> (32 - count)) as u32,
-                    false => word >> (32 - count),
+                if *signed {
+                    (word as i32 >> (32 - count)) as u32
+                } else {
+                    word >> (32 - count)
                 }
             }
             ByteSum(word) => {
@@ -261,12 +262,11 @@ impl Expression {
             Clamp(bits, signed, three) => {
                 let three = three.each_ref();
                 let [x, a, b] = three.map(|side| low(*bits, side.value(inputs).into()));
-                let within = match signed {
-                    true => {
-                        let [x, a, b] = [x, a, b].map(|number| sign(*bits, number));
-                        x.clamp(a.min(b), a.max(b)) as u64
-                    }
-                    false => x.clamp(a.min(b), a.max(b)),
+                let within = if *signed {
+                    let [x, a, b] = [x, a, b].map(|number| sign(*bits, number));
+                    x.clamp(a.min(b), a.max(b)) as u64
+                } else {
+                    x.clamp(a.min(b), a.max(b))
                 };
                 low(*bits, within) as u32
             }
@@ -274,9 +274,10 @@ impl Expression {
             Number(bits, signed, down, word) => {
                 let digits = digits(*bits);
                 let number = low(digits, word.value(inputs).into());
-                match signed {
-                    true => (sign(digits, number) / (1 << down)) as u32,
-                    false => (number >> down) as u32,
+                if *signed {
+                    (sign(digits, number) / (1 << down)) as u32
+                } else {
+                    (number >> down) as u32
                 }
             }
         }
@@ -337,9 +338,10 @@ impl Expression {
             }
             Long(is_sum, a, b) => {
                 let (a, b) = (a.text(inputs, out), b.text(inputs, out));
-                let (first, second) = match is_sum {
-                    true => ("OpIAddCarry", "OpIAdd"),
-                    false => ("OpISubBorrow", "OpISub"),
+                let (first, second) = if *is_sum {
+                    ("OpIAddCarry", "OpIAdd")
+                } else {
+                    ("OpISubBorrow", "OpISub")
                 };
                 let low = out.push(&format!("{first} %pair {a} {b}"));
                 let carry = out.push(&format!("OpCompositeExtract %u32 {low} 1"));
@@ -519,9 +521,10 @@ fn sized(operation: Operation, bits: u32, a: u64, b: u64) -> u64 {
 /// The remainder with the sign of the divisor.
 fn modulo(dividend: i64, divisor: i64) -> i64 {
     let rest = dividend % divisor;
-    match rest != 0 && (rest < 0) != (divisor < 0) {
-        true => rest + divisor,
-        false => rest,
+    if rest != 0 && (rest < 0) != (divisor < 0) {
+        rest + divisor
+    } else {
+        rest
     }
 }
 

@@ -105,15 +105,19 @@ impl Float {
 
     pub(crate) fn value(self, [x, y, ..]: [f32; 4]) -> f32 {
         if let Some(((_, holds), constant)) = self.select() {
-            return match holds(x, CONSTANT) == constant {
-                true => CONSTANT,
-                false => y,
+            return if holds(x, CONSTANT) == constant {
+                CONSTANT
+            } else {
+                y
             };
         }
         let normal = |half: bool| {
-            [x, y].map(|number| match half {
-                true => from_half(number.to_bits() as u16 | 0x0400),
-                false => f32::from_bits(number.to_bits() | 0x0080_0000),
+            [x, y].map(|number| {
+                if half {
+                    from_half(number.to_bits() as u16 | 0x0400)
+                } else {
+                    f32::from_bits(number.to_bits() | 0x0080_0000)
+                }
             })
         };
         match self {
@@ -153,9 +157,10 @@ impl Float {
         let [x, y] = [0, 1].map(|at: usize| out.push(&format!("OpBitcast %f32 {}", inputs[at])));
         let number = if let Some(((name, _), constant)) = self.select() {
             let holds = out.push(&format!("{name} %bool {x} %constant"));
-            match constant {
-                true => out.push(&format!("OpSelect %f32 {holds} %constant {y}")),
-                false => out.push(&format!("OpSelect %f32 {holds} {y} %constant")),
+            if constant {
+                out.push(&format!("OpSelect %f32 {holds} %constant {y}"))
+            } else {
+                out.push(&format!("OpSelect %f32 {holds} {y} %constant"))
             }
         } else if let Float::Extreme { half, .. } | Float::Clamp { half } = self {
             let (ty, [x, y]) = normal_text(half, inputs, out);
@@ -170,9 +175,10 @@ impl Float {
             let (ty, [x, y]) = normal_text(true, inputs, out);
             let (name, _) = COMPARISONS[number];
             let holds = out.push(&format!("{name} %bool {x} %f16_constant"));
-            let (yes, no) = match constant {
-                true => ("%f16_constant", y.as_str()),
-                false => (y.as_str(), "%f16_constant"),
+            let (yes, no) = if constant {
+                ("%f16_constant", y.as_str())
+            } else {
+                (y.as_str(), "%f16_constant")
             };
             let number = out.push(&format!("OpSelect {ty} {holds} {yes} {no}"));
             widened(true, number, out)
@@ -189,13 +195,14 @@ impl Float {
                 Float::Plain { half, most } => {
                     let y = out.push(&format!("OpFAdd %f32 {y} %fhalf"));
                     let name = if most { "FMax" } else { "FMin" };
-                    let (ty, [x, y]) = match half {
-                        true => {
+                    let (ty, [x, y]) = if half {
+                        {
                             let halves =
                                 [x, y].map(|number| out.push(&format!("OpFConvert %f16 {number}")));
                             ("%f16", halves)
                         }
-                        false => ("%f32", [x, y]),
+                    } else {
+                        ("%f32", [x, y])
                     };
                     let number = out.push(&format!("OpExtInst {ty} %glsl {name} {x} {y}"));
                     widened(half, number, out)
@@ -263,8 +270,8 @@ fn extreme([x, y]: [f32; 2], most: bool) -> f32 {
 
 /// The type, and x and y as numbers that are neither zeros nor denormal.
 fn normal_text(half: bool, inputs: &[String; 4], out: &mut Text) -> (&'static str, [String; 2]) {
-    match half {
-        true => {
+    if half {
+        {
             let bit = out.constant(0x0400);
             let numbers = [0, 1].map(|at: usize| {
                 let word = out.push(&format!("OpBitwiseOr %u32 {} {bit}", inputs[at]));
@@ -273,7 +280,8 @@ fn normal_text(half: bool, inputs: &[String; 4], out: &mut Text) -> (&'static st
             });
             ("%f16", numbers)
         }
-        false => {
+    } else {
+        {
             let bit = out.constant(0x0080_0000);
             let numbers = [0, 1].map(|at: usize| {
                 let word = out.push(&format!("OpBitwiseOr %u32 {} {bit}", inputs[at]));
@@ -286,8 +294,9 @@ fn normal_text(half: bool, inputs: &[String; 4], out: &mut Text) -> (&'static st
 
 /// A half as a number of 32 bits.
 fn widened(half: bool, number: String, out: &mut Text) -> String {
-    match half {
-        true => out.push(&format!("OpFConvert %f32 {number}")),
-        false => number,
+    if half {
+        out.push(&format!("OpFConvert %f32 {number}"))
+    } else {
+        number
     }
 }

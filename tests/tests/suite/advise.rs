@@ -48,9 +48,10 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
 
 /// With what `auto` chooses no fewer workgroups are resident at once than with full barriers.
 fn occupancy(fixture: &Fixture, target: &str) -> Result<()> {
-    let ptxas = match is_nvptx(target) {
-        true => Some(ptxas(target)?.program().to_path_buf()),
-        false => None,
+    let ptxas = if is_nvptx(target) {
+        Some(ptxas(target)?.program().to_path_buf())
+    } else {
+        None
     };
     let module = fixture.module()?;
     for split in [SplitBarriers::Never, SplitBarriers::Auto] {
@@ -93,9 +94,10 @@ const SHARE: usize = 40;
 /// Where barriers of real modules are split by choice, no kernel loses workgroups beside the module
 /// as it is given, and none spills more. `SPLITBAR_CORPUS=all` takes every module.
 fn nothing_is_lost(target: &str) -> Result<()> {
-    let ptxas = match is_nvptx(target) {
-        true => Some(ptxas(target)?.program().to_path_buf()),
-        false => None,
+    let ptxas = if is_nvptx(target) {
+        Some(ptxas(target)?.program().to_path_buf())
+    } else {
+        None
     };
     let mut modules: Vec<&corpus::Module> = Vec::new();
     let mut others = 0;

@@ -86,16 +86,20 @@ fn variants() -> Result<()> {
     let kernel = path("reduction")?;
     for target in splitbar::Target::all() {
         let (row, is_amdgpu) = (target.name, target.amdgpu().is_some());
-        let names = target.variants.iter().flat_map(|variant| match is_amdgpu {
-            true => vec![format!("{row}:{variant}+"), format!("{row}:{variant}-")],
-            false => vec![format!("{row}{variant}")],
+        let names = target.variants.iter().flat_map(|variant| {
+            if is_amdgpu {
+                vec![format!("{row}:{variant}+"), format!("{row}:{variant}-")]
+            } else {
+                vec![format!("{row}{variant}")]
+            }
         });
         for name in names {
             let lower = ["lower", &kernel, "--target", &name, "-O0"];
             let code = String::from_utf8(expect(&lower, b"", 0)?.stdout)?;
-            let says = match is_amdgpu {
-                true => format!(".amdgcn_target \"amdgcn-amd-amdhsa-unknown-{name}\""),
-                false => format!(".target {name}\n"),
+            let says = if is_amdgpu {
+                format!(".amdgcn_target \"amdgcn-amd-amdhsa-unknown-{name}\"")
+            } else {
+                format!(".target {name}\n")
             };
             ensure!(code.contains(&says), "{name}: no {says}");
         }

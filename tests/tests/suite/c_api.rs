@@ -79,9 +79,10 @@ fn c_program(folder: &TempDir, file: &str, library: &str) -> Result<PathBuf> {
     let root = &dist()?.root;
     let (lib, output) = (root.join("lib"), folder.path().join("program"));
     let is_c = file.ends_with(".c");
-    let (compiler, standard) = match is_c {
-        true => (compiler("cc")?, "-std=c99"),
-        false => (compiler("c++")?, "-std=c++11"),
+    let (compiler, standard) = if is_c {
+        (compiler("cc")?, "-std=c99")
+    } else {
+        (compiler("c++")?, "-std=c++11")
     };
     done(
         Command::new(compiler)

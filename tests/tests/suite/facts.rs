@@ -93,12 +93,13 @@ fn of_published(bytes: &[u8], target: &str) -> Result<usize> {
             options.spec = SpecValues(values.collect());
         })
     };
-    let interface = match launch::is_kernel(bytes) {
-        true => match compiled(&[], Some([32, 1, 1])) {
-            Ok(output) => Some(serde_json::from_str::<Vec<Interface>>(&output.reflect())?),
-            Err(_) => return Ok(0), // not for this GPU
-        },
-        false => None,
+    let interface = if launch::is_kernel(bytes) {
+        let Ok(output) = compiled(&[], Some([32, 1, 1])) else {
+            return Ok(0); // not for this GPU
+        };
+        Some(serde_json::from_str::<Vec<Interface>>(&output.reflect())?)
+    } else {
+        None
     };
     let mut described = 0;
     for guess in GUESSES {
@@ -270,9 +271,10 @@ fn has_access<'m>(declarations: &Declarations<'m>, inst: Inst<'m>, access: &Acce
     }
     let mut found = facts.class == Class::Print && access.write;
     declarations.accesses(inst, |id, one| {
-        let role = match access.write {
-            true => one.role.writes(),
-            false => one.role.reads(),
+        let role = if access.write {
+            one.role.writes()
+        } else {
+            one.role.reads()
         };
         let class = match declarations.type_of(id).and_then(|ty| declarations.ty(ty)) {
             Some(Type::Pointer { class, .. }) => Some(*class),

@@ -14,9 +14,10 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for fixture in fixtures {
         for target in GRID {
-            let (binary, makes): (_, Step) = match is_nvptx(target) {
-                true => ("cubin", assembles),
-                false => ("hsaco", links),
+            let (binary, makes): (_, Step) = if is_nvptx(target) {
+                ("cubin", assembles)
+            } else {
+                ("hsaco", links)
             };
             for (kind, step) in [
                 ("grid".to_owned(), builds as Step),
@@ -50,9 +51,10 @@ fn builds(fixture: &Fixture, target: &str, level: Optimization) -> Result<()> {
     let output = built(fixture, target, level)?;
     ensure!(output.bitcode().starts_with(b"BC"), "this is not bitcode");
     let assembly = told(output.assembly())?;
-    let named = match is_nvptx(target) {
-        true => format!(".target {target}"),
-        false => target.to_owned(),
+    let named = if is_nvptx(target) {
+        format!(".target {target}")
+    } else {
+        target.to_owned()
     };
     ensure!(
         assembly.contains(&named),

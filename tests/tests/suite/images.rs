@@ -77,9 +77,10 @@ pub(crate) fn trials() -> Vec<Trial> {
 /// Whether the kernels that the target has instructions for leave what they should, with images
 /// handed over in this form.
 pub(crate) fn in_form(form: &AbiForm, target: &str, optimization: Optimization) -> Result<()> {
-    let cases = match is_nvptx(target) {
-        true => [read_kernel(), store_kernel()],
-        false => [read_kernel(), write_kernel()],
+    let cases = if is_nvptx(target) {
+        [read_kernel(), store_kernel()]
+    } else {
+        [read_kernel(), write_kernel()]
     };
     cases
         .iter()

@@ -63,16 +63,16 @@ pub(crate) fn trials() -> Vec<Trial> {
 /// docs/examples/rotate.ll for a target.
 fn rotate(target: &str) -> Result<String> {
     let text = std::fs::read_to_string(root().join("docs/examples/rotate.ll"))?;
-    Ok(match is_nvptx(target) {
-        true => text
-            .replace("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda")
+    Ok(if is_nvptx(target) {
+        text.replace("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda")
             .replace("amdgpu_kernel", "ptx_kernel")
             .replace("llvm.amdgcn.workitem.id.x", "llvm.nvvm.read.ptx.sreg.tid.x")
             .replace(
                 "\"amdgpu-flat-work-group-size\"=\"64,64\" !reqd_work_group_size !0",
                 "\"nvvm.reqntid\"=\"64,1,1\"",
-            ),
-        false => text,
+            )
+    } else {
+        text
     })
 }
 
@@ -106,9 +106,10 @@ fn simulated(text: &str, target: &str, arguments: &[&str]) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (code, after) = (file("code"), file("after"));
-    let emit = match is_nvptx(target) {
-        true => format!("asm={code}"),
-        false => format!("hsaco={code}"),
+    let emit = if is_nvptx(target) {
+        format!("asm={code}")
+    } else {
+        format!("hsaco={code}")
     };
     lowered(
         text,
@@ -194,9 +195,10 @@ fn names_and_forms() -> Result<()> {
         ),
     ] {
         let is_opencl = prefix.starts_with("intel");
-        let names = match is_opencl {
-            true => ["arrive", "wait"],
-            false => ["ArriveEXT", "WaitEXT"],
+        let names = if is_opencl {
+            ["arrive", "wait"]
+        } else {
+            ["ArriveEXT", "WaitEXT"]
         };
         let other = text
             .replace(arrive, &format!("@{prefix}{}({})", names[0], arguments[0]))
@@ -270,9 +272,10 @@ fn what_compilers_write_goes_in() -> Result<()> {
 /// would complete the phase that the arrive has begun.
 fn barriers_of_the_target_are_found() -> Result<()> {
     for target in ["gfx1100", "gfx1201", "sm_75", "sm_90"] {
-        let barrier = match is_nvptx(target) {
-            true => "llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
-            false => "llvm.amdgcn.s.barrier()",
+        let barrier = if is_nvptx(target) {
+            "llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)"
+        } else {
+            "llvm.amdgcn.s.barrier()"
         };
         let declared = barrier.replace("(i32 0)", "(i32)");
         let text = rotate(target)?

@@ -17,9 +17,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         for case in cases() {
             let name = format!("joint_matrices/{gpu}/{}", case.name());
             trials.push(trial(name, move || {
-                let invocations = match case.workgroup {
-                    true => 128,
-                    false => target(gpu)?.default_wave_size(),
+                let invocations = if case.workgroup {
+                    128
+                } else {
+                    target(gpu)?.default_wave_size()
                 };
                 let output = compiled(gpu, &case.module(invocations))?;
                 runs(&output, &case.inputs(), 1, &case.expected())

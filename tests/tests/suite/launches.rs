@@ -259,9 +259,10 @@ fn compiled() -> Result<()> {
             "--buffer=1=zeros:2048",
             "--buffer=2=zeros:2048",
         ];
-        let target = match flag.starts_with("--target=") {
-            true => &[][..],
-            false => &["--target=sm_80"],
+        let target = if flag.starts_with("--target=") {
+            &[][..]
+        } else {
+            &["--target=sm_80"]
         };
         let all = [&["sim", "-", "--groups=1,1,1", flag], &buffers[..], target].concat();
         run(&all, &ptx, false)

@@ -75,9 +75,10 @@ fn module(row: &Row) -> Result<Vec<u8>> {
     let block = matches!(row.class, "PushConstant" | "StorageBuffer");
     let variable = format!("%v = OpVariable %pv {}", row.class);
     let is_local = row.class == "Function";
-    let [interface, global, local] = match is_local {
-        true => ["", "", &variable],
-        false => [" %v", &variable, ""],
+    let [interface, global, local] = if is_local {
+        ["", "", &variable]
+    } else {
+        [" %v", &variable, ""]
     };
     assembled(&format!(
         "; Version: 1.6

@@ -14,30 +14,33 @@ const SIDE: usize = 16;
 /// A kernel that multiplies what its buffers 0 and 1 hold, adds buffer 2, and multiplies the result
 /// by itself. `kept`: operands come out of variables, and are converted.
 fn module(invocations: u32, integers: bool, kept: bool) -> String {
-    let (element, sum, capability) = match integers {
-        true => (
+    let (element, sum, capability) = if integers {
+        (
             "OpTypeInt 8 1",
             "OpTypeInt 32 1",
             "Int8\nOpCapability StorageBuffer8BitAccess",
-        ),
-        false => (
+        )
+    } else {
+        (
             "OpTypeFloat 16",
             "OpTypeFloat 32",
             "Float16\nOpCapability StorageBuffer16BitAccess",
-        ),
+        )
     };
     let bytes = if integers { 1 } else { 2 };
-    let (operands, a, b) = match kept {
-        true => (
+    let (operands, a, b) = if kept {
+        (
             "OpStore %kept_a %a0\nOpStore %kept_b %b0\n%a = OpLoad %small %kept_a\n%b = OpLoad %small %kept_b",
             "%a",
             "%b",
-        ),
-        false => ("", "%a0", "%b0"),
+        )
+    } else {
+        ("", "%a0", "%b0")
     };
-    let narrowed = match integers {
-        true => "%again = OpSConvert %small %product",
-        false => "%again = OpFConvert %small %product",
+    let narrowed = if integers {
+        "%again = OpSConvert %small %product"
+    } else {
+        "%again = OpFConvert %small %product"
     };
     format!(
         "OpCapability Shader
@@ -138,16 +141,20 @@ fn runs(gpu: &str, integers: bool, kept: bool) -> Result<()> {
     let all = 0..SIDE * SIDE;
     let small = |seed: usize| -> Vec<u8> {
         let bytes = all.clone().map(|at| number(seed, at));
-        match integers {
-            true => bytes.map(|n| n as i8 as u8).collect(),
-            false => bytes
+        if integers {
+            bytes.map(|n| n as i8 as u8).collect()
+        } else {
+            bytes
                 .flat_map(|n| half::f16::from_f32(n as f32).to_le_bytes())
-                .collect(),
+                .collect()
         }
     };
-    let wide = |n: i32| match integers {
-        true => n.to_le_bytes(),
-        false => (n as f32).to_le_bytes(),
+    let wide = |n: i32| {
+        if integers {
+            n.to_le_bytes()
+        } else {
+            (n as f32).to_le_bytes()
+        }
     };
     let sums: Vec<u8> = all.clone().flat_map(|at| wide(number(2, at))).collect();
     let buffers = [small(0), small(1), sums.clone(), vec![0; sums.len()]];

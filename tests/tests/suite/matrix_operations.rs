@@ -21,9 +21,10 @@ pub(crate) fn trials() -> Vec<Trial> {
     for (gpu, case) in all.chain(pieces()) {
         let name = format!("matrix_operations/{gpu}/{}", case.name());
         trials.push(trial(name, move || {
-            let invocations = match case.workgroup {
-                true => workgroup(case.from),
-                false => target(gpu)?.default_wave_size(),
+            let invocations = if case.workgroup {
+                workgroup(case.from)
+            } else {
+                target(gpu)?.default_wave_size()
             };
             runs(gpu, case, invocations)
         }));

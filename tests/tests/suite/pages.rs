@@ -309,9 +309,10 @@ fn printed(shown: &str, said: &str) -> Result<()> {
             Some(beginning) => line.starts_with(beginning),
             None => line == wanted,
         };
-        let found = match skips {
-            true => lines.by_ref().any(fits),
-            false => lines.next().is_some_and(fits),
+        let found = if skips {
+            lines.by_ref().any(fits)
+        } else {
+            lines.next().is_some_and(fits)
         };
         if !found {
             bail!("not printed: {wanted:?}\n{said}");

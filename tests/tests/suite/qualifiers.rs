@@ -164,9 +164,10 @@ fn buffers(text: &str, decorations: &str) -> String {
 /// one place.
 fn code(text: &str, row: &Row, qualifier: &str, whole: bool) -> Result<()> {
     let (target, [coherent_store, coherent_load, volatile_load, volatile_store]) = row;
-    let (label, branch) = match is_nvptx(target) {
-        true => (r"^\$L__BB\d+_\d+:", r"\bbra\b"),
-        false => (r"^\.LBB\d+_\d+:", r"\bs_cbranch_"),
+    let (label, branch) = if is_nvptx(target) {
+        (r"^\$L__BB\d+_\d+:", r"\bbra\b")
+    } else {
+        (r"^\.LBB\d+_\d+:", r"\bs_cbranch_")
     };
     let (load, stores) = match qualifier {
         "Volatile" if whole => (volatile_load, vec![*volatile_store; 4]),
@@ -243,9 +244,10 @@ fn volatile_texels() -> Result<()> {
             .replace("OPERAND", operand)
     };
     for target in IMAGES {
-        let read = match is_nvptx(target) {
-            true => "suld.b",
-            false => "image_load",
+        let read = if is_nvptx(target) {
+            "suld.b"
+        } else {
+            "image_load"
         };
         for (decoration, operand, want) in [
             ("NonWritable", "", 1),
@@ -297,13 +299,14 @@ fn workgroup() -> Result<()> {
             let assembly = output
                 .assembly()
                 .map_err(|problems| anyhow::anyhow!("{problems}"))?;
-            let (label, load, branch) = match is_nvptx(target) {
-                true => (
+            let (label, load, branch) = if is_nvptx(target) {
+                (
                     r"^\$L__BB\d+_\d+:",
                     r"ld\.(volatile|relaxed\.cta)\.shared",
                     r"\bbra\b",
-                ),
-                false => (r"^\.LBB\d+_\d+:", r"\bds_(read|load)_b32", r"\bs_cbranch_"),
+                )
+            } else {
+                (r"^\.LBB\d+_\d+:", r"\bds_(read|load)_b32", r"\bs_cbranch_")
             };
             let check = Check::parse(&[label, load, branch]).map_err(anyhow::Error::msg)?;
             check

@@ -90,9 +90,10 @@ impl Shape {
             1 => "%where = OpCopyObject %float %p0\n".to_owned(),
             _ => format!("%where = OpCompositeConstruct %place{list}\n"),
         };
-        let gather = match self.gathers() {
-            true => "%gathered = OpImageGather %vec4 %loaded %where %n2",
-            false => "%gathered = OpCopyObject %vec4 %sampled",
+        let gather = if self.gathers() {
+            "%gathered = OpImageGather %vec4 %loaded %where %n2"
+        } else {
+            "%gathered = OpCopyObject %vec4 %sampled"
         };
         format!(
             "OpCapability Shader
@@ -176,9 +177,10 @@ OpFunctionEnd"
         let one = |_| {
             let mut place = [0.0; 3];
             for (index, to) in place.iter_mut().enumerate() {
-                *to = match index == self.directions && self.layered {
-                    true => random(24) as f32 / 4.0 - 1.0,
-                    false => random(320) as f32 / 64.0 - 2.0,
+                *to = if index == self.directions && self.layered {
+                    random(24) as f32 / 4.0 - 1.0
+                } else {
+                    random(320) as f32 / 64.0 - 2.0
                 };
             }
             place

@@ -222,9 +222,12 @@ OpFunctionEnd";
         bail!("{finding}");
     }
     let (got, _) = outcome.buffers[2].as_chunks::<16>();
-    let texel = |x: i32, y: i32| match (0..8).contains(&x) && (0..4).contains(&y) {
-        true => (8 * y + x) as f32,
-        false => 0.0,
+    let texel = |x: i32, y: i32| {
+        if (0..8).contains(&x) && (0..4).contains(&y) {
+            (8 * y + x) as f32
+        } else {
+            0.0
+        }
     };
     for (lane, got) in got.iter().enumerate() {
         let (x, y) = ((lane as i32 + 1) & 7, lane as i32 / 8);

@@ -106,10 +106,11 @@ fn ways(seed: u64, every: bool, only: Option<Way>) -> Vec<Way> {
         seed => 2 * (seed % 2) as usize,
     }];
     let all = TARGETS.map(|name| (name, level));
-    match every {
-        true => all.to_vec(),
+    if every {
+        all.to_vec()
+    } else {
         // Each target at -O0 and at -O2 comes among the first programs.
-        false => vec![all[(seed / 2) as usize % all.len()]],
+        vec![all[(seed / 2) as usize % all.len()]]
     }
 }
 

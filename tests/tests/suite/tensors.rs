@@ -215,21 +215,22 @@ impl Case {
     fn beyond(&self, size: u64) -> Vec<i128> {
         let size = i128::from(size);
         let bits = 8 * bytes_of(self.coordinate) as u32;
-        match self.coordinate.starts_with('i') {
-            true => vec![
+        if self.coordinate.starts_with('i') {
+            vec![
                 size,
                 -1,
                 (1 << (bits - 1)) - 1,
                 -(1 << (bits - 1)),
                 size + 2,
-            ],
-            false => vec![
+            ]
+        } else {
+            vec![
                 size,
                 (1 << bits) - 1,
                 1 << (bits - 1),
                 size + 2,
                 (1 << bits) - 2,
-            ],
+            ]
         }
     }
 

@@ -106,9 +106,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// The row of `target`: how many modules give an object or PTX with all barriers split.
 fn compiled(tool: &Path, modules: &[&Module], target: &str) -> Result<String> {
-    let emit = match target.starts_with("gfx") {
-        true => "obj",
-        false => "ptx",
+    let emit = if target.starts_with("gfx") {
+        "obj"
+    } else {
+        "ptx"
     };
     let outcomes = each(modules, None, |module, _| {
         let mut command = command(tool, module, target, "always");

@@ -99,9 +99,10 @@ fn broken(file: &str, target: &str, pages: &BTreeMap<&str, String>) -> Option<&'
     }
     let text = pages.get(place.as_str())?;
     let mut headings = prose(text).filter(|(_, line)| line.starts_with('#'));
-    match headings.any(|(_, line)| anchor(line) == heading) {
-        true => None,
-        false => Some("has no such heading"),
+    if headings.any(|(_, line)| anchor(line) == heading) {
+        None
+    } else {
+        Some("has no such heading")
     }
 }
 

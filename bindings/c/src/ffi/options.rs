@@ -156,9 +156,10 @@ impl<'c> Asked<'c> {
 fn target(name: &str) -> Result<&'static Target, Refused> {
     Target::by_name(name).ok_or_else(|| {
         let nearest: Vec<&str> = Target::nearest(name).iter().map(|near| near.name).collect();
-        let hint = match nearest.is_empty() {
-            true => String::new(),
-            false => format!("; did you mean {}?", nearest.join(" or ")),
+        let hint = if nearest.is_empty() {
+            String::new()
+        } else {
+            format!("; did you mean {}?", nearest.join(" or "))
         };
         Refused::usage(format!("there is no target {name:?}{hint}"))
     })

@@ -224,9 +224,10 @@ pub(super) unsafe fn answer(
         diagnostics: failure.diagnostics,
         ..Made::default()
     });
-    let status = match made.diagnostics.has_errors() {
-        false => SPLITBAR_OK,
-        true => status(&made.diagnostics),
+    let status = if made.diagnostics.has_errors() {
+        status(&made.diagnostics)
+    } else {
+        SPLITBAR_OK
     };
     let result = splitbar_result {
         diagnostics: made.diagnostics.iter().map(Held::of).collect(),

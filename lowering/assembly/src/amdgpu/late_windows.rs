@@ -6,9 +6,13 @@
 //! behind what waits for the accesses that its barrier orders. Where the last of these is long ago,
 //! that wait goes up with it. Nothing else moves.
 
+mod bounds;
+mod half;
 mod kept;
 mod regions;
 
+use self::bounds::{Bounds, add, hold};
+use self::half::Half;
 use self::kept::differs_in_halves_alone;
 use self::regions::Regions;
 use super::passable::Passage;
@@ -161,24 +165,6 @@ fn referenced_labels<'t>(lines: &[&'t str]) -> BTreeSet<&'t str> {
         .flat_map(|operands| operands.split(move |c| !is_of_name(c)))
         .filter(|word| word.starts_with(".L"))
         .collect()
-}
-
-/// Half of the barrier of the workgroup.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Half {
-    Signal,
-    Wait,
-}
-
-impl Half {
-    /// Other barriers, and a signal that says whether it was the first, stay where they are.
-    fn of(mnemonic: &str, operands: &str) -> Option<Half> {
-        match (mnemonic, operands) {
-            ("s_barrier_signal", "-1") => Some(Half::Signal),
-            ("s_barrier_wait", "-1" | "0xffff") => Some(Half::Wait),
-            _ => None,
-        }
-    }
 }
 
 /// An instruction of a block.
@@ -353,30 +339,12 @@ fn above(block: &[Item], at: usize, latency: Option<usize>) -> Above {
     }
 }
 
-/// How many operations may be outstanding behind waits, by counter.
-type Bounds = BTreeMap<Counter, u32>;
-
 fn bounds(waits: &[Item]) -> Bounds {
     let mut bounds = Bounds::new();
     for wait in waits {
         add(&mut bounds, &wait.passage);
     }
     bounds
-}
-
-fn add(bounds: &mut Bounds, passage: &Passage) {
-    if let Passage::Waits(waits) = passage {
-        for (counter, left) in waits {
-            let bound = bounds.entry(*counter).or_insert(*left);
-            *bound = (*bound).min(*left);
-        }
-    }
-}
-
-/// Whether `bounds` are at least as strict as `needed`.
-fn hold(needed: &Bounds, bounds: &Bounds) -> bool {
-    let mut needed = needed.iter();
-    needed.all(|(counter, needed)| bounds.get(counter).is_some_and(|bound| bound <= needed))
 }
 
 /// Moves what is at `from` to `to`.

@@ -207,9 +207,10 @@ fn has_stack_in_buffer(function: &Function) -> bool {
     let mut instructions = function.instructions.iter();
     !instructions.any(|inst| {
         // Vector instructions may have a second result.
-        let results = match inst.mnemonic.starts_with("v_") {
-            true => 2,
-            false => 1,
+        let results = if inst.mnemonic.starts_with("v_") {
+            2
+        } else {
+            1
         };
         let mut operands = inst.operands.split(',').take(results);
         !inst.mnemonic.starts_with("buffer_")

@@ -80,9 +80,10 @@ fn cycles(candidate: &Candidate) -> Option<Value> {
     let cost = candidate.phase_cycles?;
     Some(Value {
         bar: u32::try_from(cost.most).unwrap_or(0), // a negative cost has no bar
-        words: match cost.least == cost.most {
-            true => cost.most.to_string(),
-            false => format!("{} to {}", cost.least, cost.most),
+        words: if cost.least == cost.most {
+            cost.most.to_string()
+        } else {
+            format!("{} to {}", cost.least, cost.most)
         },
     })
 }

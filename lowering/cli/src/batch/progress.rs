@@ -53,9 +53,10 @@ impl Progress {
                 *done += 1;
                 let (target, name) = (job.target.name, &job.name);
                 let said = kind(Some(outcome));
-                let stored = match outcome.was_stored {
-                    true => ", from the store",
-                    false => "",
+                let stored = if outcome.was_stored {
+                    ", from the store"
+                } else {
+                    ""
                 };
                 write::stderr(&format!(
                     "{done} of {jobs}: {target}/{name}: {said}{stored}\n"

@@ -134,9 +134,10 @@ fn child(
         std::thread::sleep(Duration::from_millis(20));
     };
     let said = String::from_utf8_lossy(&std::fs::read(said)?).into_owned();
-    let measured = match status.is_some_and(|status| status.success()) {
-        true => Some(serde_json::from_slice(&std::fs::read(out)?)?),
-        false => None,
+    let measured = if status.is_some_and(|status| status.success()) {
+        Some(serde_json::from_slice(&std::fs::read(out)?)?)
+    } else {
+        None
     };
     Ok((measured, said))
 }

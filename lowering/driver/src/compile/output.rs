@@ -185,9 +185,10 @@ impl Output {
 
     /// What is refused, if others wrote the module for LLVM, is no bug.
     fn of_ir(&self, refused: Diagnostics) -> Diagnostics {
-        match self.is_ir {
-            true => refusal::of_foreign_ir(refused),
-            false => refused,
+        if self.is_ir {
+            refusal::of_foreign_ir(refused)
+        } else {
+            refused
         }
     }
 

@@ -120,9 +120,10 @@ impl Group {
     #[cfg(not(unix))]
     fn has_ended(&mut self, block: bool) -> io::Result<bool> {
         let Process::Started(child) = &mut self.process;
-        let status = match block {
-            true => Some(child.wait()?),
-            false => child.try_wait()?,
+        let status = if block {
+            Some(child.wait()?)
+        } else {
+            child.try_wait()?
         };
         Ok(status.is_some())
     }

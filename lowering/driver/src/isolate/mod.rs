@@ -200,9 +200,10 @@ struct Running {
 
 impl Running {
     fn start(isolation: &Isolation) -> io::Result<Running> {
-        let copy = match isolation.copies {
-            true => Running::copy(isolation)?,
-            false => None,
+        let copy = if isolation.copies {
+            Running::copy(isolation)?
+        } else {
+            None
         };
         let (group, streams) = match copy {
             Some(copy) => copy,

@@ -470,9 +470,10 @@ fn call<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Handled> 
             let message = format!("operand {index} of {} is not a constant", inst.name());
             Box::new(Diagnostic::error(Code::BarrierOperandNotConstant, message))
         })?;
-        operands.push(e.b.i32(match index < scopes {
-            true => opencl_scope(number),
-            false => opencl_semantics(number),
+        operands.push(e.b.i32(if index < scopes {
+            opencl_scope(number)
+        } else {
+            opencl_semantics(number)
         }));
     }
     let types: Vec<Ty<'c>> = operands.iter().map(|operand| operand.ty()).collect();
@@ -507,9 +508,10 @@ fn opencl_semantics(semantics: u32) -> u32 {
         | Semantics::MAKE_VISIBLE
         | Semantics::VOLATILE;
     let given = Semantics::from_bits_retain(semantics);
-    let buffers = match given.contains(Semantics::UNIFORM_MEMORY) {
-        true => Semantics::CROSS_WORKGROUP_MEMORY,
-        false => Semantics::empty(),
+    let buffers = if given.contains(Semantics::UNIFORM_MEMORY) {
+        Semantics::CROSS_WORKGROUP_MEMORY
+    } else {
+        Semantics::empty()
     };
     ((given - vulkan) | buffers).bits()
 }

@@ -297,9 +297,10 @@ fn input<'c>(
 /// OpCooperativeVectorMatrixMulNV and OpCooperativeVectorMatrixMulAddNV.
 fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool) -> Result<()> {
     let (of_input, of_matrix) = (number(e, inst, 1)?, number(e, inst, 4)?.0);
-    let bias = match has_bias {
-        true => Some(number(e, inst, 7)?.0),
-        false => None,
+    let bias = if has_bias {
+        Some(number(e, inst, 7)?.0)
+    } else {
+        None
     };
     // Operands behind the bias, if there is one.
     let at = if has_bias { 8 } else { 5 };
@@ -337,9 +338,10 @@ fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool)
         }
         None => None,
     };
-    let word = match floats {
-        true => e.b.float_type(32),
-        false => e.b.int_type(32),
+    let word = if floats {
+        e.b.float_type(32)
+    } else {
+        e.b.int_type(32)
     };
     let vector = e.stack_slot(word.array(columns.into()), 16)?;
     super::place::take_stack(e.b, u64::from(columns + rows) * 4)?;
@@ -388,9 +390,10 @@ fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool)
     for row in 0..rows {
         let from = element(e, result, e.b.i32(row), 4)?;
         let value = e.b.load(word, from, 4)?;
-        lanes.push(match floats {
-            true => e.b.float_resize(value, ty.element_if_vector())?,
-            false => e.b.int_resize(value, ty.element_if_vector(), false)?,
+        lanes.push(if floats {
+            e.b.float_resize(value, ty.element_if_vector())?
+        } else {
+            e.b.int_resize(value, ty.element_if_vector(), false)?
         });
     }
     let value = e.b.vector(&lanes)?;

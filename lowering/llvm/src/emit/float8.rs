@@ -81,9 +81,10 @@ fn word<'c>(b: &Build<'c>, x: Value<'c>, first: u32, count: u32) -> Result<Value
     }
     let mut bytes = Vec::new();
     for at in 0..4 {
-        bytes.push(match at < count {
-            true => b.lane(x, first + at)?,
-            false => b.int_type(8).zero(),
+        bytes.push(if at < count {
+            b.lane(x, first + at)?
+        } else {
+            b.int_type(8).zero()
         });
     }
     b.bitcast(b.vector(&bytes)?, word)
@@ -170,9 +171,10 @@ fn nvptx_codes<'c>(
     let lanes = x.ty().lanes();
     let half = b.float_type(16);
     let halves = x.ty().element_if_vector() == half;
-    let x = match halves {
-        true => x,
-        false => b.float_resize(x, b.float_type(32).vector(lanes))?,
+    let x = if halves {
+        x
+    } else {
+        b.float_resize(x, b.float_type(32).vector(lanes))?
     };
     let (byte, both) = (b.int_type(8), b.int_type(16));
     let mut codes = Vec::new();
@@ -191,9 +193,10 @@ fn nvptx_codes<'c>(
         for (at, number) in (0..count).zip(numbers) {
             let above = b.lshr(packed, b.int(both, u64::from(8 * at))?)?;
             let code = b.int_resize(above, byte, false)?;
-            codes.push(match saturated {
-                true => code,
-                false => b.add(code, b.int_resize(beyond(b, format, number)?, byte, false)?)?,
+            codes.push(if saturated {
+                code
+            } else {
+                b.add(code, b.int_resize(beyond(b, format, number)?, byte, false)?)?
             });
         }
     }
@@ -203,9 +206,10 @@ fn nvptx_codes<'c>(
 /// Whether a number is rounded to one that the format does not have; not of a NaN.
 fn beyond<'c>(b: &Build<'c>, format: &Format, x: Value<'c>) -> Result<Value<'c>> {
     let middle = b.float(x.ty(), format.middle)?;
-    let order = match format.middle_is_beyond {
-        true => RealPredicate::LLVMRealOGE,
-        false => RealPredicate::LLVMRealOGT,
+    let order = if format.middle_is_beyond {
+        RealPredicate::LLVMRealOGE
+    } else {
+        RealPredicate::LLVMRealOGT
     };
     b.fcmp(order, compare::magnitude(b, x)?, middle)
 }

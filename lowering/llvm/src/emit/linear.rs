@@ -247,9 +247,10 @@ fn integer_dot<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> R
     };
     let (x, y) = (unpack(e.operand(inst, 0)?)?, unpack(e.operand(inst, 1)?)?);
     let is_of_bytes = x.ty() == b.int_type(8).vector(4) && to == b.int_type(32);
-    let in_one = match is_of_bytes {
-        true => byte_dot(e, [x, y], [x_signed, y_signed])?,
-        false => None,
+    let in_one = if is_of_bytes {
+        byte_dot(e, [x, y], [x_signed, y_signed])?
+    } else {
+        None
     };
     let sum = match in_one {
         Some(sum) => sum,

@@ -404,12 +404,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             .mul(number, self.b.i64(self.arrays.addresses.into()))?;
         let entry = self.b.offset(pointer.address, bytes, true)?;
         let align = self.buffer_align(ty);
-        let address = match self.arrays.constant {
-            true => self.load_address(pointer.address.ty(), entry, align)?,
-            false => {
-                let natural = layout::POINTER_BYTES as u32;
-                self.b.load(pointer.address.ty(), entry, natural)?
-            }
+        let address = if self.arrays.constant {
+            self.load_address(pointer.address.ty(), entry, align)?
+        } else {
+            let natural = layout::POINTER_BYTES as u32;
+            self.b.load(pointer.address.ty(), entry, natural)?
         };
         Ok((
             Pointer {
@@ -520,9 +519,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let (number, _, _) = self.descriptor_number(pointer.pointee, indexes)?;
         let bytes = self.b.mul(number, self.b.i64(self.arrays.lengths.into()))?;
         let entry = self.b.offset(length, bytes, true)?;
-        match self.arrays.constant {
-            true => self.load_length(entry),
-            false => self.b.load(word, entry, 4),
+        if self.arrays.constant {
+            self.load_length(entry)
+        } else {
+            self.b.load(word, entry, 4)
         }
     }
 

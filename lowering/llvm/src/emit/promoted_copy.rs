@@ -104,9 +104,12 @@ fn chosen<'c>(
         return Err(b.internal("the plan has no such selection"));
     };
     let condition = e.operand(select, 0)?;
-    let pick = |yes, no| match choice.when {
-        true => b.select(condition, yes, no),
-        false => b.select(condition, no, yes),
+    let pick = |yes, no| {
+        if choice.when {
+            b.select(condition, yes, no)
+        } else {
+            b.select(condition, no, yes)
+        }
     };
     // A source that does not say how much of it is read is read in whole.
     Ok(Source {

@@ -36,9 +36,10 @@ pub(crate) fn of_kernel(
     let scan = Scan {
         lowering,
         // A wave of several subgroups is one tangle for the hardware.
-        level: match plan.subgroup_size == plan.wave_size {
-            true => Level::Subgroup,
-            false => Level::Workgroup,
+        level: if plan.subgroup_size == plan.wave_size {
+            Level::Subgroup
+        } else {
+            Level::Workgroup
         },
         declarations,
         qualifiers,

@@ -275,11 +275,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             ..Access::default()
         };
         let global = row.place.ty();
-        let nowhere = match named.shape.ty() == global {
-            true => named.shape,
-            false => self
-                .b
-                .cast(Opcode::LLVMAddrSpaceCast, named.shape, global)?,
+        let nowhere = if named.shape.ty() == global {
+            named.shape
+        } else {
+            self.b
+                .cast(Opcode::LLVMAddrSpaceCast, named.shape, global)?
         };
         let mut value = self.ty(ty)?.poison();
         for at in 0..count.unwrap_or(1) {

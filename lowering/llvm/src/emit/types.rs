@@ -32,9 +32,10 @@ impl<'c> Types<'c> {
         };
         for (id, info) in types.table.iter() {
             let at = id.0 as usize;
-            let value = match info.is_value {
-                true => types.make(info, target, b),
-                false => None,
+            let value = if info.is_value {
+                types.make(info, target, b)
+            } else {
+                None
             };
             if types.values.len() <= at {
                 types.values.resize(at + 1, None);

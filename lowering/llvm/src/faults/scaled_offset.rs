@@ -37,9 +37,10 @@ pub(super) fn hide<'c>(builder: &RawBuilder<'c>, function: Func<'c>, shape: &Sha
         };
         if scales && may_wrap && is_word && addresses() {
             builder.position_before(widened);
-            let register = match shape.is_uniform(offset) {
-                true => Register::Scalar,
-                false => Register::Vector,
+            let register = if shape.is_uniform(offset) {
+                Register::Scalar
+            } else {
+                Register::Vector
             };
             if let Some(hidden) = opaque(builder, offset, register) {
                 widened.replace_operand(offset, hidden);

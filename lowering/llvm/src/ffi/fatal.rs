@@ -77,10 +77,11 @@ pub(crate) fn on_thread<T: Send>(stack: usize, work: impl FnOnce() -> T + Send) 
 
 /// Called by LLVM with the reason; when this returns, LLVM ends the process.
 extern "C" fn give_up(reason: *const c_char) {
-    let reason = match reason.is_null() {
-        true => "no reason given".into(),
+    let reason = if reason.is_null() {
+        "no reason given".into()
+    } else {
         // SAFETY: LLVM gives a string that ends with a zero.
-        false => unsafe { CStr::from_ptr(reason) }.to_string_lossy(),
+        unsafe { CStr::from_ptr(reason) }.to_string_lossy()
     };
     let reason = format!("LLVM ERROR: {reason}");
     if let Some(waiting) = WAITING.take()

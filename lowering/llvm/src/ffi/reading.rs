@@ -54,9 +54,10 @@ impl<'c> Value<'c> {
     pub(crate) fn arguments(self) -> Vec<Value<'c>> {
         // SAFETY: arguments are asked of calls only.
         let count = unsafe {
-            match LLVMIsACallInst(self.0).is_null() {
-                true => 0,
-                false => LLVMGetNumArgOperands(self.0),
+            if LLVMIsACallInst(self.0).is_null() {
+                0
+            } else {
+                LLVMGetNumArgOperands(self.0)
             }
         };
         let mut operands = self.operands();

@@ -28,9 +28,10 @@ pub(crate) fn switch_reports(on: bool) {
     if !wants_reports() || ON.swap(on, Ordering::Relaxed) == on {
         return;
     }
-    set_options(&[match on {
-        true => "-debug-pass=Executions",
-        false => "-debug-pass=Disabled",
+    set_options(&[if on {
+        "-debug-pass=Executions"
+    } else {
+        "-debug-pass=Disabled"
     }]);
 }
 

@@ -255,9 +255,10 @@ impl Known {
             Kind::Wait => MemorySemantics::ACQUIRE,
             Kind::Control | Kind::Memory => MemorySemantics::SEQUENTIALLY_CONSISTENT,
         };
-        match classes.is_empty() {
-            true => 0,
-            false => (classes | order).bits(),
+        if classes.is_empty() {
+            0
+        } else {
+            (classes | order).bits()
         }
     }
 }

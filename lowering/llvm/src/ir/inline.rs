@@ -210,9 +210,10 @@ fn check_left(module: &Module<'_>) -> Result<(), Diagnostics> {
             found.push(at(refused, *function, call));
         }
     }
-    match found.has_errors() {
-        true => Err(found.sorted()),
-        false => Ok(()),
+    if found.has_errors() {
+        Err(found.sorted())
+    } else {
+        Ok(())
     }
 }
 

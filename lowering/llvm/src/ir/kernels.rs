@@ -157,9 +157,10 @@ fn check<'c>(function: Func<'c>, instructions: &[Value<'c>], found: &mut Diagnos
     }
     let name = function.name();
     if name.is_empty() || name.contains(char::REPLACEMENT_CHARACTER) {
-        let message = match name.is_empty() {
-            true => "a kernel with split barriers has no name".to_owned(),
-            false => format!("the name of the kernel `{name}` is not UTF-8"),
+        let message = if name.is_empty() {
+            "a kernel with split barriers has no name".to_owned()
+        } else {
+            format!("the name of the kernel `{name}` is not UTF-8")
         };
         found.push(Diagnostic::error(Code::NoIrKernel, message).help("give it a name"));
     }

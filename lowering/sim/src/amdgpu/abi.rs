@@ -2,12 +2,12 @@
 //! and "Initial Kernel Execution State".
 
 use super::address::PRIVATE_DESCRIPTOR;
+use super::descriptor::Descriptor;
 use super::isa::Isa;
-use super::object::Descriptor;
 use super::operand::sgpr;
 use super::wave::Wave;
 use crate::lane::Lane;
-use crate::machine::WaveStart;
+use crate::program::WaveStart;
 
 /// What all waves of a launch begin with.
 #[derive(Copy, Clone, Debug)]

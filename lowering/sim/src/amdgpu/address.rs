@@ -1,11 +1,13 @@
 //! Addresses of memory instructions: what each lane's registers, the offsets and a buffer's
 //! descriptor say.
 
-use super::access::{Operation, each};
+use super::apertures::PRIVATE_APERTURE;
 use super::bits::Ty;
 use super::inst::{Action, Memories, Memory};
+use super::masks::each;
 use super::operand::{Kind, Operand, sgpr};
-use super::wave::{PRIVATE_APERTURE, Wave};
+use super::operation::Operation;
+use super::wave::Wave;
 use crate::context::Context;
 use crate::finding::FindingKind;
 use crate::lane::Lane;

@@ -10,7 +10,7 @@ use crate::barrier::Name;
 use crate::clock::Order;
 use crate::context::Context;
 use crate::finding::FindingKind;
-use crate::machine::Step;
+use crate::program::Step;
 
 impl Kernel {
     pub(super) fn barrier(

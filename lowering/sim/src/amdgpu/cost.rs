@@ -1,9 +1,9 @@
 //! What instructions of AMDGPU code ask of a compute unit. The classes go by what is decoded, and
 //! for arithmetic by the mnemonic.
 
+use super::counters::counter;
 use super::inst::{Action, Barrier, File, Inst, Memories, Op};
 use super::program::Kernel;
-use super::sync::counter;
 use crate::timing::{Cost, Timed, Unit};
 
 /// Scalar registers come behind the vector registers, of which there are at most so many.

@@ -1,10 +1,11 @@
 //! Memory operations when they take effect: bytes go between registers and memories.
 
-use super::access::{Operation, each};
+use super::apertures::{PRIVATE_APERTURE, SHARED_APERTURE};
 use super::inst::{Action, Memories};
+use super::masks::each;
 use super::operand::Half;
+use super::operation::Operation;
 use super::table::memory::{Extend, Update};
-use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE};
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
 use crate::lane::{Lane, runs};

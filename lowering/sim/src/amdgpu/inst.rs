@@ -1,7 +1,7 @@
 //! Decoded instructions.
 
 use super::bits::Row;
-use super::matrix::Matrix;
+use super::matrix_inst::Matrix;
 use super::operand::{Half, Operand};
 use super::table::memory::{Extend, Update};
 use super::table::rounding::Rule;

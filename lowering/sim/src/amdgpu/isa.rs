@@ -1,7 +1,7 @@
 //! What the generations of AMD GPUs do differently, as far as a program can notice: what the
 //! simulator asks a row of the targets.
 
-use super::sync::bit;
+use super::counters::bit;
 use crate::queue::Counters;
 use splitbar_target::{Arch, Counter, Matrix, Target};
 

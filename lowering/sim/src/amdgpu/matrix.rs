@@ -6,6 +6,7 @@
 use super::bits::Ty;
 use super::inst::Op;
 use super::isa::Isa;
+use super::matrix_inst::Matrix;
 use super::operand::{Kind, Operand};
 use super::table::matrix::{Family, Shape, mfma, wmma};
 use super::text::Parts;
@@ -14,22 +15,6 @@ use crate::context::Context;
 use crate::finding::FindingKind;
 use crate::lane::Lane;
 use crate::matrix::{Element, Product};
-
-/// A matrix instruction.
-#[derive(Clone, Debug)]
-pub(super) struct Matrix {
-    shape: Shape,
-    family: Family,
-    /// Of A and B, where integers may be signed or not.
-    factors: [Element; 2],
-    /// Integer sums saturate.
-    clamp: bool,
-    dst: u16,
-    /// First registers of A and B.
-    sources: [u16; 2],
-    /// What is added to: registers, or a constant for all elements.
-    addend: Operand,
-}
 
 /// The instruction, if its name is that of a matrix instruction whose shape is known; sparse ones,
 /// scaled ones and modifiers that change the operands are not.

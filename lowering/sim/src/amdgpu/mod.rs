@@ -13,19 +13,27 @@
 mod abi;
 mod access;
 mod address;
+mod apertures;
 mod barriers;
 mod bits;
 mod cost;
+mod counters;
 mod decode;
+mod descriptor;
 mod effect;
 mod indirect;
 mod inst;
 mod isa;
+mod labelled;
 mod labels;
 mod lanes;
+mod masks;
 mod matrix;
+mod matrix_inst;
+mod number;
 mod object;
 mod operand;
+mod operation;
 mod program;
 mod sync;
 mod table;
@@ -35,11 +43,10 @@ mod unread;
 mod vector;
 mod wave;
 
-pub use self::object::{
-    ArgumentInfo, CodeObject, Descriptor, KernelInfo, ObjectError, Request, prepare,
-};
+pub use self::object::{ArgumentInfo, CodeObject, KernelInfo, ObjectError, Request, prepare};
 pub use abi::Start;
 pub use decode::synchronising_parts;
+pub use descriptor::Descriptor;
 pub use inst::Mark;
 pub use isa::Isa;
 pub use program::{Kernel, unknown};

@@ -1,6 +1,6 @@
 //! Operands: registers, constants, and what is read in their place.
 
-use super::text::number;
+use super::number::number;
 
 /// Scalar registers by the number that this simulator gives them: `s0` to `s105` are 0 to 105.
 pub(super) mod sgpr {

@@ -2,12 +2,12 @@
 
 use super::abi::Start;
 use super::bits::Ty;
+use super::counters::counter;
 use super::decode::Decoder;
 use super::indirect;
 use super::inst::{Condition, Inst, Mark, Op, Target};
 use super::isa::Isa;
 use super::operand::{Kind, Operand, sgpr};
-use super::sync::counter;
 use super::table::rounding;
 use super::text::Line;
 use super::unread;
@@ -18,7 +18,7 @@ use crate::cache::{DIRTY, FAR, Levels, NEAR, OWN};
 use crate::context::{Context, Group};
 use crate::directed::Rounding;
 use crate::finding::{CodeLocation, FindingKind};
-use crate::machine::{Program, Step, WaveStart};
+use crate::program::{Program, Step, WaveStart};
 use std::collections::BTreeMap;
 
 /// The lines with instructions that the simulator does not know. Executing one is a finding.

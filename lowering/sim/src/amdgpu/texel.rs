@@ -1,9 +1,10 @@
 //! Texels: where they lie when an instruction is issued, and between their bytes and registers when
 //! it takes effect.
 
-use super::access::{Operation, each};
 use super::inst::{Action, Components, Detail, Memory, Sample, Sampled};
+use super::masks::each;
 use super::operand::Kind;
+use super::operation::Operation;
 use super::wave::Wave;
 use crate::context::{At, Context};
 use crate::finding::FindingKind;

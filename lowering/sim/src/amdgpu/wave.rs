@@ -1,11 +1,12 @@
 //! The state of one wave: registers, what is outstanding, private memory.
 
-use super::access::Operation;
+use super::apertures::{PRIVATE_APERTURE, SHARED_APERTURE};
 use super::bits::Ty;
+use super::counters::class;
 use super::inst::{File, Indirect, Inst, Op, Registers, Use};
-use super::labels::Labels;
+use super::labelled::Labels;
 use super::operand::{Half, Kind, Operand, sgpr};
-use super::sync::class;
+use super::operation::Operation;
 use crate::barrier::{Name, Phase};
 use crate::context::Context;
 use crate::finding::{FindingKind, Site};
@@ -15,10 +16,6 @@ use std::collections::BTreeMap;
 
 /// One value for each lane.
 pub(super) type Lanes64 = [u64; 64];
-
-/// The upper 32 bits of flat addresses that mean shared and private memory.
-pub(super) const SHARED_APERTURE: u64 = 0x1_0000;
-pub(super) const PRIVATE_APERTURE: u64 = 0x2_0000;
 
 /// A wave.
 pub struct Wave {

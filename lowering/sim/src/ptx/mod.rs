@@ -11,9 +11,11 @@ mod arith;
 mod cost;
 mod decode;
 mod exec;
+mod operand;
 mod problem;
 mod program;
 mod roles;
+mod touched;
 mod types;
 
 pub use decode::{kernel, kernels};

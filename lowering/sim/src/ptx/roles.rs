@@ -3,11 +3,11 @@
 //! Each field of an operation has its role where the operation is declared ([`operations`]), so a
 //! field without one does not compile. All who need registers of an operation visit them by
 //! [`Coded::operands`](super::program::Coded::operands). While instructions execute with debug
-//! assertions, [`Touched`] compares what they touch with what is declared.
+//! assertions, [`Touched`](super::touched::Touched) compares what they touch with what is declared.
 
 use super::arith::{Function, Mode};
-use super::program::{
-    Address, Answer, Coded, List, Mma, Reduction, Register, ShuffleKind, Source, TexelAction, Where,
+use super::operand::{
+    Address, Answer, List, Mma, Reduction, Register, ShuffleKind, Source, TexelAction, Where,
 };
 use crate::clock::{Order, Scope};
 use crate::context::Access;
@@ -153,10 +153,10 @@ macro_rules! operations {
         impl $crate::ptx::roles::Roles for $name {
             fn each_role(
                 &self,
-                lists: &[$crate::ptx::program::Source],
+                lists: &[$crate::ptx::operand::Source],
                 visit: &mut dyn FnMut(
                     $crate::ptx::roles::Role,
-                    $crate::ptx::program::Register,
+                    $crate::ptx::operand::Register,
                 ),
             ) {
                 match self {
@@ -182,10 +182,10 @@ macro_rules! operations {
         impl $crate::ptx::roles::Roles for $name {
             fn each_role(
                 &self,
-                lists: &[$crate::ptx::program::Source],
+                lists: &[$crate::ptx::operand::Source],
                 visit: &mut dyn FnMut(
                     $crate::ptx::roles::Role,
-                    $crate::ptx::program::Register,
+                    $crate::ptx::operand::Register,
                 ),
             ) {
                 let $name { $( $field ),* } = self;
@@ -195,60 +195,6 @@ macro_rules! operations {
     };
 }
 pub(super) use operations;
-
-/// The registers that a warp has touched in one instruction. Without debug assertions it records
-/// nothing and takes no space.
-#[derive(Clone, Debug, Default)]
-pub struct Touched {
-    #[cfg(debug_assertions)]
-    registers: std::cell::RefCell<Vec<(Register, bool)>>,
-}
-
-impl Touched {
-    /// Records that a register is read, or written.
-    #[inline]
-    pub(super) fn note(&self, register: Register, written: bool) {
-        #[cfg(debug_assertions)]
-        {
-            let mut registers = self.registers.borrow_mut();
-            if !registers.contains(&(register, written)) {
-                registers.push((register, written));
-            }
-        }
-        let _ = (register, written);
-    }
-
-    /// Forgets all registers; a debug assertion fails if one is not declared by `coded`.
-    #[inline]
-    pub(super) fn settle(&self, coded: Option<&Coded>, lists: &[Source]) {
-        #[cfg(debug_assertions)]
-        {
-            let mut touched = self.registers.borrow_mut();
-            let found = coded.and_then(|coded| undeclared(&touched, coded, lists));
-            touched.clear();
-            debug_assert!(found.is_none(), "{coded:?} does not declare {found:?}");
-        }
-        let _ = (coded, lists);
-    }
-}
-
-/// The first register that is touched, and whether it is written, for which the instruction has no
-/// role.
-#[cfg(debug_assertions)]
-fn undeclared(
-    touched: &[(Register, bool)],
-    coded: &Coded,
-    lists: &[Source],
-) -> Option<(Register, bool)> {
-    let is_declared = |(register, written): (Register, bool)| {
-        let mut found = false;
-        coded.operands(lists, &mut |role, declared| {
-            found |= declared == register && (role == Role::Definition) == written;
-        });
-        found
-    };
-    touched.iter().copied().find(|one| !is_declared(*one))
-}
 
 #[cfg(test)]
 mod tests {
@@ -390,23 +336,5 @@ mod tests {
             }
             assert_eq!(found, (definitions, uses, addresses, guards), "{line}");
         }
-    }
-
-    /// What the debug assertion of every step compares.
-    #[test]
-    #[cfg(debug_assertions)]
-    fn a_register_without_a_role_is_found() {
-        let coded = Coded {
-            guard: None,
-            op: super::super::program::Op::ActiveMask { to: 4 },
-            line: 1,
-            source: None,
-        };
-        assert_eq!(undeclared(&[(4, true)], &coded, &[]), None);
-        assert_eq!(undeclared(&[(4, false)], &coded, &[]), Some((4, false)));
-        assert_eq!(
-            undeclared(&[(4, true), (5, true)], &coded, &[]),
-            Some((5, true))
-        );
     }
 }

@@ -1,7 +1,7 @@
 //! What an instruction asks of the unit.
 
 use crate::accesses::Accesses;
-use crate::machine::Program;
+use crate::program::Program;
 use crate::queue::Counters;
 
 /// What executes an instruction. Times are those of [`splitbar_target::timing::Timing`].

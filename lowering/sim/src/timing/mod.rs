@@ -36,7 +36,7 @@ mod run;
 pub use cost::{Cost, Timed, Unit};
 pub use run::estimate;
 
-use crate::machine::Report;
+use crate::report::Report;
 use splitbar_target::timing::Timing;
 
 /// What is estimated.

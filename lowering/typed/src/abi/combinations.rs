@@ -8,8 +8,8 @@
 //! kernel combines it with, and this analysis says which that is. An image that is combined with
 //! two samplers is refused.
 
+use super::parameter::{Parameter, Role};
 use super::resources::binding;
-use super::{Parameter, Role};
 use serde::Serialize;
 use spirv::{Op, SamplerAddressingMode, SamplerFilterMode};
 use splitbar_passes::analysis::uses::Reached;

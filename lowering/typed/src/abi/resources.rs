@@ -1,5 +1,6 @@
 //! What a kernel touches by descriptor set and binding.
 
+use super::alignment::table_align;
 use crate::image;
 use crate::pointers::is_descriptor_array;
 use crate::tensor;
@@ -116,11 +117,9 @@ pub(super) fn resources(
                 (ResourceKind::Image, Some(Kind::Image(image) | Kind::SampledImage(image))) => {
                     let sampler = matches!(leaf, Some(Kind::SampledImage(_)));
                     let bytes = image.descriptor_bytes(target, sampler);
-                    (bytes, super::table_align(target))
+                    (bytes, table_align(target))
                 }
-                (ResourceKind::Sampler, _) => {
-                    (image::sampler_bytes(target), super::table_align(target))
-                }
+                (ResourceKind::Sampler, _) => (image::sampler_bytes(target), table_align(target)),
                 (ResourceKind::Tensor, _) => (tensor::DESCRIPTOR_BYTES, tensor::DESCRIPTOR_ALIGN),
                 _ => (layout::POINTER_BYTES, layout::POINTER_BYTES as u32),
             };

@@ -6,8 +6,12 @@
 
 pub mod instructions;
 pub mod layout;
+mod lookup;
 
-use crate::types::{Kind, Scalar, Shape, Types, Waves};
+pub use lookup::get;
+
+use crate::scalar::{Scalar, Shape};
+use crate::waves::Waves;
 use layout::Layout;
 use spirv::CooperativeMatrixUse;
 use splitbar_passes::module::{Constants, FloatFormat, Id, Scope};
@@ -120,14 +124,6 @@ impl Matrix {
             },
         };
         format!("{}x{}{component}", self.rows, self.columns)
-    }
-}
-
-/// The matrix type `id`, if the table of types has it.
-pub fn get(types: &Types, id: Id) -> Option<&Matrix> {
-    match &types.get(id)?.kind {
-        Kind::Cooperative(matrix) => Some(matrix),
-        _ => None,
     }
 }
 

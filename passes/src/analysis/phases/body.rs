@@ -175,9 +175,12 @@ fn barriers(declarations: &Declarations<'_>, pairing: &Pairing, orders_all: bool
         .sites
         .iter()
         .filter(|site| site.kind == SiteKind::MemoryBarrier && !is_out(Rule::MemoryBarriers))
-        .fold(Places::NONE, |all, site| match is_known(site) {
-            true => all | memory_barrier(site),
-            false => Places::ALL,
+        .fold(Places::NONE, |all, site| {
+            if is_known(site) {
+                all | memory_barrier(site)
+            } else {
+                Places::ALL
+            }
         });
     let barrier = |arrives: &[&Site], waits: &[&Site]| {
         let sites = || arrives.iter().chain(waits);

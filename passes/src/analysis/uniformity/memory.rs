@@ -102,9 +102,10 @@ impl Memory {
                     impure |= class != Some(StorageClass::Function);
                 }
                 if access.role.reads() && !is_fixed(declarations, pointer, class) {
-                    match is_buffer(class) && !is_volatile(declarations, inst) {
-                        true => loads.push((function.id, pointer)),
-                        false => reads_more = true,
+                    if is_buffer(class) && !is_volatile(declarations, inst) {
+                        loads.push((function.id, pointer))
+                    } else {
+                        reads_more = true
                     }
                 }
             });

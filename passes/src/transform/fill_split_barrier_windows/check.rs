@@ -91,9 +91,12 @@ fn depends(one: &Item, other: &Item, facts: &Facts) -> bool {
         (Some(first), None) => first.conflicts(&Own::unknown()),
         (None, _) => true,
     };
-    let effect = |item: &Item| match item.effect.stops {
-        true => Effect::UNKNOWN,
-        false => item.effect,
+    let effect = |item: &Item| {
+        if item.effect.stops {
+            Effect::UNKNOWN
+        } else {
+            item.effect
+        }
     };
     is_used || is_own || effect(one).conflicts(effect(other))
 }

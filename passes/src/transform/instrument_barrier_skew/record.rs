@@ -344,9 +344,10 @@ fn private(edit: &mut Edit<'_, '_>, ty: u32, initial: &[u32]) -> Result<u32, Dia
 /// own; QueueFamily comes with the model.
 fn device(edit: &Edit<'_, '_>) -> u32 {
     let declarations = edit.declarations;
-    match declarations.has_capability(Capability::VulkanMemoryModel) {
-        true => 5,
-        false => 1,
+    if declarations.has_capability(Capability::VulkanMemoryModel) {
+        5
+    } else {
+        1
     }
 }
 

@@ -143,10 +143,13 @@ fn next(motion: &Motion<'_>, from: HalfPosition, side: Side, limit: Limit) -> St
             role: Role::Half(..),
             ..
         }) => Stop::Barrier(*offset),
-        Some(item) if item.role == Role::Plain && !limit.lets(item) => match item.effect.stops {
-            true => Stop::Orders(item.offset),
-            false => Stop::Conflict(item.offset),
-        },
+        Some(item) if item.role == Role::Plain && !limit.lets(item) => {
+            if item.effect.stops {
+                Stop::Orders(item.offset)
+            } else {
+                Stop::Conflict(item.offset)
+            }
+        }
         _ => Stop::Paths,
     }
 }

@@ -155,12 +155,13 @@ impl<'t, 'd, 'm> Components<'t, 'd, 'm> {
                 .and_then(|ty| declarations.ty(ty)),
             Some(Type::Int { width: 32, .. })
         );
-        match op == Some(Op::Constant) && is_narrow {
-            true => Ok(()),
-            false => Err(refused(
+        if op == Some(Op::Constant) && is_narrow {
+            Ok(())
+        } else {
+            Err(refused(
                 inst,
                 "into a vector of pointers by an index that is not a constant of 32 bits",
-            )),
+            ))
         }
     }
 
@@ -418,12 +419,11 @@ impl<'t, 'd, 'm> Components<'t, 'd, 'm> {
             };
             self.edit.before_numbered(at, opcode, &operands)?;
         }
-        match is_gather {
-            true => self.finish(inst, &parts),
-            false => {
-                self.edit.remove(at);
-                Ok(())
-            }
+        if is_gather {
+            self.finish(inst, &parts)
+        } else {
+            self.edit.remove(at);
+            Ok(())
         }
     }
 }

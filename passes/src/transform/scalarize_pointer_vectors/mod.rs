@@ -133,9 +133,10 @@ fn check(
             found.push(error.at_word(inst.offset));
         }
     }
-    match found.has_errors() {
-        true => Err(found),
-        false => Ok(()),
+    if found.has_errors() {
+        Err(found)
+    } else {
+        Ok(())
     }
 }
 

@@ -102,9 +102,10 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
             heads.push((*block, chain));
         }
         for (head, chain) in &heads {
-            let label = match *head == self.shape().header {
-                true => self.label,
-                false => self.edit.fresh()?,
+            let label = if *head == self.shape().header {
+                self.label
+            } else {
+                self.edit.fresh()?
             };
             for block in chain {
                 self.labels.insert(*block, label);
@@ -139,9 +140,10 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
 
     /// A branch to the first of `targets` if the loop goes on, else to the second, where both meet.
     fn branch_to_stay(&mut self, condition: u32, [stay, end]: [u32; 2]) -> Result<(), Diagnostic> {
-        let targets = match self.shape().exit.stays_if_true {
-            true => [condition, stay, end],
-            false => [condition, end, stay],
+        let targets = if self.shape().exit.stays_if_true {
+            [condition, stay, end]
+        } else {
+            [condition, end, stay]
         };
         self.before(Op::SelectionMerge, &[end, 0])?;
         self.before(Op::BranchConditional, &targets)

@@ -48,13 +48,12 @@ impl Region {
             let mut succs = Vec::new();
             let all = cfg.succs(block).iter().filter(|_| block != last);
             for next in all.filter(|next| inside.contains(next)) {
-                let next = match own.contains(next) {
-                    true => *next,
-                    false => {
-                        let behind = around(cfg, *next, inside, own)?;
-                        region.behind.insert(*next, behind);
-                        behind
-                    }
+                let next = if own.contains(next) {
+                    *next
+                } else {
+                    let behind = around(cfg, *next, inside, own)?;
+                    region.behind.insert(*next, behind);
+                    behind
                 };
                 if cfg.order(next)? <= cfg.order(block)? {
                     return None; // a way back

@@ -220,9 +220,10 @@ impl<'m> Slicer<'_, 'm> {
             Op::Load => {
                 let pointer = inst.id(0).ok()?;
                 let Some(stores) = self.variables.get(&pointer) else {
-                    return match self.is_early(inst) {
-                        true => self.value(phis, work, pointer),
-                        false => None,
+                    return if self.is_early(inst) {
+                        self.value(phis, work, pointer)
+                    } else {
+                        None
                     };
                 };
                 slice.variables.insert(pointer, spot);

@@ -216,11 +216,11 @@ impl<'v, 'm> Values<'v, 'm> {
         let mut stores = stores.into_iter().flatten();
         let is_same = self.shape.is_own(spot.0)
             && stores.all(|(store, _)| self.shape.may_precede(*store) || is_behind(*store));
-        match is_same {
-            true => self
-                .make(edit, Op::Load, load.words.to_vec(), load.offset)
-                .map(Some),
-            false => Ok(None),
+        if is_same {
+            self.make(edit, Op::Load, load.words.to_vec(), load.offset)
+                .map(Some)
+        } else {
+            Ok(None)
         }
     }
 }

@@ -120,9 +120,12 @@ impl<'u, 'd, 'm> Unrolling<'u, 'd, 'm> {
                     continue;
                 }
                 let is_last = block.terminator().map(|last| last.offset) == Some(inst.offset);
-                let target = |id: Id| match id == header.label && is_last {
-                    true => next,
-                    false => name(id),
+                let target = |id: Id| {
+                    if id == header.label && is_last {
+                        next
+                    } else {
+                        name(id)
+                    }
                 };
                 if is_last && is_exit {
                     let stays = target(stays);

@@ -133,9 +133,10 @@ fn unrollable<'f, 'm>(
     if branch.op() != Some(Op::BranchConditional) || stays_if_true == is_inside(&otherwise) {
         return None;
     }
-    let (stays, leaves) = match stays_if_true {
-        true => (then, otherwise),
-        false => (otherwise, then),
+    let (stays, leaves) = if stays_if_true {
+        (then, otherwise)
+    } else {
+        (otherwise, then)
     };
     let merge = function.block(header)?.end()?;
     if merge.op() == Some(Op::LoopMerge) {

@@ -227,9 +227,10 @@ fn a_write_in_the_window_counts_for_those_that_execute_it() {
 /// at its end; `inside` stands in front of the store.
 fn counted_in_window(condition: &str, at_head: bool, inside: &str, loaded: &str) -> Vec<Code> {
     let goes_on = |to: &str| format!("OpBranchConditional %go %{to} %end");
-    let (head, latch) = match at_head {
-        true => (goes_on("inside"), "OpBranch %head".to_owned()),
-        false => ("OpBranch %inside".to_owned(), goes_on("head")),
+    let (head, latch) = if at_head {
+        (goes_on("inside"), "OpBranch %head".to_owned())
+    } else {
+        ("OpBranch %inside".to_owned(), goes_on("head"))
     };
     codes(&format!(
         "arrive

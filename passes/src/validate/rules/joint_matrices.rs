@@ -191,9 +191,10 @@ impl Checking<'_, '_, '_> {
         let Some(access) = CheckedAccess::of(self.inst) else {
             return; // operands are missing, which reading reports
         };
-        let matrix = match access.is_store {
-            true => self.matrix(access.layout - 1),
-            false => Matrix::of(self.context, self.inst.result_type()),
+        let matrix = if access.is_store {
+            self.matrix(access.layout - 1)
+        } else {
+            Matrix::of(self.context, self.inst.result_type())
         };
         if matrix.is_none() {
             let which = if access.is_store { "object" } else { "result" };

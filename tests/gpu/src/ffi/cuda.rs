@@ -265,9 +265,10 @@ impl Gpu {
         if let Err(why) = self.checked(status, "cuModuleLoadDataEx") {
             let said: Vec<u8> = log.into_iter().take_while(|byte| *byte != 0).collect();
             let why = format!("{why} {}", String::from_utf8_lossy(&said));
-            return Err(match TOO_OLD.contains(&status) {
-                true => NotLoaded::TooOld(why),
-                false => NotLoaded::Refused(why),
+            return Err(if TOO_OLD.contains(&status) {
+                NotLoaded::TooOld(why)
+            } else {
+                NotLoaded::Refused(why)
             });
         }
         self.kernels.push((module, null_mut()));

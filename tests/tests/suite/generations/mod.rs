@@ -86,12 +86,13 @@ fn one(
             let reasons: Vec<_> = problems
                 .flat_map(|p| [p.message.clone()].into_iter().chain(p.reasons.clone()))
                 .collect();
-            match reasons.iter().any(|reason| reason.contains(says)) {
-                true => Ok(()),
-                false => Err(format!(
+            if reasons.iter().any(|reason| reason.contains(says)) {
+                Ok(())
+            } else {
+                Err(format!(
                     "refused for another reason: {}",
                     reasons.join("; ")
-                )),
+                ))
             }
         }
         (Err(refusal), Expected::Lines(_)) => Err(format!("refused: {refusal}")),

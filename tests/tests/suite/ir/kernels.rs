@@ -131,9 +131,10 @@ fn fresh(vendor: &str, gpu: &str) -> Result<()> {
 
 /// The module that clang made of kernel `name` for the vendor of `target`.
 pub(crate) fn module(name: &str, target: &str) -> Result<Vec<u8>> {
-    let architecture = match is_nvptx(target) {
-        true => "nvptx64",
-        false => "amdgcn",
+    let architecture = if is_nvptx(target) {
+        "nvptx64"
+    } else {
+        "amdgcn"
     };
     let path = root().join(format!("fixtures/llvm_ir/{name}.{architecture}.bc"));
     std::fs::read(&path).with_context(|| path.display().to_string())

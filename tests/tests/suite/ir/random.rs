@@ -60,9 +60,10 @@ fn all(seeds: std::ops::Range<u64>, ways: &[Way]) -> Result<()> {
             ));
         }
     }
-    match failed.is_empty() {
-        true => Ok(()),
-        false => bail!("{}", failed.join("\n")),
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        bail!("{}", failed.join("\n"))
     }
 }
 

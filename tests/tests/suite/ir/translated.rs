@@ -17,10 +17,7 @@ const MODULES: usize = 200;
 const SAMPLE: usize = 24;
 
 pub(super) fn trials() -> Vec<Trial> {
-    let count = match is_complete() {
-        true => MODULES,
-        false => SAMPLE,
-    } / TARGETS.len();
+    let count = if is_complete() { MODULES } else { SAMPLE } / TARGETS.len();
     let trials = TARGETS.iter().enumerate();
     trials
         .map(|(share, target)| {

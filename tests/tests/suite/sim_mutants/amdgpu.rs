@@ -73,9 +73,10 @@ fn fate(subject: &mut Subject, audited: &Audited, part: Part) -> Result<Fate> {
     }
     // Barriers keep accesses apart, but do nothing about caches.
     Ok(
-        match (is_wait || is_barrier) && subject.is_separated(&subject.job)? {
-            true => Fate::Separated,
-            false => Fate::Survives,
+        if (is_wait || is_barrier) && subject.is_separated(&subject.job)? {
+            Fate::Separated
+        } else {
+            Fate::Survives
         },
     )
 }

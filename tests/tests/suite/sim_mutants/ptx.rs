@@ -73,8 +73,9 @@ fn fate(subject: &Subject, text: &str, kernel: &str, number: u32) -> Result<Fate
     if is_fence && !of_line.iter().any(|pc| subject.covered.mattered(*pc)) {
         return Ok(Fate::Idle);
     }
-    Ok(match subject.is_separated(&mutant)? {
-        true => Fate::Separated,
-        false => Fate::Survives,
+    Ok(if subject.is_separated(&mutant)? {
+        Fate::Separated
+    } else {
+        Fate::Survives
     })
 }

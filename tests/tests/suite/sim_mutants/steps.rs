@@ -138,9 +138,10 @@ fn fate(
     if let Run::Noticed(fate) = subject.run(&mutant)? {
         return Ok(fate);
     }
-    Ok(match subject.is_separated(&mutant)? {
-        true => Fate::Separated,
-        false => Fate::Survives,
+    Ok(if subject.is_separated(&mutant)? {
+        Fate::Separated
+    } else {
+        Fate::Survives
     })
 }
 

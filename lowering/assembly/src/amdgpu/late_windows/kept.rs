@@ -2,8 +2,9 @@
 
 use super::super::parse;
 use super::super::passable::{Ordered, Passage};
+use super::bounds::{Bounds, add, hold};
+use super::half::Half;
 use super::regions::{Regions, targets};
-use super::{Bounds, Half, add, hold};
 use crate::{Function, Instruction};
 use splitbar_target::Amdgpu;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,9 +5,10 @@ use splitbar_passes::module::assemble;
 
 /// A shader that narrows four floats and widens the codes again.
 fn shader(format: &str, saturated: bool) -> Vec<u32> {
-    let decoration = match saturated {
-        true => "OpDecorate %small SaturatedToLargestFloat8NormalConversionEXT",
-        false => "",
+    let decoration = if saturated {
+        "OpDecorate %small SaturatedToLargestFloat8NormalConversionEXT"
+    } else {
+        ""
     };
     let text = format!(
         "OpCapability Shader

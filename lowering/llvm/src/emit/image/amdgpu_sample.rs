@@ -110,18 +110,16 @@ pub(super) fn sample<'c>(
     }
     let (resource, sampler) = resources(e, shape, sampling.sampled)?;
     arguments.extend([resource, sampler, b.bool(false), zero, zero]);
-    let ty = match is_compared {
-        true => float,
-        false => float.vector(4),
-    };
+    let ty = if is_compared { float } else { float.vector(4) };
     let mut types = vec![ty, float, resource.ty(), sampler.ty()];
     if kind == ".d" {
         types.insert(1, float); // of the gradients
     }
     let texel = b.intrinsic(&name, &types, &arguments)?;
-    match is_compared {
-        true => b.vector(&[texel]),
-        false => b.bitcast(texel, sampling.component_type(e).vector(4)),
+    if is_compared {
+        b.vector(&[texel])
+    } else {
+        b.bitcast(texel, sampling.component_type(e).vector(4))
     }
 }
 

@@ -44,10 +44,8 @@ impl<'c> Text<'c> {
         let first = RESULTS + self.values.len();
         self.text += &format!("{{{}}}", listed(first, values.len()));
         for value in values {
-            self.constraints.push(match value.ty().is_float() {
-                true => "f",
-                false => "r",
-            });
+            self.constraints
+                .push(if value.ty().is_float() { "f" } else { "r" });
             self.values.push(*value);
         }
     }

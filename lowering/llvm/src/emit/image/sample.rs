@@ -110,9 +110,10 @@ impl Operands<'_> {
     /// Whether there is one source of the level of detail, and the others fit it.
     fn go_with(&self, form: Form) -> bool {
         let (level, gradients) = (self.level.is_some(), self.gradients.is_some());
-        let one_source = match form.implicit {
-            true => !level && !gradients,
-            false => !(level && gradients) && self.bias.is_none(),
+        let one_source = if form.implicit {
+            !level && !gradients
+        } else {
+            !(level && gradients) && self.bias.is_none()
         };
         let least = self.least.is_none() || form.implicit || gradients;
         let one_offset = self.offset.is_none() || self.offsets.is_none();
@@ -126,9 +127,10 @@ fn single<'c>(
     inst: Inst<'_>,
     value: Value<'c>,
 ) -> Result<Value<'c>> {
-    match value.ty().is_float() && !value.ty().is_vector() {
-        true => e.b.float_resize(value, e.b.float_type(32)),
-        false => Err(e.mismatch(inst, "an operand that is not a floating-point number")),
+    if value.ty().is_float() && !value.ty().is_vector() {
+        e.b.float_resize(value, e.b.float_type(32))
+    } else {
+        Err(e.mismatch(inst, "an operand that is not a floating-point number"))
     }
 }
 
@@ -384,13 +386,15 @@ pub(super) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         None => texel(e, inst, &sampling)?,
     };
     let ty = e.result_ty(inst)?;
-    let value = match ty.is_vector() {
-        true => e.components(texel, ty.lanes())?,
-        false => e.b.lane(texel, 0)?,
+    let value = if ty.is_vector() {
+        e.components(texel, ty.lanes())?
+    } else {
+        e.b.lane(texel, 0)?
     };
-    let value = match ty.is_float() {
-        true => e.b.float_resize(value, ty)?,
-        false => value,
+    let value = if ty.is_float() {
+        e.b.float_resize(value, ty)?
+    } else {
+        value
     };
     e.bind(inst, value)?;
     Ok(true)

@@ -43,10 +43,10 @@ impl<'c> Pieces<'c> {
     ) -> Result<Pieces<'c>> {
         let memory = group::exchange_memory(e, inst)?;
         let most = (e.exchange_bytes / u64::from(bytes * blocks)) as u32;
-        let length = match elements <= most {
-            true => elements,
-            // The greatest power of two that is not above.
-            false => 1 << most.max(1).ilog2(),
+        let length = if elements <= most {
+            elements
+        } else {
+            1 << most.max(1).ilog2() // the greatest power of two that is not above
         };
         Ok(Pieces {
             memory,
@@ -95,12 +95,11 @@ impl<'c> Pieces<'c> {
             let place = self.place(e, moved)?;
             e.b.store(element, place, self.bytes).map(|_| ())
         };
-        match sure {
-            true => write(e),
-            false => {
-                let condition = self.has(e, piece, moved.number)?;
-                e.when(condition, write)
-            }
+        if sure {
+            write(e)
+        } else {
+            let condition = self.has(e, piece, moved.number)?;
+            e.when(condition, write)
         }
     }
 
@@ -221,9 +220,10 @@ fn asked<'c>(
             column: e.extreme("llvm.umin", at.column, e.b.i32(to.columns - 1))?,
         };
         let row = e.with_first(first, at.row)?;
-        let (row, column) = match transposed {
-            true => (at.column, row),
-            false => (row, at.column),
+        let (row, column) = if transposed {
+            (at.column, row)
+        } else {
+            (row, at.column)
         };
         let rows = e.b.i32(from.rows);
         let (block, row) = match from.blocks {
@@ -253,9 +253,10 @@ fn numbers_asked(
         let at = held_by(&to.layout, slot)(lane);
         let row = block * to.rows + at.row.min(to.rows - 1);
         let column = at.column.min(to.columns - 1);
-        let (row, column) = match transposed {
-            true => (column, row),
-            false => (row, column),
+        let (row, column) = if transposed {
+            (column, row)
+        } else {
+            (row, column)
         };
         row % from.rows * from.columns + column
     })

@@ -103,12 +103,11 @@ pub(super) fn as_bfloat<'e, 'c>(
     (value, matrix): (Value<'c>, &'e Matrix),
 ) -> Result<Read<'e, 'c>> {
     let matrix = read_as_bfloat(e, inst, wanted, matrix)?;
-    let value = match wanted {
-        true => {
-            let ty = super::super::types::scalar(e.b, matrix.component);
-            e.b.bitcast(value, ty.vector(value.ty().lanes()))?
-        }
-        false => value,
+    let value = if wanted {
+        let ty = super::super::types::scalar(e.b, matrix.component);
+        e.b.bitcast(value, ty.vector(value.ty().lanes()))?
+    } else {
+        value
     };
     Ok((value, matrix))
 }

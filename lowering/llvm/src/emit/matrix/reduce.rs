@@ -181,16 +181,20 @@ impl Reduction<'_, '_> {
         let width = if self.columns { 1 } else { self.from.columns };
         let pieces = Pieces::new(e, self.inst, bytes, (self.from.blocks, width))?;
         let first = Held::new(e, &self.from.layout)?.at(0)?.column;
-        let number = |e: &FunctionEmitter<'_, 'c, '_>, column: u32| match self.columns {
-            true => Ok(e.b.i32(0)),
-            false => e.b.add(first, e.b.i32(column)),
+        let number = |e: &FunctionEmitter<'_, 'c, '_>, column: u32| {
+            if self.columns {
+                Ok(e.b.i32(0))
+            } else {
+                e.b.add(first, e.b.i32(column))
+            }
         };
         // The columns that the lanes have for this part of a slot's.
         let in_pieces = |column: u32| {
             let of_lane = |lane| self.from.layout.part(Holder::Lane, lane).column + column;
-            match self.columns {
-                true => pieces.of([0].into_iter()),
-                false => pieces.of((0..e.wave_size).map(of_lane)),
+            if self.columns {
+                pieces.of([0].into_iter())
+            } else {
+                pieces.of((0..e.wave_size).map(of_lane))
             }
         };
         let covered: BTreeMap<u32, BTreeSet<u32>> = sums
@@ -266,9 +270,10 @@ impl Reduction<'_, '_> {
             layout: Layout::striped(rows, columns, wave),
             ..from.clone()
         };
-        let combined = match self.rows {
-            true => part(1, from.columns, from.blocks),
-            false => part(from.rows / 2, from.columns / 2, from.blocks),
+        let combined = if self.rows {
+            part(1, from.columns, from.blocks)
+        } else {
+            part(from.rows / 2, from.columns / 2, from.blocks)
         };
         let of_block = Reduction {
             to: &combined,

@@ -45,9 +45,10 @@ pub(crate) fn as_result<'c>(
     if (from.rows * from.blocks, from.columns) != (to.rows * to.blocks, to.columns) {
         return Err(e.mismatch(inst, "the matrices are of different sizes"));
     }
-    match from.blocks == to.blocks {
-        true => relaid(e, from, to, value),
-        false => through_memory(e, inst, [from, to], value, false),
+    if from.blocks == to.blocks {
+        relaid(e, from, to, value)
+    } else {
+        through_memory(e, inst, [from, to], value, false)
     }
 }
 

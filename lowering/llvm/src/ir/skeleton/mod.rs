@@ -489,9 +489,10 @@ impl<'c> Body<'_, 'c> {
     /// something, at a place that depends on the address.
     fn pointer(&mut self, address: Value<'c>, access: Value<'c>, needed: bool) -> u32 {
         let word = ty(self.words, Shape::Int(32));
-        let place = match needed {
-            true => self.as_shape(address, Shape::Other),
-            false => number(self.words, 0),
+        let place = if needed {
+            self.as_shape(address, Shape::Other)
+        } else {
+            number(self.words, 0)
         };
         let is_load = access.opcode() == Some(Opcode::LLVMLoad);
         let constant = is_load && self.is_constant(address, access);
@@ -502,9 +503,10 @@ impl<'c> Body<'_, 'c> {
                 let pointer = self
                     .words
                     .ty(Op::TypePointer, &[StorageClass::Workgroup as u32, word]);
-                let index = match needed {
-                    true => convert(self.words, place, Shape::Other, Shape::Int(32)),
-                    false => int(self.words, 32, 0),
+                let index = if needed {
+                    convert(self.words, place, Shape::Other, Shape::Int(32))
+                } else {
+                    int(self.words, 32, 0)
                 };
                 return self
                     .words

@@ -126,9 +126,10 @@ impl<'c> Values<'c> {
     /// The constant for a constant of LLVM that is no integer.
     fn named(&mut self, words: &mut Words, value: Value<'c>) -> u32 {
         let name = value.name();
-        let name = match name.is_empty() {
-            true => value.print(),
-            false => format!("@{name}"),
+        let name = if name.is_empty() {
+            value.print()
+        } else {
+            format!("@{name}")
         };
         self.tag(words, name)
     }

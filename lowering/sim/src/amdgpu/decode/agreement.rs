@@ -5,9 +5,9 @@
 
 use super::Decoder;
 use crate::accesses::Accesses;
+use crate::amdgpu::counters::{class, counter};
 use crate::amdgpu::inst::{Memories, Memory, Op};
 use crate::amdgpu::isa::Isa;
-use crate::amdgpu::sync::{class, counter};
 use crate::amdgpu::text::Line;
 use crate::memory::Space;
 use crate::queue::Counters;

@@ -9,8 +9,9 @@
 //! access has its data where others have their destination.
 
 use super::super::inst::{Action, Memories, Memory};
+use super::super::number::number;
 use super::super::operand::{Kind, Operand};
-use super::super::text::{Line, Parts, number};
+use super::super::text::{Line, Parts};
 
 /// What is added to the numbers of the registers of three sources and the destination.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::super::isa::Isa;
 use super::super::operand::{Kind, Operand, parse_operand};
 use super::super::table::memory::Extend;
 use super::super::text::{Parts, pieces};
-use super::memory::{access, atomic, counted, pair, passes_by};
+use super::accesses::{access, atomic, counted, pair, passes_by};
 use crate::sampler::Directions;
 
 /// The shapes whose texels the machine finds: directions, and whether layers and samples stand

@@ -1,9 +1,12 @@
 //! From a line of disassembly to an instruction: tables looked up by mnemonic, then one short
 //! function per shape of operands.
 
+mod accesses;
+mod hardware;
 mod high;
 mod image;
 mod memory;
+mod save_exec;
 mod scalar;
 mod uses;
 mod vector;
@@ -15,10 +18,11 @@ use super::bits::Row;
 use super::inst::{Barrier, Condition, Form, Indirect, Inst, Op, Special, Target};
 use super::isa::Isa;
 use super::matrix;
+use super::number::number;
 use super::operand::{Kind, Operand, sgpr};
 use super::sync;
 use super::table::{float, float8, integer, packed, scalar as scalar_table};
-use super::text::{Line, Parts, number, parse};
+use super::text::{Line, Parts, parse};
 use high::HighBits;
 use std::collections::BTreeMap;
 
@@ -254,11 +258,11 @@ impl<'d> Decoder<'d> {
             "s_set_gpr_idx_off" => return Some(Op::SetIndexing(None)),
             "s_getreg_b32" => {
                 return Some(Op::Special(
-                    Special::GetRegister(scalar::hardware_register(parts.rest)?),
+                    Special::GetRegister(hardware::hardware_register(parts.rest)?),
                     operands.into(),
                 ));
             }
-            "s_setreg_b32" | "s_setreg_imm32_b32" => return scalar::set_register(parts),
+            "s_setreg_b32" | "s_setreg_imm32_b32" => return hardware::set_register(parts),
             "s_round_mode" => {
                 return Some(Op::SetRounding {
                     first: 0,
@@ -282,7 +286,7 @@ impl<'d> Decoder<'d> {
         if name.starts_with("v_") {
             return self.vector(parts);
         }
-        if let Some(op) = scalar::save_exec(name, operands) {
+        if let Some(op) = save_exec::save_exec(name, operands) {
             return Some(op);
         }
         self.scalar(parts)

@@ -3,9 +3,10 @@
 
 use super::super::bits::Row;
 use super::super::inst::{Form, From, Indirect, Lanes, Op, Part, Select, Short, Unused, Vector};
+use super::super::number::number;
 use super::super::operand::{Half, Kind, Operand, sgpr};
 use super::super::table::{compare, rounding, saturating};
-use super::super::text::{Encoding, Parts, number};
+use super::super::text::{Encoding, Parts};
 use super::{Decoder, Shape, nowhere};
 
 impl Decoder<'_> {

@@ -1,9 +1,10 @@
 //! `cvt`: between integers, between floating-point formats, and across (PTX ISA, "Data Movement and
 //! Conversion Instructions: cvt").
 
+use super::bits::{mask, sign_extend};
 use super::float::value;
+use super::mode::{Arguments, Mode};
 use super::round::{Rounding, narrow, to_odd, widen};
-use super::{Arguments, Mode, mask, sign_extend};
 use crate::float8::Float8;
 use crate::ptx::types::Class;
 

@@ -4,8 +4,8 @@
 //! Approximate functions (`.approx`, `.full`) are computed in double precision and rounded: inside
 //! of the error that PTX allows them.
 
+use super::mode::{Arguments, Mode};
 use super::round::{Rounding, add_odd, nan, narrow, to_odd, widen};
-use super::{Arguments, Mode};
 use crate::directed::{Format, Step, compute};
 use crate::ptx::types::Class;
 

@@ -1,7 +1,8 @@
 //! Integer, logic and shift instructions (PTX ISA, "Integer Arithmetic Instructions", "Logic and
 //! Shift Instructions").
 
-use super::{Arguments, Mode, mask, sign_extend};
+use super::bits::{mask, sign_extend};
+use super::mode::{Arguments, Mode};
 
 /// The number that the bits stand for.
 fn number(m: &Mode, x: u64) -> i128 {

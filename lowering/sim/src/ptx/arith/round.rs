@@ -5,6 +5,7 @@
 //! narrower significand that gives the correctly rounded result in every mode (Boldo and Melquiond,
 //! "Emulation of FMA and correctly rounded sums", IEEE Transactions on Computers 57, 2008).
 
+use super::bits::mask;
 pub(crate) use crate::directed::Rounding;
 use crate::ptx::types::Class;
 
@@ -144,10 +145,6 @@ fn up(rounding: Rounding, negative: bool, odd: bool, half: bool, rest: bool) -> 
         Rounding::Down => negative && (half || rest),
         Rounding::Up => !negative && (half || rest),
     }
-}
-
-fn mask(bits: u32) -> u64 {
-    super::mask(bits)
 }
 
 /// `rounded`, which is a result in the nearest rounding, with its last bit made odd where `error`

@@ -2,7 +2,8 @@
 //! carry, moves.
 
 use super::super::arith::{self, Function, Mode};
-use super::super::program::{Op, Register, Source};
+use super::super::operand::{Register, Source};
+use super::super::program::Op;
 use super::super::types::{Class, Type};
 use super::opcode::Opcode;
 use super::{Decoded, Decoder, Unknown, arithmetic};

@@ -2,8 +2,9 @@
 
 use super::opcode::Opcode;
 use super::{Decoded, Decoder, Symbol, Unknown, join};
+use crate::ptx::operand::List;
 use crate::ptx::problem::Problem;
-use crate::ptx::program::{List, Op};
+use crate::ptx::program::Op;
 use splitbar_assembly::ptx::syntax::Operand;
 
 impl<'t> Decoder<'_, 't> {

@@ -3,7 +3,8 @@
 //! Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", on the reversed control-flow
 //! graph of one function.
 
-use crate::ptx::program::{Coded, Op, Source};
+use crate::ptx::operand::Source;
+use crate::ptx::program::{Coded, Op};
 
 /// No place: the ways meet only where they end.
 pub(crate) const NOWHERE: u32 = u32::MAX;

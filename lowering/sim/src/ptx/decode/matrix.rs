@@ -3,7 +3,8 @@
 use super::opcode::Opcode;
 use super::{Decoded, Decoder, Unknown};
 use crate::matrix::Element;
-use crate::ptx::program::{List, Mma, Op, Source};
+use crate::ptx::operand::{List, Mma, Source};
+use crate::ptx::program::Op;
 use splitbar_assembly::ptx::syntax::Operand;
 
 /// Shapes of `mma.sync` with eight columns: name, rows, depth. (PTX ISA, "Matrix

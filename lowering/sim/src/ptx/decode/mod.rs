@@ -19,8 +19,9 @@ mod sync;
 mod texel;
 
 use super::arith::{Function, Mode};
+use super::operand::{Guard, List, Register, Source};
 use super::problem::Problem;
-use super::program::{Coded, Guard, Kernel, List, Op, Register, Source};
+use super::program::{Coded, Kernel, Op};
 pub(super) use join::NOWHERE;
 use opcode::Opcode;
 use splitbar_assembly::ptx::{

@@ -3,7 +3,7 @@
 
 use crate::clock::{Order, Scope};
 use crate::context::Access;
-use crate::ptx::program::Where;
+use crate::ptx::operand::Where;
 use crate::ptx::types::Type;
 
 /// `root.modifier.modifier`

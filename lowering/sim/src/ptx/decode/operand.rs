@@ -2,7 +2,7 @@
 
 use super::super::arith::{self, Mode, mask};
 use super::super::exec::special::Special;
-use super::super::program::{Address, Register, Source};
+use super::super::operand::{Address, Register, Source};
 use super::super::types::{Class, Type};
 use super::{Decoded, Decoder, Symbol, Unknown};
 use splitbar_assembly::ptx::syntax::{Base, Operand};

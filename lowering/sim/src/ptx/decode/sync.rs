@@ -5,7 +5,8 @@ use super::{Decoded, Decoder, Unknown};
 use crate::clock::Order;
 use crate::memory::Space;
 use crate::ptx::arith::{Function, Mode, integer};
-use crate::ptx::program::{Answer, MbarrierKind, Op, Question, Reduction, ShuffleKind};
+use crate::ptx::operand::{Answer, Reduction, ShuffleKind};
+use crate::ptx::program::{MbarrierKind, Op, Question};
 use crate::ptx::types::Type;
 use splitbar_assembly::ptx::syntax::Operand;
 

@@ -2,7 +2,8 @@
 //! Instructions". Known are fetches by integers, samples at a level of detail or with gradients,
 //! gathers, surfaces as bytes, formatted stores, queries.
 
-use super::super::program::{Op, Sample, Source, TexelAction};
+use super::super::operand::{Sample, Source, TexelAction};
+use super::super::program::Op;
 use super::super::types::{Class, Type};
 use super::opcode::Opcode;
 use super::{Decoded, Decoder, Unknown};

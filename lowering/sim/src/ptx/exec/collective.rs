@@ -1,13 +1,15 @@
 //! What lanes of a warp do together: shuffles, votes, matches, reductions, and waiting for each
 //! other.
 
-use super::agent;
-use super::warp::{FragmentState, Lanes, Meeting, Warp, each};
+use super::agents::agent;
+use super::lanes::{Lanes, each};
+use super::warp::{FragmentState, Meeting, Warp};
 use crate::context::Context;
 use crate::finding::FindingKind;
 use crate::lane::Lane;
-use crate::machine::Step;
-use crate::ptx::program::{Kernel, Op, Reduction, ShuffleKind, Source};
+use crate::program::Step;
+use crate::ptx::operand::{Reduction, ShuffleKind, Source};
+use crate::ptx::program::{Kernel, Op};
 
 impl Kernel {
     pub(super) fn collective(

@@ -4,8 +4,10 @@
 //! A lane's copies form groups, closed by `commit_group`; `wait_group N` waits for all groups but
 //! the newest `N`.
 
-use super::agent;
-use super::warp::{Lanes, Warp, each};
+use super::agents::agent;
+use super::lanes::{Lanes, each};
+use super::outstanding::{Arrival, Copy};
+use super::warp::Warp;
 use crate::barrier::Name;
 use crate::clock::Order;
 use crate::context::{Access, At, Context};
@@ -13,39 +15,6 @@ use crate::finding::FindingKind;
 use crate::lane::Lane;
 use crate::memory::{Pending, Space};
 use crate::schedule::Completion;
-
-/// One copy of one lane.
-#[derive(Copy, Clone, Debug)]
-struct Copy {
-    lane: Lane,
-    /// Number of the lane's group.
-    group: u32,
-    shared: u64,
-    global: u64,
-    bytes: u32,
-    /// Bytes that come from global memory; zeros follow.
-    filled: u32,
-    pc: u32,
-    landed: bool,
-}
-
-/// An arrival at an mbarrier that comes when the lane's copies so far have landed.
-#[derive(Copy, Clone, Debug)]
-struct Arrival {
-    lane: Lane,
-    address: u64,
-    pc: u32,
-    counted: bool,
-}
-
-/// The outstanding copies of a warp.
-#[derive(Clone, Debug, Default)]
-pub struct Copies {
-    all: Vec<Copy>,
-    arrivals: Vec<Arrival>,
-    /// Groups that each lane has closed.
-    closed: [u32; 32],
-}
 
 impl Warp {
     /// Begins a copy of a lane.

@@ -5,26 +5,17 @@
 //! the labelled ones. Predicates depend on all that they are computed from. What other operations
 //! read is used.
 
-use super::warp::{Lanes, Warp, each};
+use super::labelled::OfBytes;
+use super::lanes::{Lanes, each};
+use super::warp::Warp;
 use crate::context::Context;
 use crate::lane::Lane;
 use crate::ptx::arith::{Function, Mode};
-use crate::ptx::program::{Coded, Kernel, Op, Source};
+use crate::ptx::operand::Source;
+use crate::ptx::program::{Coded, Kernel, Op};
 use crate::ptx::roles::Role;
 use crate::uses::{Label, NONE, Uses};
-use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// The labels of the bytes of a register.
-pub(super) type OfBytes = [Label; 8];
-
-/// Labels of the registers of a warp, by register and lane. What has no entry has none.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Labels {
-    registers: BTreeMap<(u32, Lane), OfBytes>,
-    /// Bytes of local memory.
-    pub(super) local: BTreeMap<usize, Label>,
-}
 
 /// Values that are put in place of labelled ones, the same in each byte; `None` for what is there.
 const BASES: [Option<u64>; 4] = [
@@ -35,43 +26,6 @@ const BASES: [Option<u64>; 4] = [
 ];
 /// How a byte changes.
 const CHANGES: [u64; 3] = [0xff, 0x01, 0xa6];
-
-impl Labels {
-    pub(super) fn is_empty(&self) -> bool {
-        self.registers.is_empty()
-    }
-
-    fn of(&self, source: Source, lane: Lane) -> OfBytes {
-        let Source::Register(register) = source else {
-            return [NONE; 8];
-        };
-        let labels = self.registers.get(&(register, lane));
-        labels.copied().unwrap_or([NONE; 8])
-    }
-
-    pub(super) fn set(&mut self, register: u32, lane: Lane, labels: OfBytes) {
-        if labels == [NONE; 8] {
-            self.registers.remove(&(register, lane));
-        } else {
-            self.registers.insert((register, lane), labels);
-        }
-    }
-
-    /// Returns true if a register has labels in one of the lanes.
-    fn has(&self, register: u32, lanes: Lanes) -> bool {
-        let range = (register, Lane::new(0))..(register + 1, Lane::new(0));
-        let mut all = self.registers.range(range);
-        all.any(|((_, lane), _)| lanes >> *lane & 1 == 1)
-    }
-
-    /// Something is decided by a value in these lanes.
-    fn spend(&self, register: u32, lanes: Lanes, known: &mut Uses) {
-        for lane in each(lanes) {
-            let labels = self.of(Source::Register(register), lane);
-            labels.into_iter().for_each(|label| known.spend(label));
-        }
-    }
-}
 
 impl Warp {
     /// The labels of the bytes that a lane stores, each source `bytes` of them.

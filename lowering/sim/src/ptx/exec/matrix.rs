@@ -1,15 +1,17 @@
 //! Matrix instructions of a warp: products, and loads of 8x8 matrices. Which lane holds what: PTX
 //! ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and its like, and "ldmatrix".
 
-use super::agent;
-use super::warp::{FragmentState, Lanes, Meeting, Warp, each};
+use super::agents::agent;
+use super::lanes::{Lanes, each};
+use super::warp::{FragmentState, Meeting, Warp};
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
 use crate::lane::Lane;
-use crate::machine::Step;
 use crate::matrix::{Element, Product};
 use crate::memory::Space;
-use crate::ptx::program::{Address, Kernel, List, Mma, Op, Source, Where};
+use crate::program::Step;
+use crate::ptx::operand::{Address, List, Mma, Source, Where};
+use crate::ptx::program::{Kernel, Op};
 
 /// Columns of every product.
 const COLUMNS: u32 = 8;

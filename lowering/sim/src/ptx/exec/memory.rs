@@ -1,14 +1,16 @@
 //! Loads, stores and atomics of one warp.
 
-use super::agent;
-use super::warp::{Lanes, Warp, each};
+use super::agents::agent;
+use super::lanes::{Lanes, each};
+use super::warp::Warp;
 use super::window;
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
 use crate::lane::{Lane, runs};
 use crate::memory::Space;
 use crate::ptx::arith::sign_extend;
-use crate::ptx::program::{Address, Kernel, Op, Source, Where};
+use crate::ptx::operand::{Address, Source, Where};
+use crate::ptx::program::{Kernel, Op};
 use crate::uses::{Label, NONE};
 
 /// Where an access goes.
@@ -265,7 +267,7 @@ impl Kernel {
         }
     }
 
-    pub(super) fn list(&self, list: crate::ptx::program::List) -> &[Source] {
+    pub(super) fn list(&self, list: crate::ptx::operand::List) -> &[Source] {
         let start = list.start as usize;
         self.lists
             .get(start..start + list.count as usize)

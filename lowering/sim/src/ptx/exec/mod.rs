@@ -1,30 +1,34 @@
 //! What one step of a warp does.
 
+mod agents;
 mod collective;
-pub(super) mod copies;
+mod copies;
+mod labelled;
 mod labels;
+mod lanes;
 mod matrix;
 mod memory;
+mod outstanding;
 pub(super) mod special;
 mod sync;
 mod texel;
 pub(super) mod warp;
 pub(super) mod window;
 
-use super::program::{Kernel, Op, Source};
-use super::roles::Touched;
+use super::operand::Source;
+use super::program::{Kernel, Op};
+use super::touched::Touched;
 use crate::barrier::Name;
 use crate::clock::Order;
 use crate::context::{Context, Group};
 use crate::finding::{CodeLocation, FindingKind};
 use crate::lane::Lane;
-use crate::machine::{Program, Step, WaveStart};
 use crate::memory::Space;
+use crate::program::{Program, Step, WaveStart};
 use crate::schedule::Completion;
-use warp::{Fragment, FragmentState, Lanes, Warp, each};
-
-/// Lanes of a warp.
-pub(super) const LANES: u32 = 32;
+use agents::{agent, each_agent, learn};
+use lanes::{LANES, Lanes, each};
+use warp::{Fragment, FragmentState, Warp, next};
 
 impl Program for Kernel {
     type Wave = Warp;
@@ -77,10 +81,10 @@ impl Program for Kernel {
             }],
             running: 0,
             turns: 0,
-            copies: copies::Copies::default(),
+            copies: outstanding::Copies::default(),
             cluster: None,
             touched: Touched::default(),
-            labels: labels::Labels::default(),
+            labels: labelled::Labels::default(),
         };
         for (register, special) in &self.specials {
             warp.set_lanes(*register, u32::MAX, &special.lanes(start));
@@ -263,7 +267,7 @@ impl Kernel {
             } => {
                 for lane in each(active) {
                     context.agent = agent(warp.index, lane);
-                    let address = |a: super::program::Address| {
+                    let address = |a: super::operand::Address| {
                         warp.value(self, a.base, lane).wrapping_add_signed(a.offset)
                     };
                     let filled =
@@ -280,7 +284,7 @@ impl Kernel {
             } => {
                 for lane in each(active) {
                     context.agent = agent(warp.index, lane);
-                    let address = |a: super::program::Address| {
+                    let address = |a: super::operand::Address| {
                         warp.value(self, a.base, lane).wrapping_add_signed(a.offset)
                     };
                     let bytes = warp.value(self, bytes, lane) & 0xffff_ffff;
@@ -414,7 +418,7 @@ impl Kernel {
         index: usize,
         active: Lanes,
         way: Source,
-        targets: super::program::List,
+        targets: super::operand::List,
         join: u32,
     ) -> Step {
         let count = active.count_ones();
@@ -489,43 +493,5 @@ fn left_open(context: &mut Context<'_>, pc: u32) {
     });
     if let Some(what) = open {
         context.report(FindingKind::BarrierMisuse, pc, None, || what);
-    }
-}
-
-/// What lanes learn when they go on after a phase.
-fn learn(
-    warp: &Warp,
-    context: &mut Context<'_>,
-    lanes: Lanes,
-    name: Name,
-    phase: u64,
-    order: Order,
-) {
-    each_agent(warp.index, lanes, context, |context| {
-        context.pass(name, phase, order);
-    });
-}
-
-fn next(warp: &mut Warp, index: usize) {
-    if let Some(fragment) = warp.fragments.get_mut(index) {
-        fragment.pc += 1;
-    }
-}
-
-/// The clock of a lane.
-fn agent(warp: u16, lane: Lane) -> u16 {
-    warp.saturating_mul(LANES as u16)
-        .saturating_add(lane.number() as u16)
-}
-
-fn each_agent(
-    warp: u16,
-    lanes: Lanes,
-    context: &mut Context<'_>,
-    mut act: impl FnMut(&mut Context<'_>),
-) {
-    for lane in each(lanes) {
-        context.agent = agent(warp, lane);
-        act(context);
     }
 }

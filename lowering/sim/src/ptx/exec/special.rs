@@ -1,7 +1,7 @@
 //! Special registers: what a warp knows of itself when it starts (PTX ISA, "Special Registers").
 
 use crate::lane::Lane;
-use crate::machine::WaveStart;
+use crate::program::WaveStart;
 
 /// A special register whose value never changes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

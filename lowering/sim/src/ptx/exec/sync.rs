@@ -1,14 +1,16 @@
 //! Barriers of the workgroup and the cluster, and mbarriers.
 
-use super::warp::{FragmentState, Lanes, Meeting, Warp, each};
-use super::{LANES, agent, learn, next};
+use super::agents::{agent, learn};
+use super::lanes::{LANES, Lanes, each};
+use super::warp::{FragmentState, Meeting, Warp, next};
 use crate::barrier::{Name, Tally};
 use crate::clock::{Order, Scope};
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
-use crate::machine::Step;
 use crate::memory::Space;
-use crate::ptx::program::{Answer, Kernel, MbarrierKind, Op, Question, Source};
+use crate::program::Step;
+use crate::ptx::operand::{Answer, Source};
+use crate::ptx::program::{Kernel, MbarrierKind, Op, Question};
 
 /// Barriers that a workgroup has (PTX ISA, `barrier.cta`).
 const BARRIERS: u32 = 16;

@@ -1,15 +1,17 @@
 //! Texels of one warp. A texture or surface object is the address of the machine's descriptor
 //! ([`crate::image`]).
 
-use super::agent;
+use super::agents::agent;
+use super::lanes::{Lanes, each};
 use super::memory::from_bytes;
-use super::warp::{Lanes, Warp, each};
+use super::warp::Warp;
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
 use crate::image::{Image, MOST_TEXEL, Texel};
 use crate::lane::Lane;
 use crate::memory::Space;
-use crate::ptx::program::{Kernel, List, Op, Sample, Source, TexelAction};
+use crate::ptx::operand::{List, Sample, Source, TexelAction};
+use crate::ptx::program::{Kernel, Op};
 use crate::sampler::{Directions, Gradients, Level, Request, Sampler, compared, face_of, mixed};
 
 impl Kernel {

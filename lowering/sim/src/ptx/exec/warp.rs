@@ -8,28 +8,17 @@
 //! fragments take turns; one that reaches the post-dominator waits for its siblings there, but not
 //! for ever.
 
+use super::lanes::Lanes;
 use crate::barrier::{Name, Phase};
 use crate::lane::Lane;
 use crate::ptx::decode::NOWHERE;
-use crate::ptx::program::{Kernel, Source};
-use crate::ptx::roles::Touched;
+use crate::ptx::operand::Source;
+use crate::ptx::program::Kernel;
+use crate::ptx::touched::Touched;
 
 /// Steps of the warp for which a fragment waits at a post-dominator: more than its siblings take
 /// for work without optimisation, fewer than a launch may have.
 const PATIENCE: u32 = 1 << 16;
-
-/// Lanes, a bit each.
-pub(crate) type Lanes = u32;
-
-/// The lanes in a set, from the lowest.
-pub(crate) fn each(lanes: Lanes) -> impl Iterator<Item = Lane> {
-    let mut left = lanes;
-    std::iter::from_fn(move || {
-        let lane = Lane::first(left);
-        left &= left.wrapping_sub(1);
-        lane
-    })
-}
 
 /// A place where lanes that took different ways meet again.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -101,13 +90,13 @@ pub struct Warp {
     /// Steps until another fragment gets its turn.
     pub turns: u32,
     /// Asynchronous copies.
-    pub copies: super::copies::Copies,
+    pub copies: super::outstanding::Copies,
     /// The phase of the cluster's barrier at which the warp arrived.
     pub cluster: Option<Phase>,
     /// The registers that the instruction has touched so far.
     pub touched: Touched,
     /// What its registers and local memory depend on.
-    pub(super) labels: super::labels::Labels,
+    pub(super) labels: super::labelled::Labels,
 }
 
 const ZERO: [u64; 32] = [0; 32];
@@ -467,4 +456,11 @@ fn at_join(fragment: &Fragment, join: &Join) -> bool {
     ) && fragment.pc == join.pc
         && fragment.frames.len() == join.depth
         && fragment.joins.last().is_some_and(|j| j == join)
+}
+
+/// Fragment `index` goes on after its instruction.
+pub(super) fn next(warp: &mut Warp, index: usize) {
+    if let Some(fragment) = warp.fragments.get_mut(index) {
+        fragment.pc += 1;
+    }
 }

@@ -1,7 +1,7 @@
 //! One instruction on matrices, and where its lanes hold the elements.
 
 use super::super::layout::{Axis, Digit, Holder, Layout};
-use crate::types::Scalar;
+use crate::scalar::Scalar;
 use spirv::CooperativeMatrixUse as Use;
 use splitbar_passes::module::FloatFormat;
 

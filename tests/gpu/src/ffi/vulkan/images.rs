@@ -6,9 +6,10 @@ use ash::vk;
 
 /// Texels are 32-bit floats of one component: colours, or depths where a shader compares them.
 fn format(image: &Image) -> (vk::Format, vk::ImageAspectFlags) {
-    match image.depth {
-        true => (vk::Format::D32_SFLOAT, vk::ImageAspectFlags::DEPTH),
-        false => (vk::Format::R32_SFLOAT, vk::ImageAspectFlags::COLOR),
+    if image.depth {
+        (vk::Format::D32_SFLOAT, vk::ImageAspectFlags::DEPTH)
+    } else {
+        (vk::Format::R32_SFLOAT, vk::ImageAspectFlags::COLOR)
     }
 }
 
@@ -141,13 +142,15 @@ impl Session {
 
     /// A sampler.
     pub(super) fn sampler(&mut self, sampler: &Sampler) -> Result<vk::Sampler, Trouble> {
-        let filter = match sampler.linear {
-            true => vk::Filter::LINEAR,
-            false => vk::Filter::NEAREST,
+        let filter = if sampler.linear {
+            vk::Filter::LINEAR
+        } else {
+            vk::Filter::NEAREST
         };
-        let mips = match sampler.mip_linear {
-            true => vk::SamplerMipmapMode::LINEAR,
-            false => vk::SamplerMipmapMode::NEAREST,
+        let mips = if sampler.mip_linear {
+            vk::SamplerMipmapMode::LINEAR
+        } else {
+            vk::SamplerMipmapMode::NEAREST
         };
         let outside = match sampler.outside {
             Outside::Repeat => vk::SamplerAddressMode::REPEAT,
