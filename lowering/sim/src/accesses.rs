@@ -31,9 +31,10 @@ impl Accesses {
 
     /// Returns true if an access of `space` is listed.
     pub(crate) fn covers(self, space: Space, write: bool) -> bool {
-        match write {
-            true => self.writes.contains(&space),
-            false => self.reads.contains(&space),
+        if write {
+            self.writes.contains(&space)
+        } else {
+            self.reads.contains(&space)
         }
     }
 }

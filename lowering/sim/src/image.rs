@@ -311,9 +311,10 @@ impl Image {
         let last = MARK | self.format.number();
         let high = (self.base >> 32) as u32 & 0xffff | stride << 16;
         let [x, y, z] = self.extent;
-        match self.is_buffer {
-            true => [self.base as u32, high, x, last, 0, 0, 0, 0],
-            false => [self.base as u32, high, self.levels.word(), 0, x, y, z, last],
+        if self.is_buffer {
+            [self.base as u32, high, x, last, 0, 0, 0, 0]
+        } else {
+            [self.base as u32, high, self.levels.word(), 0, x, y, z, last]
         }
     }
 

@@ -42,9 +42,10 @@ pub(crate) fn shared_bytes(
     let scratch = functions
         .filter_map(|id| declarations.function(*id))
         .any(|function| function.syncs.iter().any(needs));
-    let bytes = match scratch {
-        true => round_up(variables.bytes, SCRATCH_ALIGN).saturating_add(SCRATCH_BYTES.into()),
-        false => variables.bytes,
+    let bytes = if scratch {
+        round_up(variables.bytes, SCRATCH_ALIGN).saturating_add(SCRATCH_BYTES.into())
+    } else {
+        variables.bytes
     };
     let bytes = match exchanged {
         exchanged @ 1..=MAX_EXCHANGE_BYTES => {

@@ -106,10 +106,10 @@ impl Kernel {
         Kernel {
             name: name.to_owned(),
             module: format!("fixtures/kernels/{name}/{name}.spv").into(),
-            flags: match name.starts_with("opencl_") {
-                // Their workgroup size is that of the launch.
-                true => &["--workgroup-size", "128,1,1"],
-                false => &[],
+            flags: if name.starts_with("opencl_") {
+                &["--workgroup-size", "128,1,1"] // theirs is that of the launch
+            } else {
+                &[]
             },
         }
     }

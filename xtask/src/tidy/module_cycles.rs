@@ -1,7 +1,6 @@
 //! No two files of a crate take from each other in a circle. Neither do the rooms of a crate, the
 //! folders in its `src/`, nor the modules of some large rooms.
 
-mod known;
 mod module;
 mod ties;
 mod tokens;
@@ -9,7 +8,6 @@ mod tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shell;
-use known::KNOWN;
 use ties::Ties;
 
 /// Rooms whose modules make no circle either.
@@ -23,20 +21,15 @@ pub(super) fn check(files: &[String], problems: &mut Vec<String>) {
         let text = std::fs::read_to_string(shell::root().join(file)).ok()?;
         Some((file.clone(), text))
     });
-    judge(&texts.collect(), KNOWN, problems);
+    judge(&texts.collect(), problems);
 }
 
 /// Reports the circles of files, paths with their texts, and of their rooms.
-fn judge(files: &BTreeMap<String, String>, known: &[(&str, usize)], problems: &mut Vec<String>) {
+fn judge(files: &BTreeMap<String, String>, problems: &mut Vec<String>) {
     let ties = ties::ties(files);
-    report("files", &ties, known, problems);
-    report("folders", &between(&ties, room), &[], problems);
-    report(
-        "modules",
-        &between(&ties, module_of_large_room),
-        &[],
-        problems,
-    );
+    report("files", &ties, problems);
+    report("folders", &between(&ties, room), problems);
+    report("modules", &between(&ties, module_of_large_room), problems);
 }
 
 /// The ties between the places that hold the files.
@@ -71,17 +64,11 @@ fn module_of_large_room(file: &str) -> Option<String> {
     })
 }
 
-/// Reports each circle that is not known, with the names that tie it, and each known one that has
-/// become smaller.
-fn report(what: &str, ties: &Ties, known: &[(&str, usize)], problems: &mut Vec<String>) {
-    let circles = circles(ties);
-    for circle in &circles {
-        let first = circle.first().copied().unwrap_or_default();
-        if known.contains(&(first, circle.len())) {
-            continue;
-        }
+/// Reports each circle, with the names that tie it.
+fn report(what: &str, ties: &Ties, problems: &mut Vec<String>) {
+    for circle in circles(ties) {
         let mut text = format!("{} {what} take from each other in a circle:", circle.len());
-        for from in circle {
+        for from in &circle {
             for (to, names) in &ties[*from] {
                 if circle.contains(to.as_str()) {
                     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -90,15 +77,6 @@ fn report(what: &str, ties: &Ties, known: &[(&str, usize)], problems: &mut Vec<S
             }
         }
         problems.push(text);
-    }
-    for (first, files) in known {
-        let is_there =
-            |circle: &BTreeSet<&str>| circle.first() == Some(first) && circle.len() == *files;
-        if !circles.iter().any(is_there) {
-            problems.push(format!(
-                "no circle of {files} files begins with {first} any more"
-            ));
-        }
     }
 }
 

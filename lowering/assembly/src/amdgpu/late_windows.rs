@@ -97,9 +97,10 @@ pub fn widen<'t>(
                     block.push(Item {
                         at,
                         place,
-                        passage: match in_region {
-                            true => Passage::Free,
-                            false => Passage::of(gpu, open.ordered, mnemonic, operands),
+                        passage: if in_region {
+                            Passage::Free
+                        } else {
+                            Passage::of(gpu, open.ordered, mnemonic, operands)
                         },
                         works: Role::of(mnemonic, ROLES) == Role::Work,
                         half: Half::of(mnemonic, operands),
@@ -122,9 +123,10 @@ pub fn widen<'t>(
         same,
         "late windows have changed more than windows:\n{text}\n{widened}"
     );
-    match same {
-        true => Cow::Owned(widened),
-        false => Cow::Borrowed(text),
+    if same {
+        Cow::Owned(widened)
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -366,9 +368,10 @@ fn shift(block: &mut [Item], from: usize, to: usize, lines: &[&str], edits: &mut
         there.push(moved);
     }
     if let Some(passed) = block.get_mut(from.min(to)..from.max(to) + 1) {
-        match up {
-            true => passed.rotate_right(1),
-            false => passed.rotate_left(1),
+        if up {
+            passed.rotate_right(1)
+        } else {
+            passed.rotate_left(1)
         }
     }
     if let Some(moved) = block.get_mut(to) {

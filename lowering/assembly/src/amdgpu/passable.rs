@@ -129,10 +129,7 @@ impl Passage {
                 waits => waits.is_some(),
             },
         };
-        match passes {
-            true => Passage::Free,
-            false => Passage::Stop,
-        }
+        if passes { Passage::Free } else { Passage::Stop }
     }
 }
 

@@ -77,9 +77,10 @@ fn flow(instruction: &Instruction<'_>, tables: &Tables<'_>) -> Pending {
     match instruction.opcode {
         "bra" | "bra.uni" => {
             let target = vec![instruction.text.to_owned()];
-            match predicated {
-                true => Pending::Branch(target),
-                false => Pending::Jump(target),
+            if predicated {
+                Pending::Branch(target)
+            } else {
+                Pending::Jump(target)
             }
         }
         "brx.idx" | "brx.idx.uni" => {

@@ -125,9 +125,10 @@ impl Wave {
                     _ => [first, second].map(|offset| address.wrapping_add_signed(offset)),
                 };
             for (slot, place) in operation.addresses.iter_mut().zip(places) {
-                slot[lane] = match memory.halves {
-                    true => (place & 0x7f) | (u64::from(lane.number()) & 32) << 2,
-                    false => place,
+                slot[lane] = if memory.halves {
+                    (place & 0x7f) | (u64::from(lane.number()) & 32) << 2
+                } else {
+                    place
                 };
             }
             if matches!(memory.action, Action::ToShared | Action::FromShared) {

@@ -99,9 +99,10 @@ impl Wave {
             };
             let [x, y, z] = image.extent_of(level).unwrap_or([0; 3]);
             let levels = image.levels.count.into();
-            let size: Texel = match components.layers_of_lines {
-                true => [x, 1, y, levels],
-                false => [x, y, z, levels],
+            let size: Texel = if components.layers_of_lines {
+                [x, 1, y, levels]
+            } else {
+                [x, y, z, levels]
             };
             for (register, n) in data.iter_mut().zip(components.chosen()) {
                 register[lane] = size[n];
@@ -143,13 +144,14 @@ impl Wave {
             least: f32::MIN,
         };
         if let Detail::Gradients { halves, .. } = sampled.detail {
-            let of = |given: [f32; 3]| match halves {
-                true => {
+            let of = |given: [f32; 3]| {
+                if halves {
                     let [first, second, _] = given.map(f32::to_bits);
                     let half = |bits: u32| f16::from_bits(bits as u16).to_f32();
                     [half(first), half(first >> 16), half(second)]
+                } else {
+                    given
                 }
-                false => given,
             };
             let registers = if halves { count.div_ceil(2) } else { count };
             gradients.x = of(vector(registers));

@@ -115,12 +115,13 @@ impl Image {
             return Some(self.texel_of(texel, level, 0));
         }
         for (index, ((to, at), size)) in texel.iter_mut().zip(at).zip(extent).enumerate() {
-            *to = match index < usize::from(directions.count) {
-                true => match sampler.wrapped(at, size.into()) {
+            *to = if index < usize::from(directions.count) {
+                match sampler.wrapped(at, size.into()) {
                     Some(inside) => inside,
                     None => return Some(None),
-                },
-                false => at as u32,
+                }
+            } else {
+                at as u32
             };
         }
         Some(self.texel_of(texel, level, 0))
@@ -148,9 +149,10 @@ impl Image {
                 for index in 0..count {
                     let upper = number >> index & 1 == 1;
                     at[index] += i64::from(upper);
-                    share *= match upper {
-                        true => shares[index],
-                        false => 1.0 - shares[index],
+                    share *= if upper {
+                        shares[index]
+                    } else {
+                        1.0 - shares[index]
                     };
                 }
                 match self.wrapped(sampler, Numbers(at), directions, level) {

@@ -380,9 +380,10 @@ fn what_is_not_known_in_a_rounding_is_said() {
         ("v_pk_fma_f16 v1, v2, v2, v2", true),
         ("v_add_u32_e32 v1, v2, v2", true),
     ] {
-        let want: &[FindingKind] = match known {
-            true => &[],
-            false => &[FindingKind::UnsupportedInstruction],
+        let want: &[FindingKind] = if known {
+            &[]
+        } else {
+            &[FindingKind::UnsupportedInstruction]
         };
         assert_eq!(
             kinds("gfx906", 64, &[mode, text, "s_endpgm"]),

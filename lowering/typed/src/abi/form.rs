@@ -142,9 +142,10 @@ impl AbiForm {
 
     /// The form that kernels of this module have: those of OpenCL have no descriptor sets.
     pub fn of_module(&self, declarations: &Declarations<'_>) -> &AbiForm {
-        match declarations.has_capability(spirv::Capability::Kernel) {
-            true => &AbiForm::Arguments,
-            false => self,
+        if declarations.has_capability(spirv::Capability::Kernel) {
+            &AbiForm::Arguments
+        } else {
+            self
         }
     }
 

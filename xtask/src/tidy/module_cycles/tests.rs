@@ -2,18 +2,14 @@
 
 use super::*;
 
-/// The problems of a made-up crate without known circles.
+/// The problems of a made-up crate.
 fn problems(files: &[(&str, &str)]) -> Vec<String> {
-    problems_beside(&[], files)
-}
-
-fn problems_beside(known: &[(&str, usize)], files: &[(&str, &str)]) -> Vec<String> {
     let owned = files.iter().map(|(file, text)| {
         let file = format!("one/src/{file}");
         (file, text.to_string())
     });
     let mut problems = Vec::new();
-    judge(&owned.collect(), known, &mut problems);
+    judge(&owned.collect(), &mut problems);
     problems
 }
 
@@ -133,18 +129,4 @@ fn folders_make_no_circle_where_files_make_none() {
          one/src/a -> one/src/b: Middle\n  \
          one/src/b -> one/src/a: Low";
     assert_eq!(found, [expected]);
-}
-
-#[test]
-fn a_known_circle_may_not_grow_and_is_struck_when_it_shrinks() {
-    let files = [
-        ("lib.rs", "mod a;\nmod b;"),
-        ("a.rs", "use crate::b::B;\npub struct A;"),
-        ("b.rs", "use crate::a::A;\npub struct B;"),
-    ];
-    assert_eq!(problems_beside(&[("one/src/a.rs", 2)], &files).len(), 0);
-    // The circle is reported, and the row that is not true.
-    assert_eq!(problems_beside(&[("one/src/a.rs", 3)], &files).len(), 2);
-    let known = [("one/src/a.rs", 2)];
-    assert_eq!(problems_beside(&known, &files[..2]).len(), 1);
 }

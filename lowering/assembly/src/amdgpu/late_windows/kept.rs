@@ -78,9 +78,10 @@ impl<'f> Sight<'f> {
             }
             ranks.push((sight.others.len(), sight.fixed.len()));
             let half = Half::of(&inst.mnemonic, &inst.operands);
-            let passage = match regions.contain(at) {
-                true => Passage::Free,
-                false => passage(inst),
+            let passage = if regions.contain(at) {
+                Passage::Free
+            } else {
+                passage(inst)
             };
             let here = || (identity(inst), Vec::new(), bounds.clone());
             if half.is_some() || passage == Passage::Stop {

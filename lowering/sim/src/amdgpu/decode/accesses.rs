@@ -97,9 +97,10 @@ pub(super) fn counted(memory: &Memory, name: &str, isa: Isa) -> (Counters, u8) {
         Memories::Flat => (vector.0 | counter::LDS, class::FLAT),
         Memories::Global if name.contains("async") => (counter::ASYNC, class::ASYNC),
         Memories::Image if memory.components.is_some_and(|one| one.sampled.is_some()) => {
-            let counter = match isa.kmcnt {
-                true => counter::SAMPLE,
-                false => counter::LOAD,
+            let counter = if isa.kmcnt {
+                counter::SAMPLE
+            } else {
+                counter::LOAD
             };
             (counter, class::SAMPLES)
         }

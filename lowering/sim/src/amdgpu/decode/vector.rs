@@ -114,9 +114,10 @@ impl Decoder<'_> {
         let name = parts.mnemonic;
         let find = |rows: &'static [Row]| rows.iter().find(|row| row.name == name);
         let (row, form) = if let Some(row) = find(MIX) {
-            let short = match name.ends_with("bf16") {
-                true => Short::BFloat16,
-                false => Short::F16,
+            let short = if name.ends_with("bf16") {
+                Short::BFloat16
+            } else {
+                Short::F16
             };
             (row, Form::Mix(short))
         } else {

@@ -35,8 +35,9 @@ fn codes(format: Float8, a: f32, b: f32) -> u16 {
 
 /// The code of a number; a NaN keeps its sign.
 fn code(format: Float8, number: f32) -> u16 {
-    match number.is_nan() {
-        true => u16::from(NAN) | u16::from(number.is_sign_negative()) << 7,
-        false => format.code(number.into(), false).into(),
+    if number.is_nan() {
+        u16::from(NAN) | u16::from(number.is_sign_negative()) << 7
+    } else {
+        format.code(number.into(), false).into()
     }
 }
