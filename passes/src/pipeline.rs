@@ -41,14 +41,6 @@ pub struct Settings {
     pub fuel: Option<u64>,
 }
 
-impl Settings {
-    /// For passes that a compiler runs by itself: all of them, looked at closely in debug builds.
-    pub const IN_COMPILER: Settings = Settings {
-        validate_after_all: cfg!(debug_assertions),
-        fuel: None,
-    };
-}
-
 /// What one pass did.
 #[derive(Clone, Debug)]
 pub struct Ran {

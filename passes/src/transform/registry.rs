@@ -49,8 +49,9 @@ pub struct Pass {
     pub about: &'static str,
     /// How its value is written; `None` when it takes none.
     pub value: Option<&'static str>,
-    /// Whether it takes no barriers of the workgroup away and makes none of several: then accesses
-    /// can be asked whether they keep the order that barriers give them.
+    /// Whether it takes no barriers of the workgroup away, makes none of several, and brings no
+    /// accesses from elsewhere: then accesses can be asked whether they keep the order that barriers
+    /// give them.
     pub keeps_order: bool,
     parse: fn(Option<&str>) -> Option<PassOptions>,
     run: Run,
@@ -154,7 +155,7 @@ passes! {
         name: "link-device-library",
         about: "provide imported functions of SYCL's device library, of C, and of SPIR-V's instructions",
         value: None,
-        keeps_order: true,
+        keeps_order: false,
         parse: none,
         run: link_device_library::run,
     }

@@ -1,9 +1,10 @@
 //! Every pass on every kernel and on the corpus.
 
-use super::support::{FLAGS, INSTRUMENTS, all, attempt, count, declared, kernels, run};
+use super::support::{FLAGS, INSTRUMENTS, all, attempt, count, declared, kernels, run, step};
 use splitbar_passes::analysis::pairing::{Open, Pairing, SiteKind};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+use splitbar_passes::pipeline::{self, Settings};
 
 const BARRIER: u16 = 224;
 const ARRIVE: u16 = 6142;
@@ -232,6 +233,20 @@ fn spelling_is_one_string() {
             );
         }
     }
+}
+
+/// The entry point calls the function with the barrier, so that it is there twice once barrier
+/// functions are inlined, and a pass that brings ids brings other ones into the copy.
+#[test]
+fn the_order_of_accesses_is_followed_into_inlined_copies() {
+    let module = Module::parse(include_bytes!("../../../docs/examples/plain.spv")).unwrap();
+    let settings = Settings {
+        validate_after_all: true,
+        fuel: None,
+    };
+    let steps = ["split-control-barriers", "move-split-barriers"].map(step);
+    let outcome = pipeline::run(module.into_owned(), &steps, settings, &mut |_, _| ()).unwrap();
+    assert!(outcome.ran.iter().all(|ran| ran.changed));
 }
 
 #[test]

@@ -158,18 +158,28 @@ pub(crate) fn keeps_order(
     }
     same.values_mut().for_each(|places| places.reverse());
     let mut origins = BTreeMap::new();
+    let mut copies: BTreeMap<WordOffset, Vec<WordOffset>> = BTreeMap::new();
     for inst in new_module.instructions() {
         let as_it_was = same.get_mut(inst.words).and_then(Vec::pop);
         let place = match &new_inlined {
             None => Some(inst.offset),
             Some(edited) => edited.origin.of(inst.offset),
         };
-        let came_from = place.and_then(|place| given.get(&origin.of(place)?));
-        let old = match came_from.map(Vec::as_slice) {
+        let first = place.and_then(|place| origin.of(place));
+        let old = match first.and_then(|first| given.get(&first)).map(Vec::as_slice) {
             Some([one]) => Some(*one),
             _ => as_it_was, // its function was inlined often
         };
         origins.extend(old.map(|old| (inst.offset, old)));
+        if let Some(first) = first {
+            copies.entry(first).or_default().push(inst.offset);
+        }
+    }
+    // Where a function is inlined as often as before, its copies are in the same order.
+    for (first, new) in &copies {
+        if let Some(old) = given.get(first).filter(|old| old.len() == new.len()) {
+            origins.extend(new.iter().copied().zip(old.iter().copied()));
+        }
     }
     for ((old, graph), (new, new_graph)) in old.iter().zip(&new) {
         compare((old, graph), (new, new_graph), &|offset| {
