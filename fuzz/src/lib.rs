@@ -139,13 +139,7 @@ pub fn pass(flag: &str, bytes: &[u8]) {
 
 /// The step that `flag` asks for.
 pub fn step(flag: &str) -> Step {
-    let (name, value) = match flag.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (flag, None),
-    };
-    let pass = Pass::named(name).expect("a pass of the table");
-    let options = pass.options(value).expect("a value that the pass takes");
-    Step { pass, options }
+    flag.parse().expect("a pass of the table, with its value")
 }
 
 fn breaks_no_rule(module: &Module<'_>) -> bool {

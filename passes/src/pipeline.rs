@@ -7,6 +7,7 @@ use crate::transform::registry::{Pass, PassOptions};
 use crate::transform::{Edited, Origin, keeps_order};
 use crate::validate::{self, Environment, validate};
 use std::collections::BTreeSet;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 /// A pass with its options.
@@ -16,6 +17,24 @@ pub struct Step {
     pub pass: &'static Pass,
     /// Its options.
     pub options: PassOptions,
+}
+
+impl FromStr for Step {
+    type Err = String;
+
+    /// Reads a pass as a flag without its dashes: `name` or `name=value`.
+    ///
+    /// # Errors
+    /// There is no such pass, or its value is written in another way.
+    fn from_str(text: &str) -> Result<Step, String> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let pass = Pass::named(name).ok_or_else(|| format!("there is no pass {name:?}"))?;
+        let options = pass.options(value)?;
+        Ok(Step { pass, options })
+    }
 }
 
 impl Step {
@@ -123,7 +142,7 @@ fn run_steps(
     })
 }
 
-/// What became of a module whose declarations somebody has.
+/// The result of [`rewrite`].
 #[derive(Debug)]
 pub struct Rewritten {
     /// The new module; `None` where no pass changed it.
@@ -134,11 +153,11 @@ pub struct Rewritten {
     pub diagnostics: Diagnostics,
 }
 
-/// As [`run`], on a module of which somebody has the declarations, without errors. A module that
+/// As [`run`], on a module whose declarations are read already, and have no errors. A module that
 /// no pass changes is neither copied nor read again.
 ///
 /// # Errors
-/// As [`run`], but for rules that the first module breaks: the caller knows them, or asks for them.
+/// As [`run`], without the rules that the first module breaks: callers check them.
 pub fn rewrite(
     first: &Declarations<'_>,
     steps: &[Step],
@@ -193,7 +212,7 @@ struct Change<'s> {
     step: &'s Step,
 }
 
-/// What passes leave beside the module.
+/// The results of passes, without the module.
 struct Work {
     fuel: Option<u64>,
     /// Where the instructions of the module came from; `None` when nothing has changed.
@@ -353,6 +372,7 @@ fn lead_back(mut problems: Diagnostics, origin: Option<&Origin>) -> Diagnostics 
 mod tests {
     use super::*;
     use crate::module::assemble;
+    use crate::transform::registry::STRIP_SPLIT_BARRIER_SPELLING;
 
     /// The pass declares the module's first capability. The semantics that only Vulkan refuses were
     /// there before.
@@ -373,7 +393,7 @@ mod tests {
             OpReturn
             OpFunctionEnd";
         let module = assemble(text).unwrap().module().unwrap().into_owned();
-        let pass = Pass::named("strip-split-barrier-spelling").unwrap();
+        let pass = STRIP_SPLIT_BARRIER_SPELLING;
         let options = pass.options(Some("ext")).unwrap();
         let settings = Settings {
             validate_after_all: true,

@@ -9,7 +9,6 @@ use splitbar::{
 };
 use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Step};
-use splitbar_passes::transform::registry::Pass;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -120,24 +119,13 @@ pub(crate) fn pairs(module: &[u8], spec: &[String]) -> Result<Vec<SplitPair>, St
 pub(crate) fn run_passes(module: &[u8], passes: &[String]) -> Result<(Vec<u8>, Diagnostics), Stop> {
     let steps: Vec<Step> = passes
         .iter()
-        .map(|text| step(text))
+        .map(|text| text.parse())
         .collect::<Result<_, _>>()?;
     let module = Module::parse(module).map_err(Failure::from)?.into_owned();
     let settings = pipeline::Settings::default();
     let outcome = pipeline::run(module, &steps, settings, &mut |_, _| ());
     let outcome = outcome.map_err(Failure::from)?;
     Ok((outcome.module.to_bytes(), outcome.diagnostics))
-}
-
-/// A pass as it is written: `name` or `name=value`.
-fn step(text: &str) -> Result<Step, String> {
-    let (name, value) = match text.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (text, None),
-    };
-    let pass = Pass::named(name).ok_or_else(|| format!("there is no pass {name:?}"))?;
-    let options = pass.options(value)?;
-    Ok(Step { pass, options })
 }
 
 fn parsed(spec: &[String]) -> Result<Vec<Setting>, String> {

@@ -7,7 +7,7 @@ use splitbar::exit;
 use std::ffi::OsString;
 use std::io;
 
-/// What a worker is told.
+/// The arguments of the hidden command `worker`.
 #[derive(Debug, Args)]
 pub(crate) struct Served {
     /// The memory that it may use

@@ -1,4 +1,4 @@
-//! What this build makes code with: LLVM, or nothing.
+//! The back end of this build: LLVM, or none.
 
 #[cfg(not(feature = "llvm"))]
 use crate::without_llvm::WithoutLlvm;

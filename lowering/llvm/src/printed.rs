@@ -1,4 +1,4 @@
-//! Bitcode for people.
+//! Bitcode, printed as text.
 
 use crate::{codegen, ffi};
 use inkwell::context::Context;

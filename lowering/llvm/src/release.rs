@@ -1,4 +1,4 @@
-//! Which LLVM this is.
+//! The release of LLVM that is linked.
 
 /// The release of LLVM that is linked.
 pub(crate) fn version() -> String {

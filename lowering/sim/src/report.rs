@@ -1,4 +1,4 @@
-//! What a run gives, and how far it is meanwhile.
+//! The report of a run, and its progress.
 
 use crate::coverage::Coverage;
 use crate::finding::{CodeLocation, Finding};

@@ -1,4 +1,4 @@
-//! What all waves of a launch share while it runs.
+//! State that all waves of a launch share while it runs.
 
 use crate::cache::Written;
 use crate::context::{Context, Group, PublishedToDevice};

@@ -1,9 +1,25 @@
 //! The size of the workgroup that a module asks for.
 
 use super::{Constant, Constants, Declarations, EntryPoint, Id, SpecValues};
+use crate::diagnostic::Diagnostics;
 use spirv::{Decoration, Op};
 
 impl<'m> Declarations<'m> {
+    /// The module's constants under these specialization values, and with a workgroup of this size
+    /// where [specialization constants give it](Self::specialize_workgroup_size).
+    pub fn specialized(
+        &self,
+        spec: &SpecValues,
+        workgroup_size: Option<[u32; 3]>,
+        found: &mut Diagnostics,
+    ) -> Constants {
+        let mut spec = spec.clone();
+        if let Some(size) = workgroup_size {
+            self.specialize_workgroup_size(size, &mut spec);
+        }
+        Constants::evaluate(self, &spec, found)
+    }
+
     /// The size of the workgroup of `entry`: a constant decorated with the WorkgroupSize built-in,
     /// else LocalSizeId, else LocalSize (the built-in takes precedence over the execution modes,
     /// SPIR-V 3.21 "WorkgroupSize"); `None` when the module leaves it open (OpenCL without

@@ -174,7 +174,7 @@ impl Branching<'_, '_> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
-    use super::super::registry::Pass;
+    use super::super::registry::BRANCH_ON_PREDICATES;
     use super::*;
     use crate::module::assemble;
 
@@ -213,7 +213,7 @@ mod tests {
         let module = Module::from_words(words).unwrap();
         let mut found = Diagnostics::new();
         let declarations = Declarations::of(&module, &mut found);
-        let pass = Pass::named("branch-on-predicates").unwrap();
+        let pass = BRANCH_ON_PREDICATES;
         pass.run(&module, &declarations, &PassOptions::None, &mut found)
     }
 

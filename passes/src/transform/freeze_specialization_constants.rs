@@ -18,19 +18,14 @@ pub(super) fn run(
     options: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<Edited>, Diagnostics> {
-    let mut values = SpecValues::default();
-    if let PassOptions::Values {
-        spec,
-        workgroup_size,
-    } = options
-    {
-        values.clone_from(spec);
-        if let Some(size) = workgroup_size {
-            declarations.specialize_workgroup_size(*size, &mut values);
-        }
-    }
     let mut found = Diagnostics::new();
-    let constants = Constants::evaluate(declarations, &values, &mut found);
+    let constants = match options {
+        PassOptions::Values {
+            spec,
+            workgroup_size,
+        } => declarations.specialized(spec, *workgroup_size, &mut found),
+        _ => declarations.specialized(&SpecValues::default(), None, &mut found),
+    };
     if found.has_errors() {
         return Err(found);
     }

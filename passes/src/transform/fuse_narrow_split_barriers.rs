@@ -41,7 +41,7 @@ mod tests {
     use super::*;
     use crate::analysis::testing::{accessing, assemble};
     use crate::pipeline::{self, Step};
-    use crate::transform::registry::Pass;
+    use crate::transform::registry::FUSE_NARROW_SPLIT_BARRIERS;
 
     /// Invocations may write at the same time between the barrier in the window and the wait, in
     /// the given module as in the new one.
@@ -54,7 +54,7 @@ mod tests {
             OpControlBarrierWaitINTEL %group %group %acquire";
         let old = assemble(shared, &accessing(lines));
         let step = Step {
-            pass: Pass::named("fuse-narrow-split-barriers").unwrap(),
+            pass: FUSE_NARROW_SPLIT_BARRIERS,
             options: PassOptions::Narrow(4),
         };
         let settings = pipeline::Settings {

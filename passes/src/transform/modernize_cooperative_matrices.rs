@@ -373,7 +373,7 @@ impl<'m> Modernizing<'_, 'm> {
 mod tests {
     use crate::diagnostic::{Code, Diagnostics};
     use crate::module::{Declarations, Module, assemble};
-    use crate::transform::registry::{Pass, PassOptions};
+    use crate::transform::registry::{MODERNIZE_COOPERATIVE_MATRICES, PassOptions};
 
     /// A module with a matrix type of these operands and a load from `%pointer` by columns or not.
     fn codes(scope: &str, rows: &str, column: &str) -> Vec<Code> {
@@ -409,7 +409,7 @@ mod tests {
         let module = Module::from_words(assemble(&text).unwrap().words).unwrap();
         let mut found = Diagnostics::new();
         let declarations = Declarations::of(&module, &mut found);
-        let pass = Pass::named("modernize-cooperative-matrices").unwrap();
+        let pass = MODERNIZE_COOPERATIVE_MATRICES;
         let edited = pass.run(&module, &declarations, &PassOptions::None, &mut found);
         match edited {
             Ok(edited) => {

@@ -1,10 +1,10 @@
-//! What a pass is to do: what its flag says after `=`, and what only the library can ask for.
+//! The options of a pass: those that its flag has after `=`, and those of the library alone.
 
 use crate::module::{SpecValues, Spelling, WordOffset};
 use crate::profile::Gpu;
 use std::collections::BTreeSet;
 
-/// What a pass is to do.
+/// The options of one run of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PassOptions {
     /// Nothing.
@@ -70,7 +70,7 @@ impl PassOptions {
         }
     }
 
-    /// Whether they name places in one module: then they say nothing about what the pass leaves.
+    /// True if they name places in one module: they have no meaning for the module that comes out.
     pub(crate) fn name_places(&self) -> bool {
         matches!(self, PassOptions::AllBut(_))
     }

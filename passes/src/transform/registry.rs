@@ -49,9 +49,9 @@ pub struct Pass {
     pub about: &'static str,
     /// How its value is written; `None` when it takes none.
     pub value: Option<&'static str>,
-    /// Whether it takes no barriers of the workgroup away, makes none of several, and brings no
-    /// accesses from elsewhere: then accesses can be asked whether they keep the order that barriers
-    /// give them.
+    /// True if it takes no barriers of the workgroup away, makes none of several, and brings no
+    /// accesses from elsewhere: then accesses can be asked whether they keep the order that
+    /// barriers give them.
     pub keeps_order: bool,
     parse: fn(Option<&str>) -> Option<PassOptions>,
     run: Run,

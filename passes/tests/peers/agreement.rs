@@ -3,7 +3,7 @@
 //! It starts a process for each of some thousand modules. What only one of the two tools asks for
 //! is explained in docs/validation.md.
 
-use crate::invalid::fixtures::validated;
+use crate::fixtures::validated;
 use crate::spirv_val::SpirvVal;
 use splitbar_harness::Missing;
 use splitbar_passes::diagnostic::Severity;

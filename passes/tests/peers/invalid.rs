@@ -1,11 +1,7 @@
 //! The verdicts of `fixtures/invalid`, beside those of spirv-val.
 
-#[path = "../validate/fixtures.rs"]
-#[allow(dead_code, reason = "the tests of rules need more of it")]
-pub(crate) mod fixtures;
-
+use crate::fixtures::{expected, files, header};
 use crate::spirv_val::SpirvVal;
-use fixtures::{expected, files, header};
 use splitbar_harness::Missing;
 use splitbar_passes::diagnostic::Severity;
 use splitbar_passes::module::assemble;

@@ -3,10 +3,23 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod agreement;
+#[path = "../corpus/mod.rs"]
+mod corpus;
+#[path = "../validate/fixtures.rs"]
+#[allow(dead_code, reason = "the tests of rules need more of it")]
+mod fixtures;
 mod invalid;
 mod passes;
 mod printf;
+#[path = "../../src/transform/inline/tests/shapes.rs"]
+mod shapes;
 mod spirv_val;
+#[path = "../transform/support.rs"]
+#[allow(dead_code, reason = "the tests of passes need more of it")]
+mod support;
+#[path = "../../src/analysis/testing.rs"]
+#[allow(dead_code, reason = "unit tests need more of it")]
+mod testing;
 
 use splitbar_harness::{Missing, trial};
 // The files of unit tests name these as their own crate's.

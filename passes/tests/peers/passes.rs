@@ -1,21 +1,11 @@
 //! What passes leave is valid, says spirv-val.
 
-#[path = "../corpus/mod.rs"]
-mod corpus;
-#[path = "../../src/transform/inline/tests/shapes.rs"]
-mod shapes;
-#[path = "../transform/support.rs"]
-#[allow(dead_code, reason = "the tests of passes need more of it")]
-mod support;
-#[path = "../../src/analysis/testing.rs"]
-#[allow(dead_code, reason = "unit tests need more of it")]
-mod testing;
-
+use crate::shapes::ALL;
 use crate::spirv_val::SpirvVal;
-use shapes::ALL;
+use crate::support::{FLAGS, Input, all, declared, instruments, once, run};
+use crate::testing;
 use splitbar_harness::Missing;
 use splitbar_passes::module::Module;
-use support::{FLAGS, Input, all, declared, instruments, once, run};
 
 /// Asked with the INTEL name of the extension, which all its versions that know split barriers
 /// know.

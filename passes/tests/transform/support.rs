@@ -5,7 +5,6 @@ use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::Edited;
-use splitbar_passes::transform::registry::Pass;
 use std::path::{Path, PathBuf};
 
 /// Flags of all passes.
@@ -126,12 +125,7 @@ pub(crate) fn run(flag: &str, module: &Module<'_>, path: &str) -> (Module<'stati
 
 /// The pass and its options that a flag without dashes asks for.
 pub(crate) fn step(flag: &str) -> Step {
-    let (name, value) = flag
-        .split_once('=')
-        .map_or((flag, None), |(name, value)| (name, Some(value)));
-    let pass = Pass::named(name).unwrap();
-    let options = pass.options(value).unwrap();
-    Step { pass, options }
+    flag.parse().unwrap()
 }
 
 /// Runs one pass.

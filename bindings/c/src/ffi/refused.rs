@@ -1,4 +1,4 @@
-//! Why a call gives nothing.
+//! The reasons for which a call gives nothing.
 
 use splitbar::Failure;
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics};

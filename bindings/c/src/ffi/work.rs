@@ -11,7 +11,6 @@ use super::{
 use splitbar::{CheckOptions, Product, Source, Worker, check, pairs, perform, spec};
 use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
-use splitbar_passes::transform::registry::Pass;
 use std::ffi::c_char;
 
 /// What each number asks for.
@@ -103,10 +102,10 @@ pub unsafe extern "C" fn splitbar_run_passes(
                 texts(passes, count, "passes")?,
             )
         };
-        let steps = passes
-            .into_iter()
-            .map(step)
-            .collect::<Result<Vec<_>, _>>()?;
+        let steps = passes.into_iter().map(str::parse::<Step>);
+        let steps = steps
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(Refused::usage)?;
         let module = Module::parse(module)?.into_owned();
         let outcome = pipeline::run(module, &steps, Settings::default(), &mut |_, _| ())?;
         Ok(Made {
@@ -117,18 +116,6 @@ pub unsafe extern "C" fn splitbar_run_passes(
     };
     // SAFETY: as this function's.
     unsafe { answer(result, work) }
-}
-
-/// A pass as it is written.
-fn step(text: &str) -> Result<Step, Refused> {
-    let (name, value) = match text.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (text, None),
-    };
-    let pass =
-        Pass::named(name).ok_or_else(|| Refused::usage(format!("there is no pass {name:?}")))?;
-    let options = pass.options(value).map_err(Refused::usage)?;
-    Ok(Step { pass, options })
 }
 
 /// Compiles a module for the target of `options`. The result has the products that are asked for,

@@ -1,4 +1,4 @@
-//! What `splitbar batch` is told.
+//! The arguments of `splitbar batch`.
 
 use crate::limits::LimitArgs;
 use crate::values::{Format, parse_target};

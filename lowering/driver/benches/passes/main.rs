@@ -11,6 +11,8 @@
 //! `SPLITBAR_BENCH_TIMES=N` compiles each N times (default 2). Where `SPLITBAR_PTXAS` names a
 //! ptxas, registers of NVIDIA GPUs are those that it gives out.
 
+#[path = "../../../../passes/tests/corpus/mod.rs"]
+mod corpus;
 mod measure;
 mod sample;
 mod table;

@@ -1,8 +1,6 @@
 //! The modules that are measured.
 
-#[path = "../../../../passes/tests/corpus/mod.rs"]
-mod corpus;
-
+use crate::corpus;
 use crate::measure::{compiled, instructions};
 use anyhow::{Context, Result};
 use splitbar::Target;

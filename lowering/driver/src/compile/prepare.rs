@@ -4,7 +4,7 @@
 use super::motion::BarrierMotion;
 use super::problems::Problems;
 use super::slot::fill;
-use super::source::{Source, constants};
+use super::source::Source;
 use super::split::{SplitModule, explained};
 use crate::failure::Failure;
 use crate::options::Options;
@@ -195,12 +195,7 @@ fn declare_split<'w>(
         Declarations::of_made(&split.edited.module, "splitting").map_err(&mut failed)?;
     let declarations = fill(&slots.split_declarations, declarations);
     let mut found = Diagnostics::new();
-    let constants = constants(
-        declarations,
-        &options.spec,
-        options.workgroup_size,
-        &mut found,
-    );
+    let constants = declarations.specialized(&options.spec, options.workgroup_size, &mut found);
     if found.has_errors() {
         found.push(Diagnostic::bug(
             "splitting gave constants that cannot be evaluated",

@@ -57,7 +57,7 @@ impl<'w> Source<'w> {
             declarations = Declarations::of_made(module, NORMALIZATION)?;
         }
         let declarations = fill(&slots.declarations, declarations);
-        let constants = constants(declarations, spec, workgroup_size, &mut found);
+        let constants = declarations.specialized(spec, workgroup_size, &mut found);
         let constants = fill(&slots.constants, constants);
         let mut problems = Problems::new(declarations, Diagnostics::new());
         problems.take(found)?;
@@ -80,20 +80,6 @@ impl<'w> Source<'w> {
     pub(crate) fn module(&self) -> &'w Module<'w> {
         self.declarations.module
     }
-}
-
-/// The module's constants under these specialization values, and with a workgroup of this size.
-pub(super) fn constants(
-    declarations: &Declarations<'_>,
-    spec: &SpecValues,
-    workgroup_size: Option<[u32; 3]>,
-    found: &mut Diagnostics,
-) -> Constants {
-    let mut spec = spec.clone();
-    if let Some(size) = workgroup_size {
-        declarations.specialize_workgroup_size(size, &mut spec);
-    }
-    Constants::evaluate(declarations, &spec, found)
 }
 
 /// One instruction on a line, its word offset in front.

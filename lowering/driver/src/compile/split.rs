@@ -145,7 +145,7 @@ fn split_module(
     Ok(splitting.done(motions))
 }
 
-/// What barriers the motion and the elimination take for needed.
+/// The memory that barriers order: all of it, or the memory that their semantics name.
 fn memory(options: &Options) -> PassOptions {
     if options.barriers_order_all_memory {
         PassOptions::AllMemory

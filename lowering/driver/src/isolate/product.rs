@@ -1,4 +1,4 @@
-//! What a worker gives back.
+//! The outputs that a worker can be asked for.
 
 use serde::{Deserialize, Serialize};
 

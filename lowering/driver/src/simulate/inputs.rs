@@ -1,4 +1,4 @@
-//! What a launch is given.
+//! The inputs of a launch: workgroups, buffers and constants.
 
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_sim::image::{Format, Levels};

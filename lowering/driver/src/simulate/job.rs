@@ -136,24 +136,9 @@ impl Job {
         kernel: Option<&str>,
     ) -> Result<Job, Refusal> {
         let binary = amdgpu::Binary::read(bytes, target, kernel)?;
-        let (arguments, workgroup_size) = binary.signature();
+        let signature = binary.signature();
         let unit = Unit::of(target, binary.wave_size(), None);
-        Ok(Job {
-            code: Code::Amdgpu(binary),
-            arguments,
-            resources: Vec::new(),
-            descriptor_bytes: 0,
-            combinations: Vec::new(),
-            workgroup_size,
-            cluster: [1; 3],
-            dynamic_shared: 0,
-            images: BTreeMap::new(),
-            samplers: BTreeMap::new(),
-            tensors: BTreeMap::new(),
-            prints: Table::default(),
-            print_capacity: PRINT_CAPACITY,
-            unit,
-        })
+        Ok(Job::of_code(Code::Amdgpu(binary), signature, unit))
     }
 
     /// A kernel of a PTX text: the one of this name, or the only one. Its arguments are named by
@@ -164,10 +149,20 @@ impl Job {
     /// or asks for more than the simulator's limits.
     pub fn ptx(text: &str, target: &Target, kernel: Option<&str>) -> Result<Job, Refusal> {
         let text = nvptx::Text::read(text, kernel)?.of(target)?;
-        let (arguments, workgroup_size) = text.signature();
+        let signature = text.signature();
         let unit = Unit::of(target, target.default_wave_size(), None);
-        Ok(Job {
-            code: Code::Nvptx(text),
+        Ok(Job::of_code(Code::Nvptx(text), signature, unit))
+    }
+
+    /// A kernel of which only the code is known: without resources that tables lead to, clusters
+    /// and dynamic workgroup memory.
+    fn of_code(
+        code: Code,
+        (arguments, workgroup_size): (Vec<Argument>, Option<[u32; 3]>),
+        unit: Unit,
+    ) -> Job {
+        Job {
+            code,
             arguments,
             resources: Vec::new(),
             descriptor_bytes: 0,
@@ -181,7 +176,7 @@ impl Job {
             prints: Table::default(),
             print_capacity: PRINT_CAPACITY,
             unit,
-        })
+        }
     }
 
     /// The same kernel, launched in clusters of so many workgroups. A compilation knows its own.

@@ -1,4 +1,4 @@
-//! Where an instruction of an LLVM module is, for people.
+//! The place of an instruction of an LLVM module, for diagnostics.
 
 use crate::ffi::{Func, Value};
 use splitbar_passes::diagnostic::{Diagnostic, SourcePosition};

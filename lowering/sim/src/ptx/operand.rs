@@ -1,4 +1,4 @@
-//! What operations are made of: operands, and choices among kinds of one operation.
+//! The parts of operations: operands, and choices among kinds of one operation.
 
 use crate::accesses::Accesses;
 use crate::matrix::Element;

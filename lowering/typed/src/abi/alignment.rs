@@ -1,4 +1,4 @@
-//! What the addresses of tables of descriptors are multiples of.
+//! The alignment of tables of descriptors.
 
 use splitbar_passes::analysis::layout::BUFFER_ALIGN;
 use splitbar_target::{Arch, Target};

@@ -3,10 +3,10 @@
 use super::*;
 use crate::transform::Fill;
 use crate::transform::move_split_barriers::tests::{around, body, branch, short_after};
-use crate::transform::registry::Pass;
+use crate::transform::registry::FILL_SPLIT_BARRIER_WINDOWS;
 
 fn filled_with(lines: &str, fill: Fill) -> String {
-    let pass = Pass::named("fill-split-barrier-windows").unwrap();
+    let pass = FILL_SPLIT_BARRIER_WINDOWS;
     short_after(pass, &body(lines), &PassOptions::Fill(fill))
 }
 

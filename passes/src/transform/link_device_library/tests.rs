@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, assemble};
-use crate::transform::registry::{Pass, PassOptions};
+use crate::transform::registry::{LINK_DEVICE_LIBRARY, PassOptions};
 use crate::transform::rewrite::Edited;
 
 /// A call that stays.
@@ -12,7 +12,7 @@ const CALL: &str = "OpFunctionCall";
 fn run(module: &Module<'_>) -> Option<Edited> {
     let mut found = Diagnostics::new();
     let declarations = Declarations::of(module, &mut found);
-    let pass = Pass::named("link-device-library").unwrap();
+    let pass = LINK_DEVICE_LIBRARY;
     let edited = pass.run(module, &declarations, &PassOptions::None, &mut found);
     assert!(!found.has_errors(), "{found}");
     edited.unwrap()

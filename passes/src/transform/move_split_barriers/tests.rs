@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analysis::testing::{Assembled, assemble, declared};
-use crate::transform::registry::Pass;
+use crate::transform::registry::{MOVE_SPLIT_BARRIERS, Pass};
 use spirv::Op;
 
 const GLOBALS: &str = "
@@ -57,7 +57,7 @@ pub(in crate::transform) fn module(body: &str) -> Assembled {
 
 /// What the pass makes of a body.
 fn moved_with(body: &str, options: &PassOptions) -> String {
-    let pass = Pass::named("move-split-barriers").unwrap();
+    let pass = MOVE_SPLIT_BARRIERS;
     short_after(pass, body, options)
 }
 

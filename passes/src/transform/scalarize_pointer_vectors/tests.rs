@@ -1,7 +1,7 @@
 //! Kernels with vectors of pointers, and what becomes of them.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use super::super::registry::{Pass, PassOptions};
+use super::super::registry::{PassOptions, SCALARIZE_POINTER_VECTORS};
 use super::super::rewrite::Edited;
 use super::*;
 use crate::module::assemble;
@@ -50,7 +50,7 @@ fn after(module: &Module<'_>) -> Result<Option<Edited>, Diagnostics> {
     let mut found = Diagnostics::new();
     let declarations = Declarations::of(module, &mut found);
     assert!(!found.has_errors(), "{found}");
-    let pass = Pass::named("scalarize-pointer-vectors").unwrap();
+    let pass = SCALARIZE_POINTER_VECTORS;
     pass.run(module, &declarations, &PassOptions::None, &mut found)
 }
 

@@ -3,10 +3,10 @@
 use super::*;
 use crate::analysis::testing::declared;
 use crate::transform::move_split_barriers::tests::{body, module, short_after};
-use crate::transform::registry::Pass;
+use crate::transform::registry::{MOVE_SPLIT_BARRIERS, STAGE_BARRIER_LOOP_LOADS};
 
 fn staged(lines: &str) -> String {
-    let pass = Pass::named("stage-barrier-loop-loads").unwrap();
+    let pass = STAGE_BARRIER_LOOP_LOADS;
     short_after(pass, &body(lines), &PassOptions::None)
 }
 
@@ -78,7 +78,7 @@ fn a_loop_that_asks_at_its_end() {
 fn memory_that_the_loop_writes_is_not_staged() {
     let same = |work: &str| {
         let text = over(work);
-        let pass = Pass::named("move-split-barriers").unwrap();
+        let pass = MOVE_SPLIT_BARRIERS;
         // A pass that finds nothing to do gives the text as it is.
         assert_eq!(
             staged(&text),

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::transform::move_split_barriers::tests::{body, short_after};
-use crate::transform::registry::Pass;
+use crate::transform::registry::{MOVE_SPLIT_BARRIERS, UNROLL_BARRIER_LOOPS};
 
 fn unrolled(lines: &str, most: u32) -> String {
-    let pass = Pass::named("unroll-barrier-loops").unwrap();
+    let pass = UNROLL_BARRIER_LOOPS;
     short_after(pass, &body(lines), &PassOptions::Unroll(most))
 }
 
@@ -132,7 +132,7 @@ fn loops_that_copy_to_shared_memory_are_unrolled_in_loops_with_barriers() {
         format!("| rlane | | {turn}{turn}| | B rone | . | wtwo")
     );
     let same = |text: &str| {
-        let pass = Pass::named("move-split-barriers").unwrap();
+        let pass = MOVE_SPLIT_BARRIERS;
         let as_it_was = short_after(pass, &body(text), &PassOptions::None);
         assert_eq!(unrolled(text, 100), as_it_was);
     };

@@ -130,3 +130,16 @@ fn folders_make_no_circle_where_files_make_none() {
          one/src/b -> one/src/a: Low";
     assert_eq!(found, [expected]);
 }
+
+#[test]
+fn a_module_of_another_folder_is_its_own_file() {
+    let found = problems(&[
+        (
+            "lib.rs",
+            "mod a;\n#[path = \"deep/../shared.rs\"]\nmod x;\npub fn run() { a::go() }",
+        ),
+        ("shared.rs", "pub struct X;"),
+        ("a.rs", "use crate::x::X;\npub fn go() { X; }"),
+    ]);
+    assert!(found.is_empty(), "{found:?}");
+}

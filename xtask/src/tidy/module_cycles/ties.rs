@@ -250,7 +250,14 @@ fn folder(file: &str) -> &str {
 fn places(file: &str, name: &str, path: Option<&str>) -> Vec<String> {
     let (beside, last) = file.rsplit_once('/').unwrap_or(("", file));
     if let Some(path) = path {
-        return vec![format!("{beside}/{path}")];
+        let mut parts: Vec<&str> = beside.split('/').collect();
+        for part in path.split('/') {
+            match part {
+                ".." => drop(parts.pop()),
+                part => parts.push(part),
+            }
+        }
+        return vec![parts.join("/")];
     }
     let below = match last {
         "mod.rs" | "lib.rs" | "main.rs" => beside,

@@ -1,4 +1,4 @@
-//! What waits leave outstanding at most.
+//! How many operations waits leave outstanding at most.
 
 use super::super::passable::Passage;
 use splitbar_target::Counter;

@@ -1,4 +1,4 @@
-//! What a sample is told: image, sampler, place and level of detail.
+//! The operands of a sample: image, sampler, coordinates and level of detail.
 
 use super::super::function::FunctionEmitter;
 use super::super::types::{self, Scalar};

@@ -1,4 +1,4 @@
-//! What the modifiers of an opcode say, and the functions that go by it.
+//! The modifiers of an opcode, and the arithmetic that depends on them.
 
 use super::bits::mask;
 use super::round::Rounding;
