@@ -242,8 +242,8 @@ typedef struct splitbar_options {
   const char *target;
   /**
    * More options, each as "name=value": names and values are those of the long flags of
-   * `splitbar lower` ("strategy=fused"), "O=3" for -O3, and "spec=ID=VALUE". docs/c.md lists
-   * them. Checks know "target-env", "strategy", "spec", "strict" and "assume-default-spec".
+   * `splitbar lower` ("strategy=fused"), "O=3" for -O3, and "spec=ID=VALUE"; docs/options.md
+   * lists them, and those of checks.
    */
   const char *const *settings;
   /**

@@ -7,18 +7,16 @@ use super::flags;
 use super::input::read;
 use super::launch::LaunchArgs;
 use super::limits::LimitArgs;
-use super::split::SplitArgs;
+use super::options::{OptionArgs, SpecArgs, Takes};
 use super::stop::Stop;
 use super::table::columns;
-use super::validation::ValidationArgs;
-use super::values::{Format, levels, parse_setting, parse_size, parse_target, wave_sizes};
+use super::values::{Format, parse_target};
 use super::warnings::WarningArgs;
 use super::{report, write};
 use clap::{Arg, Args, Command, ValueEnum};
 use splitbar::simulate::{Inputs, Job, Refusal};
-use splitbar::spec::Setting;
 use splitbar::{
-    Advice, Candidate, Estimated, Optimization, Options, Output, Target, exit, require_llvm, spec,
+    Advice, Candidate, Estimated, OptionInfo, Options, Output, Part, Target, exit, require_llvm,
 };
 use std::path::{Path, PathBuf};
 
@@ -39,6 +37,22 @@ simulator run each strategy's code, and says where it finds another one faster (
 Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read, 3
 unsupported by a target or this build (limits included), 4 a bug in splitbar.";
 
+/// `advise` compiles, with each strategy in turn.
+#[derive(Clone, Debug)]
+struct Advise;
+
+impl Takes for Advise {
+    type Options = Options;
+
+    fn takes(option: &OptionInfo<Options>) -> bool {
+        match option.name {
+            "strategy" => false,
+            "ptxas" => true,
+            _ => option.part <= Part::Code,
+        }
+    }
+}
+
 /// What the command line says.
 #[derive(Debug, Args)]
 #[command(mut_args(of_launch))]
@@ -48,36 +62,6 @@ pub(super) struct AdviseArgs {
     /// The GPUs, with commas between them
     #[arg(long, visible_alias = "target", required = true, value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
     targets: Vec<&'static Target>,
-    /// Looks at this entry point alone
-    #[arg(long, value_name = "NAME")]
-    entry: Option<String>,
-    /// A specialization constant: decimal, 0x bits, a float, true, false
-    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
-    spec: Vec<Setting>,
-    /// LLVM's optimisation level
-    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = levels())]
-    optimization: Optimization,
-    /// Invocations of a wave
-    ///
-    /// Without it, the target's default.
-    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
-    wave: Option<u32>,
-    /// Invocations of a subgroup, a wave or a part of one
-    ///
-    /// Without it, what the module asks for (SubgroupSize), else a wave.
-    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
-    subgroup_size: Option<u32>,
-    /// The workgroup size of kernels that leave it open
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
-    workgroup_size: Option<[u32; 3]>,
-    /// The kernel is launched in clusters of so many workgroups
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
-    cluster_size: Option<[u32; 3]>,
-    /// The ptxas, if not that of SPLITBAR_PTXAS or PATH
-    ///
-    /// It says what a kernel takes of an NVIDIA GPU.
-    #[arg(long, value_name = "FILE")]
-    ptxas: Option<PathBuf>,
     /// Goes by this profile of the module where it measured a barrier
     ///
     /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
@@ -94,9 +78,9 @@ pub(super) struct AdviseArgs {
     #[command(flatten)]
     warnings: WarningArgs,
     #[command(flatten)]
-    split: SplitArgs,
+    spec: SpecArgs,
     #[command(flatten)]
-    validation: ValidationArgs,
+    options: OptionArgs<Advise>,
     #[command(flatten)]
     limits: LimitArgs,
 }
@@ -148,8 +132,17 @@ pub(super) fn run(args: &AdviseArgs) -> u8 {
 fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
     require_llvm("advice, which compiles the module").map_err(splitbar::Failure::from)?;
     let bytes = read(&args.input)?;
+    let mut options = args
+        .targets
+        .iter()
+        .map(|target| {
+            let mut options = Options::new(target);
+            args.options.set(&mut options).map(|()| options)
+        })
+        .collect::<Result<Vec<Options>, String>>()?;
     let inputs = if args.estimate {
-        let inputs = args.launch.inputs(args.workgroup_size)?;
+        let size = options.first().and_then(|options| options.workgroup_size);
+        let inputs = args.launch.inputs(size)?;
         inputs.check()?;
         args.launch.check()?;
         Some(inputs)
@@ -158,25 +151,15 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
     };
     let profile = args.profile.as_ref().map(|file| read(file)).transpose()?;
     let mut advice = Vec::new();
-    for (position, target) in args.targets.iter().enumerate() {
-        let mut options = Options::new(target);
-        options.entry.clone_from(&args.entry);
-        options.optimization = args.optimization;
-        options.wave_size = args.wave;
-        options.subgroup_size = args.subgroup_size;
-        options.workgroup_size = args.workgroup_size;
-        options.cluster = args.cluster_size;
-        options.ptxas.clone_from(&args.ptxas);
+    for (position, options) in options.iter_mut().enumerate() {
         options.profile.clone_from(&profile);
-        args.split.set(&mut options);
-        options.validation = args.validation.validation();
-        options.spec = spec::resolve_for(&bytes, &args.spec)?;
+        options.spec = args.spec.resolve(&bytes)?;
         options.lines = args.estimate; // which accesses are atomic
         let (of_target, warnings) = match &inputs {
-            None => splitbar::advise(&bytes, &options, None)?,
+            None => splitbar::advise(&bytes, options, None)?,
             Some(inputs) => {
                 let mut estimate = |output: &Output, entry| estimated(args, inputs, output, entry);
-                splitbar::advise(&bytes, &options, Some(&mut estimate))?
+                splitbar::advise(&bytes, options, Some(&mut estimate))?
             }
         };
         if position == 0 {

@@ -2,46 +2,49 @@
 
 use super::input::read;
 use super::limits::LimitArgs;
+use super::options::{OptionArgs, SpecArgs, Takes};
 use super::report;
-use super::strategy::{Choice, strategies};
-use super::values::{Format, parse_environment, parse_setting, parse_target};
+use super::values::{Format, parse_target};
 use super::warnings::WarningArgs;
-use clap::Args;
+use clap::{Arg, Args};
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics, Kind, Severity};
-use splitbar::spec::Setting;
-use splitbar::{CheckOptions, Failure, Target, check, exit, spec};
-use splitbar_passes::validate::{Environment, LIMITS};
+use splitbar::{CheckOptions, Failure, OptionInfo, Target, check, exit};
+use splitbar_passes::validate::LIMITS;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// `check` takes every option of a check.
+#[derive(Clone, Debug)]
+struct Check;
+
+impl Takes for Check {
+    type Options = CheckOptions;
+
+    fn takes(_: &OptionInfo<CheckOptions>) -> bool {
+        true
+    }
+
+    fn flag(arg: Arg) -> Arg {
+        match arg.get_id().as_str() {
+            "strategy" => arg.requires("target"),
+            _ => arg,
+        }
+    }
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// The SPIR-V module; `-` is the standard input
     input: PathBuf,
-    /// Whose rules: universal, vulkan1.0 to 1.4, opencl1.2 to 3.0
-    ///
-    /// Without it, by the module's capabilities.
-    #[arg(long, value_name = "ENV", value_parser = parse_environment)]
-    target_env: Option<Environment>,
     /// A GPU whose limits the module must keep
     ///
     /// With what its lowering reserves for split barriers.
     #[arg(long, value_parser = parse_target)]
     target: Option<&'static Target>,
-    /// How the lowering for --target takes split barriers
-    #[arg(long, default_value = "auto", value_parser = strategies(), requires = "target")]
-    strategy: Choice,
-    /// A specialization constant: decimal, 0x bits, a float, true, false
-    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
-    spec: Vec<Setting>,
-    /// Takes specialization constants without --spec at their defaults
-    ///
-    /// As `lower` does; else a branch on one is undecided.
-    #[arg(long)]
-    assume_default_spec: bool,
-    /// Reports what can be neither proved nor refuted as an error
-    #[arg(long)]
-    strict: bool,
+    #[command(flatten)]
+    spec: SpecArgs,
+    #[command(flatten)]
+    options: OptionArgs<Check>,
     /// A limit, such as maxComputeSharedMemorySize=32768
     #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
     limit: Vec<(String, u64)>,
@@ -70,7 +73,11 @@ pub(super) fn run(args: &CheckArgs) -> u8 {
         Ok(bytes) => bytes,
         Err(text) => return report::usage(&text, &args.input, args.diagnostics),
     };
-    let found = problems(args, &bytes).unwrap_or_else(|misfits| misfits);
+    let mut options = CheckOptions::default();
+    if let Err(text) = args.options.set(&mut options) {
+        return report::usage(&text, &args.input, args.diagnostics);
+    }
+    let found = problems(args, options, &bytes).unwrap_or_else(|misfits| misfits);
     let failure = Failure::from(args.warnings.judge(&found));
     report::show(&failure.diagnostics, &args.input, args.diagnostics);
     if !failure.diagnostics.has_errors() {
@@ -92,20 +99,19 @@ fn is_unknown_here(problem: &Diagnostic) -> bool {
 }
 
 /// What the rules say, and the planner of the lowering when there is a target.
-fn problems(args: &CheckArgs, bytes: &[u8]) -> Result<Diagnostics, Diagnostics> {
+fn problems(
+    args: &CheckArgs,
+    mut options: CheckOptions,
+    bytes: &[u8],
+) -> Result<Diagnostics, Diagnostics> {
     let mut limits = BTreeMap::new();
     for (name, value) in args.limit.iter().cloned() {
         let limit = limits.entry(name).or_insert(value);
         *limit = value.min(*limit);
     }
-    let mut options = CheckOptions::default();
-    options.spec = spec::resolve_for(bytes, &args.spec)?;
-    options.environment = args.target_env;
-    options.strict = args.strict;
-    options.assume_default_spec = args.assume_default_spec;
+    options.spec = args.spec.resolve(bytes)?;
     options.limits = limits;
     options.target = args.target;
-    options.strategy = args.strategy.0;
     Ok(check(bytes, &options))
 }
 

@@ -181,8 +181,7 @@ impl Command {
 mod tests {
     use super::*;
     use crate::lower::LowerArgs;
-    use crate::strategy::StrategyArg;
-    use splitbar::{FuseAt, Optimization, Strategy};
+    use splitbar::{Choice, DeclaredOptions, FuseAt, Optimization, Options, Strategy};
 
     fn lower(args: &[&str]) -> Result<LowerArgs, clap::Error> {
         let all = ["splitbar", "lower", "k.spv"].iter().chain(args);
@@ -238,7 +237,8 @@ mod tests {
         let flags = lower.get_arguments().filter_map(|flag| flag.get_long());
         let flags = flags.filter(|flag| !OF_THE_PROGRAM.contains(flag));
         let flags: std::collections::BTreeSet<&str> = flags.collect();
-        let names = splitbar::Options::names().filter(|name| *name != "O");
+        let names = Options::declared().map(|option| option.name);
+        let names = names.filter(|name| *name != "O");
         assert_eq!(flags, names.collect());
     }
 
@@ -279,32 +279,31 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(args.target.name, "gfx1201");
-        assert_eq!(args.code.optimization, Optimization::O3);
-        assert_eq!(args.spec.len(), 2);
-        assert_eq!(args.code.workgroup_size, Some([8, 8, 1]));
-        assert_eq!(args.code.strategy, StrategyArg::Named(Strategy::Fused));
-        assert_eq!(FuseAt::from(args.fuse_at), FuseAt::Arrive);
+        assert_eq!(args.spec.spec.len(), 2);
+        let options = options(&args);
+        assert_eq!(options.optimization, Optimization::O3);
+        assert_eq!(options.workgroup_size, Some([8, 8, 1]));
+        assert_eq!(options.strategy, Some(Strategy::Fused));
+        assert_eq!(options.fuse_at, FuseAt::Arrive);
+        let given: Vec<String> = args.options.given().collect();
+        let flags = ["--strategy", "--fuse-at", "-O", "--workgroup-size"];
+        assert_eq!(given, flags);
         let args = lower(&["--target", "sm_90"]).unwrap();
-        assert_eq!(
-            (args.code.strategy, args.code.emit, args.code.optimization),
-            (
-                StrategyArg::Chosen(if cfg!(feature = "llvm") {
-                    splitbar::Choice::Balanced
-                } else {
-                    splitbar::Choice::Fast
-                }),
-                Vec::new(),
-                Optimization::O2
-            )
-        );
+        assert!(args.code.emit.is_empty() && args.options.given().next().is_none());
         for (name, choice) in [
-            ("auto=fast", splitbar::Choice::Fast),
-            ("auto=balanced", splitbar::Choice::Balanced),
-            ("auto=always-split", splitbar::Choice::AlwaysSplit),
+            ("auto=fast", Choice::Fast),
+            ("auto=balanced", Choice::Balanced),
+            ("auto=always-split", Choice::AlwaysSplit),
         ] {
             let args = lower(&["--target", "sm_90", "--strategy", name]).unwrap();
-            assert_eq!(args.code.strategy, StrategyArg::Chosen(choice));
+            assert_eq!(self::options(&args).choice, choice);
         }
+    }
+
+    fn options(args: &LowerArgs) -> Options {
+        let mut options = Options::new(args.target);
+        args.options.set(&mut options).unwrap();
+        options
     }
 
     #[test]

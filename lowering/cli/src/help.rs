@@ -11,49 +11,17 @@ const WIDTH: usize = 100;
 /// The column of the texts.
 const COLUMN: usize = 32;
 
-/// Headings of options, by their long names, or short ones. What is in none of them comes first.
+/// Headings of options, by their long names. Options of the library have their headings in their
+/// declarations, and come first there; what has none is under "Options".
 const GROUPS: [(&str, &[&str]); 5] = [
-    (
-        "Barriers",
-        &[
-            "strategy",
-            "fuse-at",
-            "split-barriers",
-            "fill-windows",
-            "stage-loop-loads",
-            "unroll-barrier-loops",
-            "narrow-barriers",
-            "assume-barriers-order-all-memory",
-            "profile",
-            "cluster-size",
-            "promote-async-copies",
-            "no-window-guards",
-            "estimate",
-        ],
-    ),
-    (
-        "Code",
-        &[
-            "O",
-            "wave",
-            "subgroup-size",
-            "waits",
-            "cu-mode",
-            "tgsplit",
-            "abi",
-            "correctly-rounded-divide-sqrt",
-            "ptxas",
-            "lld",
-        ],
-    ),
+    ("Barriers", &["profile", "estimate"]),
+    ("Code", &[]),
     (
         "Output",
         &[
             "emit",
             "output",
             "emit-dir",
-            "measure",
-            "audit",
             "write-dependencies",
             "dependency-file",
             "dependency-target",
@@ -67,21 +35,13 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Rules and messages",
-        &[
-            "target-env",
-            "no-validate",
-            "strict",
-            "assume-default-spec",
-            "limit",
-            "diagnostics",
-            "no-warnings",
-            "W",
-            "allow",
-            "warn",
-        ],
+        &["limit", "diagnostics", "no-warnings", "W", "allow", "warn"],
     ),
     ("Limits", &["time-limit", "memory-limit", "steps"]),
 ];
+
+/// The heading of all others.
+const FIRST_HEADING: &str = "Options";
 
 /// Options that `-h` shows.
 const COMMON: [&str; 20] = [
@@ -154,18 +114,20 @@ fn text(command: &Command, whole: bool) -> String {
             .filter(is_shown)
     };
     if whole {
-        let grouped = |arg: &Arg| GROUPS.iter().any(|(_, names)| names.contains(&&*name(arg)));
-        let others: Vec<&Arg> = options().filter(|arg| !grouped(arg)).collect();
-        section(&mut out, "Options", &others);
-        for (heading, names) in GROUPS {
+        let others: Vec<&Arg> = options()
+            .filter(|arg| heading(arg) == FIRST_HEADING)
+            .collect();
+        section(&mut out, FIRST_HEADING, &others);
+        for (of_group, names) in GROUPS {
+            let declared = options().filter(|arg| arg.get_help_heading() == Some(of_group));
             let find = |wanted: &&str| options().find(|arg| name(arg) == **wanted);
-            let group: Vec<&Arg> = names.iter().filter_map(find).collect();
-            section(&mut out, heading, &group);
+            let group: Vec<&Arg> = declared.chain(names.iter().filter_map(find)).collect();
+            section(&mut out, of_group, &group);
         }
     } else {
         let is_common = |arg: &&Arg| arg.is_required_set() || COMMON.contains(&&*name(arg));
         let common: Vec<&Arg> = options().filter(is_common).collect();
-        section(&mut out, "Options", &common);
+        section(&mut out, FIRST_HEADING, &common);
         let program = command.get_bin_name().unwrap_or("splitbar");
         let more = format!(
             "`{program} --help` has all options, `splitbar manual DIR` writes all there is to say."
@@ -176,6 +138,17 @@ fn text(command: &Command, whole: bool) -> String {
         let _ = writeln!(out, "\n{after}");
     }
     out
+}
+
+/// The heading of an option.
+fn heading(arg: &Arg) -> String {
+    let listed = GROUPS
+        .iter()
+        .find(|(_, names)| names.contains(&&*name(arg)));
+    let heading = arg
+        .get_help_heading()
+        .or(listed.map(|(heading, _)| *heading));
+    heading.unwrap_or(FIRST_HEADING).to_owned()
 }
 
 /// Whether an argument stands in the help. That of `--help` itself needs none.

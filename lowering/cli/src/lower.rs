@@ -4,18 +4,15 @@ use super::code::CodeArgs;
 use super::emit::{self, Emit, Output};
 use super::input::read;
 use super::limits::in_process;
-use super::split::SplitArgs;
+use super::options::{OptionArgs, SpecArgs, Takes};
 use super::stop::Stop;
-use super::strategy::StrategyArg;
-use super::validation::ValidationArgs;
-use super::values::{Format, FuseAtArg, parse_setting, parse_size, parse_target, placement};
+use super::values::{Format, parse_target};
 use super::write::Places;
 use super::{depfile, report, write};
 use clap::Args;
-use splitbar::spec::Setting;
 use splitbar::{
-    AbiForm, Artefact, Failure, Isolated, Observer, Options, Product, Source, Stage, Target,
-    Worker, exit,
+    Artefact, Choice, Failure, Isolated, Observer, OptionInfo, Options, Product, Source, Stage,
+    Target, Worker, exit,
 };
 use splitbar_plan::target::Arch;
 use std::io::IsTerminal;
@@ -35,6 +32,18 @@ Examples:
 Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
 3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
 
+/// `lower` takes every option.
+#[derive(Clone, Debug)]
+pub(super) struct Lower;
+
+impl Takes for Lower {
+    type Options = Options;
+
+    fn takes(_: &OptionInfo<Options>) -> bool {
+        true
+    }
+}
+
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LowerArgs {
     /// The SPIR-V module; `-` is the standard input
@@ -47,43 +56,11 @@ pub(crate) struct LowerArgs {
     /// The GPU: gfx1201, gfx90a:xnack+, sm_90, sm_90a (`splitbar targets`)
     #[arg(long, value_parser = parse_target)]
     pub(crate) target: &'static Target,
-    /// Compiles this entry point alone
-    #[arg(long, value_name = "NAME")]
-    pub(crate) entry: Option<String>,
-    /// A specialization constant: decimal, 0x bits, a float, true, false
-    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
-    pub(crate) spec: Vec<Setting>,
     /// Goes by this profile of the module where it measured a barrier
     ///
     /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
-    /// Where a fused barrier stands
-    #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
-    pub(crate) fuse_at: FuseAtArg,
-    /// Invocations of a subgroup, a wave or a part of one
-    ///
-    /// Without it, what the module asks for (SubgroupSize), else a wave.
-    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub(crate) subgroup_size: Option<u32>,
-    /// Runs a workgroup on one compute unit (gfx10 to gfx12.0)
-    #[arg(long)]
-    pub(crate) cu_mode: bool,
-    /// Spreads a workgroup over compute units (gfx90a, gfx942, gfx950)
-    ///
-    /// It then has no workgroup memory.
-    #[arg(long, conflicts_with = "cu_mode")]
-    pub(crate) tgsplit: bool,
-    /// Makes copies to workgroup memory asynchronous
-    ///
-    /// Where the target can and the program cannot tell: docs/async.md.
-    #[arg(long)]
-    pub(crate) promote_async_copies: bool,
-    /// Workgroups of a cluster, in which the kernel is launched
-    ///
-    /// With --strategy cluster all of a cluster meet at each split barrier.
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
-    pub(crate) cluster_size: Option<[u32; 3]>,
     /// Writes what the output was made of, for make and ninja; also -MD
     ///
     /// Beside the output, with the extension d.
@@ -102,17 +79,12 @@ pub(crate) struct LowerArgs {
     /// Without --emit nothing else is written.
     #[arg(long, value_name = "DIR")]
     pub(crate) emit_dir: Option<PathBuf>,
-    /// How buffers are passed: arguments, descriptor-sets, descriptor-sets:16
-    ///
-    /// The number is the bytes of a descriptor, 32 without it: docs/abi.md.
-    #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
-    pub(crate) abi: AbiForm,
     #[command(flatten)]
-    pub(crate) code: CodeArgs,
+    pub(super) spec: SpecArgs,
     #[command(flatten)]
-    pub(crate) split: SplitArgs,
+    pub(super) options: OptionArgs<Lower>,
     #[command(flatten)]
-    pub(crate) validation: ValidationArgs,
+    pub(super) code: CodeArgs,
     /// Prints the time of each stage, and what runs
     ///
     /// Every five seconds the stage and, unless the module is small, LLVM's pass.
@@ -206,10 +178,10 @@ impl Request {
 /// # Errors
 /// Files that cannot be read, and a profile that decides nothing.
 pub(super) fn request(args: &LowerArgs, outputs: &[Output]) -> Result<Request, String> {
-    let source = Source::new(modules(args)?, args.spec.clone());
-    let mut options = options(args);
+    let source = Source::new(modules(args)?, args.spec.spec.clone());
+    let mut options = options(args)?;
     if let Some(file) = &args.profile {
-        options.profile = Some(profile(args, file)?);
+        options.profile = Some(profile(args, &options, file)?);
     }
     let products = outputs.iter().map(|one| one.kind.into()).collect();
     Ok(Request {
@@ -244,19 +216,17 @@ pub(super) fn inputs(args: &LowerArgs) -> Vec<&Path> {
 }
 
 /// The profile, where there is a choice that it could decide.
-fn profile(args: &LowerArgs, file: &Path) -> Result<Vec<u8>, String> {
+fn profile(args: &LowerArgs, options: &Options, file: &Path) -> Result<Vec<u8>, String> {
     if args.input == Path::new("-") && file == args.input {
         return Err("the module and the profile cannot both be the standard input".to_owned());
     }
     if !args.linked.is_empty() {
         return Err("--profile is of one module, and --link makes another one".to_owned());
     }
-    match args.code.strategy {
-        StrategyArg::Chosen(splitbar::Choice::AlwaysSplit) | StrategyArg::Named(_) => {
-            Err("--profile decides nothing with this --strategy; leave that out".to_owned())
-        }
-        StrategyArg::Chosen(_) => read(file),
+    if options.strategy.is_some() || options.choice == Choice::AlwaysSplit {
+        return Err("--profile decides nothing with this --strategy; leave that out".to_owned());
     }
+    read(file)
 }
 
 /// The bytes of the module, and of those that it is linked with.
@@ -313,22 +283,13 @@ fn check_places(
     Ok(())
 }
 
-fn options(args: &LowerArgs) -> Options {
+fn options(args: &LowerArgs) -> Result<Options, String> {
     let mut options = Options::new(args.target);
-    args.code.set(&mut options);
-    options.entry.clone_from(&args.entry);
-    options.fuse_at = args.fuse_at.into();
-    options.subgroup_size = args.subgroup_size;
-    options.placement = placement(args.cu_mode, args.tgsplit);
-    options.cluster = args.cluster_size;
-    options.promote_async_copies = args.promote_async_copies;
-    args.split.set(&mut options);
-    options.validation = args.validation.validation();
-    options.abi.clone_from(&args.abi);
+    options.choice = Choice::AUTO;
+    args.options.set(&mut options)?;
     // Who asks for all stages gets code measured, where there is code.
-    let all = args.code.reflects() || args.emit_dir.is_some();
-    options.measure = args.code.measure || all && cfg!(feature = "llvm");
-    options
+    options.measure |= args.code.reflects() || args.emit_dir.is_some() && cfg!(feature = "llvm");
+    Ok(options)
 }
 
 /// Takes the time of each stage, writes the stages' files, and says when one takes long.

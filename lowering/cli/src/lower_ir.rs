@@ -4,12 +4,13 @@ use super::code::CodeArgs;
 use super::emit::{self, Output};
 use super::input::read;
 use super::lower::{Request, fits};
+use super::options::{OptionArgs, Takes};
 use super::stop::Stop;
 use super::values::parse_target;
 use super::write::Places;
 use super::{report, write};
 use clap::Args;
-use splitbar::{Options, Source, Target, Worker, exit};
+use splitbar::{Choice, OptionInfo, Options, Source, Target, Worker, exit};
 use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
@@ -23,6 +24,18 @@ Examples:
 Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
 3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
 
+/// `lower-ir` takes what counts for LLVM IR.
+#[derive(Clone, Debug)]
+struct LowerIr;
+
+impl Takes for LowerIr {
+    type Options = Options;
+
+    fn takes(option: &OptionInfo<Options>) -> bool {
+        option.llvm_ir
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct LowerIrArgs {
     /// The LLVM module, bitcode or text; `-` is the standard input
@@ -30,6 +43,8 @@ pub(super) struct LowerIrArgs {
     /// The GPU: gfx1201, sm_90, sm_90a (`splitbar targets`)
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
+    #[command(flatten)]
+    options: OptionArgs<LowerIr>,
     #[command(flatten)]
     code: CodeArgs,
 }
@@ -53,7 +68,7 @@ fn lower(args: &LowerIrArgs) -> Result<u8, Stop> {
     check_places(args, &outputs)?;
     let request = Request {
         source: Source::llvm_ir(read(&args.input)?),
-        options: options(args),
+        options: options(args)?,
         products: outputs.iter().map(|one| one.kind.into()).collect(),
     };
     let mut worker = Worker::new(args.code.limits.isolation());
@@ -82,8 +97,10 @@ fn check_places(args: &LowerIrArgs, outputs: &[Output]) -> Result<(), String> {
     Ok(())
 }
 
-fn options(args: &LowerIrArgs) -> Options {
+fn options(args: &LowerIrArgs) -> Result<Options, String> {
     let mut options = Options::new(args.target);
-    args.code.set(&mut options);
-    options
+    options.choice = Choice::AUTO;
+    args.options.set(&mut options)?;
+    options.measure |= args.code.reflects();
+    Ok(options)
 }

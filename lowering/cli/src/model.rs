@@ -3,17 +3,14 @@
 
 use super::input::read;
 use super::limits::LimitArgs;
-use super::split::SplitArgs;
+use super::options::{OptionArgs, SpecArgs, Takes};
 use super::stop::Stop;
-use super::strategy::{self, Choice};
-use super::validation::ValidationArgs;
-use super::values::{Format, FuseAtArg, parse_setting, parse_size, parse_target, wave_sizes};
+use super::values::{Format, parse_target};
 use super::warnings::WarningArgs;
 use super::{report, write};
 use clap::Args;
 use serde_json::{Value, json};
-use splitbar::spec::Setting;
-use splitbar::{Bounds, Explored, LeftOut, Options, Target, exit, spec};
+use splitbar::{Bounds, Explored, LeftOut, OptionInfo, Options, Part, Target, exit};
 use splitbar_passes::model::{Line, Verdict};
 use std::path::{Path, PathBuf};
 
@@ -34,6 +31,22 @@ Exit codes: 0 proved, 1 refuted (with the shortest path to it) or the module is 
 usage or a file that cannot be read, 3 undecided, too many states, or unsupported by this target,
 4 a bug in splitbar.";
 
+/// `model` ends with the plan, in which `auto` is the best strategy that splits.
+#[derive(Clone, Debug)]
+struct Model;
+
+impl Takes for Model {
+    type Options = Options;
+
+    fn takes(option: &OptionInfo<Options>) -> bool {
+        option.part <= Part::Plan
+    }
+
+    fn offers(option: &OptionInfo<Options>, value: &str) -> bool {
+        option.name != "strategy" || !value.starts_with("auto=")
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
     /// The SPIR-V module; `-` is the standard input
@@ -41,20 +54,6 @@ pub(crate) struct ModelArgs {
     /// The GPU that the barriers are lowered for
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
-    /// Explores this entry point alone
-    #[arg(long, value_name = "NAME")]
-    entry: Option<String>,
-    /// How workgroup-scope split barriers are lowered
-    #[arg(long, default_value = "auto", value_parser = strategy::strategies())]
-    strategy: Choice,
-    /// Where a fused barrier stands
-    #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
-    fuse_at: FuseAtArg,
-    /// Workgroups of a cluster, in which the kernel is launched
-    ///
-    /// With --strategy cluster all of a cluster are explored.
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
-    cluster_size: Option<[u32; 3]>,
     /// Waves of a workgroup that are explored, 1 to 16; no more than it has
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
     waves: u8,
@@ -64,31 +63,15 @@ pub(crate) struct ModelArgs {
     /// Ends the exploration without a verdict after this many states
     #[arg(long, value_name = "N", default_value_t = splitbar::Bounds::default().most_states)]
     states: usize,
-    /// Invocations of a wave
-    ///
-    /// Without it, the target's default.
-    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
-    wave: Option<u32>,
-    /// Invocations of a subgroup, a wave or a part of one
-    ///
-    /// Without it, what the module asks for (SubgroupSize), else a wave.
-    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
-    subgroup_size: Option<u32>,
-    /// The workgroup size of kernels that leave it open
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
-    workgroup_size: Option<[u32; 3]>,
-    /// A specialization constant: decimal, 0x bits, a float, true, false
-    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
-    spec: Vec<Setting>,
     /// How the verdicts are printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
     warnings: WarningArgs,
     #[command(flatten)]
-    split: SplitArgs,
+    spec: SpecArgs,
     #[command(flatten)]
-    validation: ValidationArgs,
+    options: OptionArgs<Model>,
     #[command(flatten)]
     limits: LimitArgs,
 }
@@ -152,16 +135,8 @@ fn code(explored: &[Explored]) -> u8 {
 fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
     let bytes = read(&args.input)?;
     let mut options = Options::new(args.target);
-    options.entry.clone_from(&args.entry);
-    options.strategy = args.strategy.0;
-    options.fuse_at = args.fuse_at.into();
-    options.wave_size = args.wave;
-    options.subgroup_size = args.subgroup_size;
-    options.cluster = args.cluster_size;
-    options.workgroup_size = args.workgroup_size;
-    args.split.set(&mut options);
-    options.validation = args.validation.validation();
-    options.spec = spec::resolve_for(&bytes, &args.spec)?;
+    args.options.set(&mut options)?;
+    options.spec = args.spec.resolve(&bytes)?;
     let mut bounds = Bounds::default();
     bounds.waves = args.waves;
     bounds.unroll = args.unroll;

@@ -7,11 +7,9 @@ use super::input::read;
 use super::launch::LaunchArgs;
 use super::limits::LimitArgs;
 use super::meter::Meter;
-use super::split::SplitArgs;
+use super::options::{OptionArgs, SpecArgs, Takes};
 use super::stop::Stop;
-use super::strategy::{Choice, strategies};
-use super::validation::ValidationArgs;
-use super::values::{Format, levels, parse_setting, parse_size, parse_target, wave_sizes};
+use super::values::{Format, parse_target};
 use super::warnings::WarningArgs;
 use super::{flags, report, write};
 use clap::{Args, value_parser};
@@ -19,10 +17,7 @@ use serde::Serialize;
 use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Lane, Schedule, Site};
 use splitbar::simulate::profile::{self, Measured};
 use splitbar::simulate::{BufferName, Inputs, Job, Outcome};
-use splitbar::spec::Setting;
-use splitbar::{
-    AbiForm, Optimization, Options, Strategy, Target, Validation, exit, require_llvm, spec,
-};
+use splitbar::{OptionInfo, Options, Part, Target, exit, require_llvm};
 use splitbar_passes::printf::Printed;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +34,26 @@ which one, and the seed replays it. What the kernel prints is shown as the last 
 Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read,
 3 unsupported by this build (limits included).";
 
+/// `sim` compiles where the input is a module, and splits what can be split unless it is told
+/// otherwise.
+#[derive(Clone, Debug)]
+struct Sim;
+
+impl Takes for Sim {
+    type Options = Options;
+
+    fn takes(option: &OptionInfo<Options>) -> bool {
+        option.part <= Part::Code
+    }
+
+    fn default(option: &OptionInfo<Options>) -> Option<&'static str> {
+        match option.name {
+            "strategy" => Some("auto=always-split"),
+            _ => option.default,
+        }
+    }
+}
+
 /// What the command line says.
 #[derive(Debug, Args)]
 #[command(mut_arg("groups", |arg| arg.required(true)))]
@@ -51,14 +66,8 @@ pub(super) struct SimArgs {
     /// The GPU
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
-    /// The entry point, when there are several
-    #[arg(long, value_name = "NAME")]
-    entry: Option<String>,
     #[command(flatten)]
     launch: LaunchArgs,
-    /// Invocations of a workgroup, for kernels that leave it open
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
-    workgroup_size: Option<[u32; 3]>,
     /// Writes a buffer as the last schedule left it
     #[arg(long, value_name = "SET:BINDING=FILE", value_parser = parse_dump)]
     dump: Vec<DumpArg>,
@@ -88,37 +97,10 @@ pub(super) struct SimArgs {
     /// Where the schedules' chances come from
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// A specialization constant: decimal, 0x bits, a float, true, false
-    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
-    spec: Vec<Setting>,
-    /// How workgroup-scope split barriers are lowered
-    #[arg(long, default_value = "auto", value_parser = strategies())]
-    strategy: Choice,
-    /// Workgroups of a cluster, which run side by side
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
-    cluster_size: Option<[u32; 3]>,
-    /// LLVM's optimisation level [default: 2]
-    #[arg(short = 'O', value_name = "LEVEL", value_parser = levels())]
-    optimization: Option<Optimization>,
-    /// Invocations of a wave
-    ///
-    /// Without it, the target's default.
-    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
-    wave: Option<u32>,
-    /// Invocations of a subgroup, a wave or a part of one
-    ///
-    /// Without it, what the module asks for (SubgroupSize), else a wave.
-    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
-    subgroup_size: Option<u32>,
-    /// How buffers are passed: arguments, descriptor-sets, descriptor-sets:16
-    ///
-    /// The number is the bytes of a descriptor, 32 without it: docs/abi.md.
-    #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
-    abi: AbiForm,
     #[command(flatten)]
-    split: SplitArgs,
+    spec: SpecArgs,
     #[command(flatten)]
-    validation: ValidationArgs,
+    options: OptionArgs<Sim>,
     /// How the findings are printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     report: Format,
@@ -158,7 +140,11 @@ pub(super) fn run(args: &SimArgs) -> u8 {
 
 fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     let bytes = read(&args.input)?;
-    let mut inputs = args.launch.inputs(args.workgroup_size)?;
+    let mut options = Options::new(args.target);
+    args.options.set(&mut options)?;
+    options.lines = true;
+    options.measure = args.timing; // registers
+    let mut inputs = args.launch.inputs(options.workgroup_size)?;
     check_dumps(args, &inputs)?;
     let measured = measured(args, &bytes)?;
     if let Some(measured) = &measured {
@@ -168,10 +154,10 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     }
     inputs.check()?;
     if args.compare {
-        return compared(args, &inputs, &bytes);
+        return compared(args, &options, &inputs, &bytes);
     }
     let module = measured.as_ref().map(|measured| measured.module.as_slice());
-    let job = ready(args, args.strategy.0, &inputs, module.unwrap_or(&bytes))?;
+    let job = ready(args, &options, &inputs, module.unwrap_or(&bytes))?;
     if args.timing {
         return timed(args, &job, &inputs, &bytes);
     }
@@ -226,20 +212,15 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     })
 }
 
-/// The job for the input, compiled with `strategy` if it is a module, which takes the inputs.
-fn ready(
-    args: &SimArgs,
-    strategy: Option<Strategy>,
-    inputs: &Inputs,
-    bytes: &[u8],
-) -> Result<Job, Stop> {
-    let job = args.launch.describe(job(args, strategy, bytes)?)?;
+/// The job for the input, compiled with `options` if it is a module, which takes the inputs.
+fn ready(args: &SimArgs, options: &Options, inputs: &Inputs, bytes: &[u8]) -> Result<Job, Stop> {
+    let job = args.launch.describe(job(args, options, bytes)?)?;
     job.takes(inputs)?;
     Ok(job)
 }
 
 /// Estimates how long the launch takes with each strategy, and gives the exit code.
-fn compared(args: &SimArgs, inputs: &Inputs, bytes: &[u8]) -> Result<u8, Stop> {
+fn compared(args: &SimArgs, options: &Options, inputs: &Inputs, bytes: &[u8]) -> Result<u8, Stop> {
     only_a_module(bytes)?;
     let mut comparison = Comparison::new(args.target);
     let mut meter = Meter::new(
@@ -247,8 +228,10 @@ fn compared(args: &SimArgs, inputs: &Inputs, bytes: &[u8]) -> Result<u8, Stop> {
         args.verbose,
         args.report,
     );
+    let mut options = options.clone();
     for strategy in comparison.strategies() {
-        let job = match ready(args, Some(strategy), inputs, bytes) {
+        options.strategy = Some(strategy);
+        let job = match ready(args, &options, inputs, bytes) {
             Ok(job) => job,
             Err(Stop::Problems(failure)) => {
                 match failure.of_strategy() {
@@ -339,7 +322,7 @@ fn only_a_module(bytes: &[u8]) -> Result<(), String> {
 const ELF: &[u8] = b"\x7fELF";
 
 /// What the input is, by its first bytes.
-fn job(args: &SimArgs, strategy: Option<Strategy>, bytes: &[u8]) -> Result<Job, Stop> {
+fn job(args: &SimArgs, options: &Options, bytes: &[u8]) -> Result<Job, Stop> {
     if bytes.starts_with(ELF) {
         compiled_already(args)?;
         require_llvm("reading machine code")?;
@@ -348,30 +331,16 @@ fn job(args: &SimArgs, strategy: Option<Strategy>, bytes: &[u8]) -> Result<Job, 
         } else {
             bytes.to_vec()
         };
-        let job = Job::code_object(&linked, args.target, args.entry.as_deref())?;
-        return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));
+        let job = Job::code_object(&linked, args.target, options.entry.as_deref())?;
+        return Ok(job.in_clusters(options.cluster.unwrap_or([1; 3])));
     }
     if let Some(text) = ptx(bytes) {
         compiled_already(args)?;
-        let job = Job::ptx(text, args.target, args.entry.as_deref())?;
-        return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));
+        let job = Job::ptx(text, args.target, options.entry.as_deref())?;
+        return Ok(job.in_clusters(options.cluster.unwrap_or([1; 3])));
     }
-    let mut options = Options::new(args.target);
-    options.lines = true;
-    options.measure = args.timing; // registers
-    options.entry.clone_from(&args.entry);
-    options.strategy = strategy;
-    if let Some(level) = args.optimization {
-        options.optimization = level;
-    }
-    options.workgroup_size = args.workgroup_size;
-    options.cluster = args.cluster_size;
-    options.wave_size = args.wave;
-    options.subgroup_size = args.subgroup_size;
-    args.split.set(&mut options);
-    options.validation = args.validation.validation();
-    options.abi.clone_from(&args.abi);
-    options.spec = spec::resolve_for(bytes, &args.spec)?;
+    let mut options = options.clone();
+    options.spec = args.spec.resolve(bytes)?;
     let output = splitbar::Compiler::new(&options).compile(bytes)?;
     let warnings = args.warnings.judge(output.warnings());
     if warnings.has_errors() {
@@ -395,26 +364,20 @@ fn job(args: &SimArgs, strategy: Option<Strategy>, bytes: &[u8]) -> Result<Job, 
 
 /// That no flag says how a module is to be compiled: the input is not a module.
 fn compiled_already(args: &SimArgs) -> Result<(), String> {
-    let flags = [
-        ("--spec", !args.spec.is_empty()),
+    // Those of a launch, whatever is launched.
+    const OF_LAUNCH: [&str; 3] = ["--entry", "--workgroup-size", "--cluster-size"];
+    let of_module = args.options.given();
+    let mut of_module = of_module.filter(|flag| !OF_LAUNCH.contains(&flag.as_str()));
+    let others = [
+        ("--spec", !args.spec.spec.is_empty()),
         ("--profile", args.profile.is_some()),
-        ("--strategy", args.strategy.0.is_some()),
-        ("-O", args.optimization.is_some()),
-        ("--wave", args.wave.is_some()),
-        ("--subgroup-size", args.subgroup_size.is_some()),
-        ("--split-barriers", args.split.any()),
-        ("--abi", args.abi != AbiForm::Arguments),
-        (
-            "--no-validate",
-            args.validation.validation() == Validation::Waived,
-        ),
-        (
-            "--target-env",
-            matches!(args.validation.validation(), Validation::Environment(_)),
-        ),
     ];
-    match flags.iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(format!(
+    let others = others.iter().find(|(_, given)| *given);
+    match of_module
+        .next()
+        .or(others.map(|(flag, _)| (*flag).to_owned()))
+    {
+        Some(flag) => Err(format!(
             "{flag} is for modules, and the input is compiled already"
         )),
         None => Ok(()),

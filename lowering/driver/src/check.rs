@@ -6,7 +6,9 @@ use crate::compile::{
 };
 use crate::failure::Failure;
 use crate::internal_error::guarded;
-use crate::options::Options;
+use crate::options::declare::declare_options;
+use crate::options::values::{flag, put};
+use crate::options::{DeclaredOptions, Heading, OptionInfo, Options, Part, ValueForm, strategies};
 use spirv::Capability;
 use splitbar_passes::diagnostic::{Code, Diagnostics, Kind};
 use splitbar_passes::module::SpecValues;
@@ -16,24 +18,80 @@ use splitbar_passes::validate::{
 use splitbar_plan::{Strategy, Target};
 use std::collections::BTreeMap;
 
-/// What a module is checked for. The default asks for nothing special; fields may then be set.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct CheckOptions {
+declare_options! {
+    /// What a module is checked for. The default asks for nothing special; fields may then be set.
+    #[derive(Clone, Debug)]
+    #[non_exhaustive]
+    pub struct CheckOptions();
+
     /// Values for specialization constants.
-    pub spec: SpecValues,
+    spec: SpecValues = SpecValues::default();
     /// Whose rules; `None`: by the module's capabilities.
-    pub environment: Option<Environment>,
+    environment: Option<Environment> = None => {
+        "target-env": {
+            heading: Heading::Rules,
+            part: Part::Module,
+            value: ValueForm::Text("ENV"),
+            summary: "Whose rules: universal, vulkan1.0 to 1.4, opencl1.2 to 3.0",
+            details: "Without it, by the module's capabilities.",
+            set: |options, text| put(&mut options.environment, text.parse().map(Some)),
+        }
+    };
     /// Whether what can be neither proved nor refuted is an error.
-    pub strict: bool,
+    strict: bool = false => {
+        "strict": {
+            heading: Heading::Rules,
+            part: Part::Module,
+            summary: "Reports what can be neither proved nor refuted as an error",
+            set: |options, text| put(&mut options.strict, flag(text)),
+        }
+    };
     /// Whether specialization constants without a value have their defaults.
-    pub assume_default_spec: bool,
+    assume_default_spec: bool = false => {
+        "assume-default-spec": {
+            heading: Heading::Rules,
+            part: Part::Module,
+            summary: "Takes specialization constants without --spec at their defaults",
+            details: "As `lower` does; else a branch on one is undecided.",
+            set: |options, text| put(&mut options.assume_default_spec, flag(text)),
+        }
+    };
     /// Limits of the implementation, by name.
-    pub limits: BTreeMap<String, u64>,
+    limits: BTreeMap<String, u64> = BTreeMap::new();
     /// The target whose limits count too, with what its lowering reserves for split barriers.
-    pub target: Option<&'static Target>,
+    target: Option<&'static Target> = None;
     /// How that lowering takes split barriers; `None` lets the planner choose.
-    pub strategy: Option<Strategy>,
+    strategy: Option<Strategy> = None => {
+        "strategy": {
+            heading: Heading::Barriers,
+            value: ValueForm::OneOf("STRATEGY", || {
+                let auto = ("auto", "The best one that fits");
+                std::iter::once(auto).chain(strategies()).collect()
+            }),
+            default: Some("auto"),
+            summary: "How the lowering for --target takes split barriers",
+            set: |options, text| match text {
+                "auto" => put(&mut options.strategy, Ok(None)),
+                _ => put(&mut options.strategy, text.parse().map(Some)),
+            },
+        }
+    };
+}
+
+impl Default for CheckOptions {
+    fn default() -> CheckOptions {
+        CheckOptions::defaults()
+    }
+}
+
+impl DeclaredOptions for CheckOptions {
+    fn declared() -> impl Iterator<Item = &'static OptionInfo<CheckOptions>> {
+        CheckOptions::DECLARED.iter()
+    }
+
+    fn scratch() -> Option<CheckOptions> {
+        Some(CheckOptions::default())
+    }
 }
 
 /// Everything that is wrong with the module in `bytes`, located: what the rules say, and the

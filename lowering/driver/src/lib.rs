@@ -56,7 +56,6 @@ mod planned;
 mod ptxas;
 mod refusal;
 mod scratch;
-mod settings;
 #[cfg(feature = "sim")]
 pub mod simulate;
 pub mod spec;
@@ -82,7 +81,10 @@ pub use link::{LINKER_VARIABLE, code_object as link_code_object};
 pub use link_modules::link_modules;
 pub use llvm_missing::require_llvm;
 pub use model::{Bounds, Explorations, Explored, LeftOut};
-pub use options::{Choice, NarrowBarriers, Options, SplitBarriers};
+pub use options::{
+    Choice, DeclaredOptions, Heading, NarrowBarriers, OptionInfo, Options, Part, SplitBarriers,
+    ValueForm,
+};
 pub use pairs::{SplitPair, pairs};
 pub use planned::{Planned, PlannedEntry};
 pub use ptxas::{NVDISASM_VARIABLE, PTXAS_VARIABLE};

@@ -22,8 +22,8 @@ pub struct splitbar_options {
     /// The GPU, such as "gfx1201" or "sm_90". Checks may go without one.
     pub target: *const c_char,
     /// More options, each as "name=value": names and values are those of the long flags of
-    /// `splitbar lower` ("strategy=fused"), "O=3" for -O3, and "spec=ID=VALUE". docs/c.md lists
-    /// them. Checks know "target-env", "strategy", "spec", "strict" and "assume-default-spec".
+    /// `splitbar lower` ("strategy=fused"), "O=3" for -O3, and "spec=ID=VALUE"; docs/options.md
+    /// lists them, and those of checks.
     pub settings: *const *const c_char,
     /// How many there are.
     pub setting_count: usize,

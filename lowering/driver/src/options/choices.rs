@@ -1,0 +1,154 @@
+//! The choices that options offer.
+
+use super::values::Named;
+use splitbar_plan::{FuseAt, Optimization, Strategy, Waits};
+
+/// How the strategy of workgroup-scope pairs is chosen.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub enum Choice {
+    /// The best one that splits, wherever one fits. The program's `auto` is not this one.
+    #[default]
+    AlwaysSplit,
+    /// That one, or a full barrier in place of each pair whose window in SPIR-V is narrower than
+    /// the target's row asks for. Compiles once; what registers a kernel takes is not looked at.
+    Fast,
+    /// That one, or a full barrier in place of each pair whose window in the final code is narrower
+    /// than the target's row asks for, and of all pairs of an entry point that leave fewer
+    /// workgroups resident at once. The module is compiled with every pair split, and once more if
+    /// that leaves something open. On NVIDIA GPUs ptxas says what a kernel takes; without it
+    /// bounds of that decide.
+    Balanced,
+}
+
+/// Whether the OpControlBarriers of the workgroup are split.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub enum SplitBarriers {
+    /// They stay as they are, and so do written pairs.
+    #[default]
+    Never,
+    /// As [`SplitBarriers::Always`], but barriers that are not worth it stay as they are: by
+    /// [`Choice::Fast`] where the options say that, else as by [`Choice::Balanced`].
+    Auto,
+    /// Those that order nothing go. Each of the others becomes a pair; arrives move up and waits
+    /// down, those of written pairs as well, past work that the barrier need not order; and pairs
+    /// whose window stays small become OpControlBarriers again.
+    Always,
+}
+
+/// The memory that workgroup barriers order: all that their semantics name, or only memory on which
+/// two invocations can conflict around the barrier
+/// ([`Narrowed`](splitbar_passes::analysis::phases::Narrowed)).
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub enum NarrowBarriers {
+    /// All that the semantics name.
+    Never,
+    /// Memory with conflicts; any two buffers, images and pointers may be the same memory.
+    Aliased,
+    /// Memory with conflicts; buffers, images and pointers are separate memory where SPIR-V says so
+    /// (2.18.2): without the decoration Aliased, and in OpenCL with Restrict.
+    #[default]
+    Declared,
+}
+
+impl Choice {
+    /// What the program's `--strategy auto` is: in a build that makes no code there is nothing to
+    /// balance.
+    pub const AUTO: Choice = if cfg!(feature = "llvm") {
+        Choice::Balanced
+    } else {
+        Choice::Fast
+    };
+}
+
+pub(super) const CHOICES: &Named<Choice> = &[
+    ("auto", Choice::AUTO, "As auto=balanced"),
+    (
+        "auto=balanced",
+        Choice::Balanced,
+        "The best one that splits, and full barriers where the final code has too narrow a window or fewer workgroups fit at once: compiles once or twice, and again where only some barriers are split",
+    ),
+    (
+        "auto=fast",
+        Choice::Fast,
+        "The best one that splits, and full barriers where the window in SPIR-V is too narrow: compiles once",
+    ),
+    (
+        "auto=always-split",
+        Choice::AlwaysSplit,
+        "The best one that splits, wherever one fits",
+    ),
+];
+
+pub(super) const SPLIT_BARRIERS: &Named<SplitBarriers> = &[
+    (
+        "never",
+        SplitBarriers::Never,
+        "Leaves every barrier as it is",
+    ),
+    (
+        "auto",
+        SplitBarriers::Auto,
+        "As always, but barriers that are not worth it stay as they are: by --strategy auto=fast or auto=balanced",
+    ),
+    (
+        "always",
+        SplitBarriers::Always,
+        "Splits what has work for a window",
+    ),
+];
+
+pub(super) const NARROW_BARRIERS: &Named<NarrowBarriers> = &[
+    (
+        "never",
+        NarrowBarriers::Never,
+        "They order all that their semantics name",
+    ),
+    (
+        "aliased",
+        NarrowBarriers::Aliased,
+        "Any two buffers, images and pointers may be the same memory",
+    ),
+    (
+        "declared",
+        NarrowBarriers::Declared,
+        "Buffers, images and pointers are separate memory where SPIR-V says so (2.18.2): those that are not decorated Aliased, in OpenCL those that are Restrict",
+    ),
+];
+
+pub(super) const FUSE_AT: &Named<FuseAt> = &[
+    ("arrive", FuseAt::Arrive, "At the arrive: before the window"),
+    ("wait", FuseAt::Wait, "At the wait: after the window"),
+];
+
+pub(super) const WAITS: &Named<Waits> = &[
+    ("auto", Waits::Auto, "What the fences need, placed by LLVM"),
+    (
+        "explicit",
+        Waits::Explicit,
+        "The same as instructions ahead of each fence, and barriers without waits of LLVM's own",
+    ),
+    (
+        "conservative",
+        Waits::Conservative,
+        "For everything, at every barrier, for comparison",
+    ),
+];
+
+pub(super) const LEVELS: &Named<Optimization> = &[
+    ("0", Optimization::O0, "None"),
+    ("1", Optimization::O1, "Some"),
+    ("2", Optimization::O2, "LLVM's usual ones"),
+    ("3", Optimization::O3, "All"),
+];
+
+pub(super) const WAVES: &Named<Option<u32>> = &[("32", Some(32), ""), ("64", Some(64), "")];
+
+/// The strategies, each with what it does.
+pub(crate) fn strategies() -> impl Iterator<Item = (&'static str, &'static str)> {
+    Strategy::ALL
+        .iter()
+        .map(|strategy| (strategy.name(), strategy.summary()))
+}
