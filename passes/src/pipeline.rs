@@ -60,6 +60,14 @@ pub struct Settings {
     pub fuel: Option<u64>,
 }
 
+impl Settings {
+    /// The checks after every pass in debug builds, and no limit: for pipelines of compilations.
+    pub const IN_COMPILATIONS: Settings = Settings {
+        validate_after_all: cfg!(debug_assertions),
+        fuel: None,
+    };
+}
+
 /// What one pass did.
 #[derive(Clone, Debug)]
 pub struct Ran {

@@ -29,6 +29,11 @@ pub(super) fn normalize(
     declarations: &Declarations<'_>,
 ) -> Result<Option<Module<'static>>, Diagnostics> {
     let steps = &NORMALIZATION_PASSES;
-    let done = pipeline::rewrite(declarations, steps, Settings::default(), &mut |_, _| ())?;
+    let done = pipeline::rewrite(
+        declarations,
+        steps,
+        Settings::IN_COMPILATIONS,
+        &mut |_, _| (),
+    )?;
     Ok(done.edited.map(|edited| edited.module))
 }

@@ -267,7 +267,7 @@ struct Splitting {
 impl Splitting {
     fn run(&mut self, steps: &[Step]) -> Result<(), Diagnostics> {
         let module = self.module.clone();
-        let outcome = pipeline::run(module, steps, Settings::default(), &mut |_, _| ())
+        let outcome = pipeline::run(module, steps, Settings::IN_COMPILATIONS, &mut |_, _| ())
             .map_err(|problems| self.lead_back(problems))?;
         if let Some(origin) = outcome.origin {
             self.take(outcome.module, origin);

@@ -40,7 +40,7 @@ pub fn instrument(bytes: &[u8]) -> Result<Measured, Diagnostics> {
         gpu: None,
     };
     let step = Step { pass, options };
-    let outcome = pipeline::run(module, &[step], Settings::default(), &mut |_, _| {})?;
+    let outcome = pipeline::run(module, &[step], Settings::IN_COMPILATIONS, &mut |_, _| {})?;
     if !outcome.ran.iter().any(|ran| ran.changed) {
         return Err(Diagnostic::error(
             Code::NotAProfile,
