@@ -68,7 +68,7 @@ pub fn load(bytes: &[u8]) {
     };
     assert_eq!(module.to_bytes(), bytes, "what was read is what is written");
     let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut problems);
+    let declarations = Declarations::new(&module, &mut problems);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
     for entry in &declarations.entry_points {
         let _ = declarations.workgroup_size(entry, &constants);
@@ -87,7 +87,7 @@ pub fn check(bytes: &[u8]) {
         return;
     };
     let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut problems);
+    let declarations = Declarations::new(&module, &mut problems);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
     if problems.has_errors() {
         return;
@@ -144,10 +144,10 @@ pub fn step(flag: &str) -> Step {
 
 fn breaks_no_rule(module: &Module<'_>) -> bool {
     let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut problems);
+    let declarations = Declarations::new(module, &mut problems);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
     if !problems.has_errors() {
-        let settings = Settings::new(Environment::of(&declarations));
+        let settings = Settings::new(Environment::from_declarations(&declarations));
         validate(&declarations, &constants, &settings, &mut problems);
     }
     !problems

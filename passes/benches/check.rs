@@ -29,10 +29,10 @@ enum Part {
 fn check(words: &[u32], part: Part) -> (Duration, usize) {
     let module = Module::parse(bytemuck::cast_slice(words)).unwrap();
     let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut problems);
+    let declarations = Declarations::new(&module, &mut problems);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
     let start = Instant::now();
-    let settings = Settings::new(Environment::of(&declarations));
+    let settings = Settings::new(Environment::from_declarations(&declarations));
     match part {
         Part::Static => check_static(&declarations, &constants, &settings, &mut problems),
         Part::Flow => flow::check(&declarations, &constants, &settings, &mut problems),

@@ -65,7 +65,7 @@ fn load(c: &mut Criterion) {
             b.iter(|| {
                 for words in &all {
                     let module = Module::parse(bytemuck::cast_slice(words)).unwrap();
-                    black_box(Declarations::of(&module, &mut Diagnostics::new()));
+                    black_box(Declarations::new(&module, &mut Diagnostics::new()));
                 }
             });
         },

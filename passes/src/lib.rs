@@ -15,7 +15,7 @@
 //! let bytes = include_bytes!("../../fixtures/kernels/reduction/reduction.spv");
 //! let module = Module::parse(bytes)?;
 //! let mut problems = Diagnostics::new();
-//! let declarations = Declarations::of(&module, &mut problems);
+//! let declarations = Declarations::new(&module, &mut problems);
 //! let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
 //! let entry = declarations.entry_points.first().ok_or("no entry point")?;
 //! let pairing = Pairing::analyse(&declarations, &constants, entry, &mut problems);

@@ -4,7 +4,7 @@
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Kind, Severity};
 use crate::module::{Constants, Declarations, Module, SpecValues};
 use crate::transform::registry::{Pass, PassOptions};
-use crate::transform::{Edited, Origin, keeps_order};
+use crate::transform::{RewrittenModule, SourceMap, keeps_order};
 use crate::validate::{self, Environment, validate};
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -87,7 +87,7 @@ pub struct Outcome {
     /// The module.
     pub module: Module<'static>,
     /// Where its instructions came from; `None` when nothing has changed.
-    pub origin: Option<Origin>,
+    pub source_map: Option<SourceMap>,
     /// What the passes did, in order.
     pub ran: Vec<Ran>,
     /// Warnings and notes, at places of the first module.
@@ -122,7 +122,7 @@ fn explained(problems: Diagnostics, given: &Module<'_>) -> Diagnostics {
     if !problems.iter().any(is_bug) {
         return problems;
     }
-    let declarations = Declarations::of(given, &mut Diagnostics::new());
+    let declarations = Declarations::new(given, &mut Diagnostics::new());
     let mut broken = errors(&declarations, Environment::for_lowering(&declarations));
     if broken.is_empty() {
         return problems;
@@ -138,13 +138,13 @@ fn run_steps(
     observe: &mut dyn FnMut(&Step, &Declarations<'_>),
 ) -> Result<Outcome, Diagnostics> {
     let rewritten = rewrite(&declared(&module, None)?, steps, settings, observe)?;
-    let (changed, origin) = match rewritten.edited {
-        Some(Edited { module, origin }) => (Some(module), Some(origin)),
+    let (changed, source_map) = match rewritten.edited {
+        Some(RewrittenModule { module, source_map }) => (Some(module), Some(source_map)),
         None => (None, None),
     };
     Ok(Outcome {
         module: changed.unwrap_or(module),
-        origin,
+        source_map,
         ran: rewritten.ran,
         diagnostics: rewritten.diagnostics,
     })
@@ -154,7 +154,7 @@ fn run_steps(
 #[derive(Debug)]
 pub struct Rewritten {
     /// The new module; `None` where no pass changed it.
-    pub edited: Option<Edited>,
+    pub edited: Option<RewrittenModule>,
     /// What the passes did, in order.
     pub ran: Vec<Ran>,
     /// Warnings and notes, at places of the first module.
@@ -174,7 +174,7 @@ pub fn rewrite(
 ) -> Result<Rewritten, Diagnostics> {
     let mut work = Work {
         fuel: settings.fuel,
-        origin: None,
+        source_map: None,
         ran: Vec::new(),
         diagnostics: Diagnostics::new(),
     };
@@ -187,10 +187,10 @@ pub fn rewrite(
             let declarations = declared(&edited.module, Some(step))?;
             if settings.validate_after_all {
                 let before = before.as_ref().unwrap_or(first.module);
-                check(before, &declarations, &edited.origin, step)?;
+                check(before, &declarations, &edited.source_map, step)?;
             }
             observe(step, &declarations);
-            work.changed(&edited.origin, started.elapsed());
+            work.changed(&edited.source_map, started.elapsed());
             work.until_changed(&declarations, &mut steps)?
         };
         if next.is_none() {
@@ -199,16 +199,18 @@ pub fn rewrite(
         before = std::mem::replace(&mut last, next).map(|change| change.edited.module);
     }
     let Work {
-        origin,
+        source_map,
         ran,
         diagnostics,
         ..
     } = work;
     Ok(Rewritten {
-        edited: last.zip(origin).map(|(change, origin)| Edited {
-            module: change.edited.module,
-            origin,
-        }),
+        edited: last
+            .zip(source_map)
+            .map(|(change, source_map)| RewrittenModule {
+                module: change.edited.module,
+                source_map,
+            }),
         ran,
         diagnostics,
     })
@@ -216,7 +218,7 @@ pub fn rewrite(
 
 /// A module that a step changed.
 struct Change<'s> {
-    edited: Edited,
+    edited: RewrittenModule,
     step: &'s Step,
 }
 
@@ -224,7 +226,7 @@ struct Change<'s> {
 struct Work {
     fuel: Option<u64>,
     /// Where the instructions of the module came from; `None` when nothing has changed.
-    origin: Option<Origin>,
+    source_map: Option<SourceMap>,
     ran: Vec<Ran>,
     diagnostics: Diagnostics,
 }
@@ -246,9 +248,9 @@ impl Work {
                 let pass = step.pass;
                 pass.run(declarations.module, declarations, &step.options, &mut found)
             };
-            let origin = self.origin.as_ref();
-            self.diagnostics.extend(lead_back(found, origin));
-            let edited = edited.map_err(|problems| lead_back(problems, origin))?;
+            let source_map = self.source_map.as_ref();
+            self.diagnostics.extend(map_to_source(found, source_map));
+            let edited = edited.map_err(|problems| map_to_source(problems, source_map))?;
             self.ran.push(Ran {
                 name: step.pass.name,
                 changed: edited.is_some(),
@@ -263,12 +265,12 @@ impl Work {
     }
 
     /// Notes that the last step changed the module, whose instructions came from those before by
-    /// `origin`, and that it took so long to look at it.
-    fn changed(&mut self, origin: &Origin, looked: Duration) {
+    /// `source_map`, and that it took so long to look at it.
+    fn changed(&mut self, source_map: &SourceMap, looked: Duration) {
         self.fuel = self.fuel.map(|left| left.saturating_sub(1));
-        self.origin = Some(match &self.origin {
-            Some(earlier) => origin.through(earlier),
-            None => origin.clone(),
+        self.source_map = Some(match &self.source_map {
+            Some(earlier) => source_map.through(earlier),
+            None => source_map.clone(),
         });
         if let Some(ran) = self.ran.last_mut() {
             ran.time += looked;
@@ -282,7 +284,7 @@ fn declared<'m>(
     after: Option<&Step>,
 ) -> Result<Declarations<'m>, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut diagnostics);
+    let declarations = Declarations::new(module, &mut diagnostics);
     if !diagnostics.has_errors() {
         return Ok(declarations);
     }
@@ -294,19 +296,20 @@ fn declared<'m>(
     Err(diagnostics)
 }
 
-/// Looks closely at what `step` left, whose instructions come from those of `before` by `origin`.
+/// Looks closely at what `step` left, whose instructions come from those of `before` by
+/// `source_map`.
 fn check(
     before: &Module<'_>,
     declarations: &Declarations<'_>,
-    origin: &Origin,
+    source_map: &SourceMap,
     step: &Step,
 ) -> Result<(), Diagnostics> {
     if before.words() == declarations.module.words() {
         return Err(guilty(step, "says that it changed the module and did not").into());
     }
-    let old = Declarations::of(before, &mut Diagnostics::new());
+    let old = Declarations::new(before, &mut Diagnostics::new());
     // A pass that adds the module's first capability leaves the environment as it was.
-    let environment = Environment::of(&old);
+    let environment = Environment::from_declarations(&old);
     let known = errors(&old, environment);
     let mut known: BTreeSet<Code> = known.iter().map(|problem| problem.code).collect();
     // Splitting a barrier, or joining its arrive and wait, changes the code of one fault.
@@ -324,7 +327,7 @@ fn check(
         return Err(found);
     }
     if step.pass.keeps_order
-        && let Err(mut problems) = keeps_order(&old, declarations, origin, &step.options)
+        && let Err(mut problems) = keeps_order(&old, declarations, source_map, &step.options)
     {
         problems.push(guilty(step, "left accesses without their order"));
         return Err(problems);
@@ -366,10 +369,10 @@ fn guilty(step: &Step, what: &str) -> Diagnostic {
 }
 
 /// Problems at their places in the first module.
-fn lead_back(mut problems: Diagnostics, origin: Option<&Origin>) -> Diagnostics {
-    if let Some(origin) = origin {
+fn map_to_source(mut problems: Diagnostics, source_map: Option<&SourceMap>) -> Diagnostics {
+    if let Some(source_map) = source_map {
         for problem in problems.iter_mut() {
-            problem.location.word = problem.location.word.and_then(|word| origin.of(word));
+            problem.location.word = problem.location.word.and_then(|word| source_map.of(word));
         }
     }
     problems

@@ -63,7 +63,7 @@ enum Statement<'t> {
 }
 
 impl<'t> Statement<'t> {
-    fn of(line: &'t str) -> Self {
+    fn parse(line: &'t str) -> Self {
         let statement = line.split(';').next().unwrap_or("").trim();
         let (word, operands) = split_word(statement);
         match (statement.strip_suffix(':'), word.strip_prefix('.')) {
@@ -96,7 +96,7 @@ pub fn parse(text: &str) -> Vec<Function> {
     let mut open: Option<Builder> = None;
     let mut announced = None;
     for line in text.lines() {
-        let statement = Statement::of(line);
+        let statement = Statement::parse(line);
         match statement {
             Statement::Nothing => {}
             Statement::Label(label) if announced == Some(label) => {
@@ -123,7 +123,7 @@ pub fn parse(text: &str) -> Vec<Function> {
             Statement::Directive(..) => {}
             Statement::Instruction(mnemonic, operands) => {
                 if let Some(function) = &mut open {
-                    let role = Role::of(mnemonic, ROLES);
+                    let role = Role::from_mnemonic(mnemonic, ROLES);
                     function.push(mnemonic, operands, role, flow(mnemonic, operands));
                 }
             }

@@ -22,7 +22,7 @@ pub enum Role {
 impl Role {
     /// What `mnemonic` is by a table of first letters; the first row that fits counts, and no row
     /// means work.
-    pub(super) fn of(mnemonic: &str, rows: &[(&str, Role)]) -> Role {
+    pub(super) fn from_mnemonic(mnemonic: &str, rows: &[(&str, Role)]) -> Role {
         rows.iter()
             .find(|(prefix, _)| mnemonic.starts_with(prefix))
             .map_or(Role::Work, |(_, role)| *role)

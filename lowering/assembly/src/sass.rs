@@ -115,7 +115,12 @@ fn instruction(function: &mut Builder, code: &str) {
         ("BRA" | "JMP" | "BRX" | "JMX" | "RET" | "EXIT", _) if !predicated => Pending::End,
         _ => Pending::Next,
     };
-    function.push(mnemonic, operands, Role::of(mnemonic, ROLES), flow);
+    function.push(
+        mnemonic,
+        operands,
+        Role::from_mnemonic(mnemonic, ROLES),
+        flow,
+    );
 }
 
 #[cfg(test)]

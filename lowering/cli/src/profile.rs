@@ -58,10 +58,10 @@ pub(super) fn run(args: &ProfileArgs) -> u8 {
         Ok(module) => module,
         Err(stop) => return stopped(stop, &args.module),
     };
-    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
     match profile(&args.dump, &declarations) {
         Ok(profile) => {
-            let report = Report::of(&profile, &declarations);
+            let report = Report::from_parts(&profile, &declarations);
             let printed = if args.json {
                 format!("{}\n", serde_json::json!(report))
             } else {
@@ -96,7 +96,7 @@ fn module(input: &Path, dump: &Path) -> Result<Module<'static>, Stop> {
     let bytes = read(input)?;
     let module = Module::parse(&bytes)?.into_owned();
     let mut problems = Diagnostics::new();
-    Declarations::of(&module, &mut problems);
+    Declarations::new(&module, &mut problems);
     if problems.has_errors() {
         Err(problems.into())
     } else {
@@ -142,7 +142,7 @@ struct Row<'p> {
 }
 
 impl<'p> Report<'p> {
-    fn of(profile: &'p Profile, declarations: &Declarations<'_>) -> Report<'p> {
+    fn from_parts(profile: &'p Profile, declarations: &Declarations<'_>) -> Report<'p> {
         // A wait may be a site of many arrives.
         let mut places = BTreeMap::new();
         let rows = profile.sites.iter().map(|site| {

@@ -184,7 +184,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
         .zip(&printed)
         .zip(0..)
         .map(|((problems, printed), index)| {
-            Run::of(problems, printed.as_ref(), Schedule::nth(index, args.seed))
+            Run::from_outcome(problems, printed.as_ref(), Schedule::nth(index, args.seed))
         })
         .collect();
     let text = match args.report {
@@ -541,7 +541,7 @@ struct Where {
 
 impl Run {
     /// `problems` has the findings and the notes.
-    fn of(
+    fn from_outcome(
         problems: (&Vec<Finding>, &Vec<Finding>),
         printed: Option<&Printed>,
         schedule: Schedule,
@@ -550,8 +550,8 @@ impl Run {
         Run {
             schedule: schedule.to_string(),
             seed: schedule.seed,
-            findings: findings.iter().map(Found::of).collect(),
-            notes: notes.iter().map(Found::of).collect(),
+            findings: findings.iter().map(Found::from_finding).collect(),
+            notes: notes.iter().map(Found::from_finding).collect(),
             printed: printed.map(|printed| Text {
                 text: String::from_utf8_lossy(&printed.text).into_owned(),
                 missed: printed.missed,
@@ -562,22 +562,22 @@ impl Run {
 }
 
 impl Found {
-    fn of(finding: &Finding) -> Found {
+    fn from_finding(finding: &Finding) -> Found {
         Found {
             code: finding.kind.to_string(),
             kind: finding.kind.summary(),
             message: finding.message.clone(),
-            at: Where::of(&finding.site, &finding.place),
+            at: Where::new(&finding.site, &finding.place),
             against: finding
                 .other
                 .as_ref()
-                .map(|(site, place)| Where::of(site, place)),
+                .map(|(site, place)| Where::new(site, place)),
         }
     }
 }
 
 impl Where {
-    fn of(site: &Site, place: &CodeLocation) -> Where {
+    fn new(site: &Site, place: &CodeLocation) -> Where {
         Where {
             address: place.address,
             instruction: place.text.clone(),

@@ -56,7 +56,7 @@ fn measure(measured: &Measured, target: &str, clocks: Clocks, index: u32) -> (Ve
 fn every_wave_records_every_phase() {
     let bytes = std::fs::read(path(KERNEL)).unwrap();
     let module = Module::parse(&bytes).unwrap();
-    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
     let measured = instrument(&bytes).unwrap();
     assert_eq!(measured.place, BufferName::Binding(1, 0));
     for target in ["gfx1201", "gfx1100", "gfx942", "sm_90", "sm_75"] {

@@ -252,7 +252,7 @@ fn candidate(strategy: Strategy, entry: &Entry, known: Known<'_>) -> Candidate {
         window,
         barriers,
         version: entry.version(),
-        phase_cycles: PhaseCycles::of(strategy, known.options.target),
+        phase_cycles: PhaseCycles::estimate(strategy, known.options.target),
         estimate: None,
     }
 }
@@ -359,7 +359,7 @@ mod tests {
                 }),
                 ..Version::default()
             },
-            phase_cycles: PhaseCycles::of(strategy, target),
+            phase_cycles: PhaseCycles::estimate(strategy, target),
             estimate: None,
         }
     }

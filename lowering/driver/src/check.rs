@@ -111,7 +111,7 @@ fn check_source(source: &Source<'_>, options: &CheckOptions) -> Diagnostics {
     let mut settings = Settings::new(
         options
             .environment
-            .unwrap_or_else(|| Environment::of(source.declarations)),
+            .unwrap_or_else(|| Environment::from_declarations(source.declarations)),
     );
     settings.strict = options.strict;
     settings.assume_default_spec = options.assume_default_spec;

@@ -42,14 +42,14 @@ fn abis(candidate: &mut Candidate<'_, '_>, options: &Options) -> Result<Vec<Kern
     let (declarations, constants) = (module.declarations(), module.constants());
     let target = options.target;
     let form = options.abi.of_module(declarations);
-    let types = Types::of(
+    let types = Types::build(
         declarations,
         constants,
         target,
         waves(candidate.kernels.iter().map(|kernel| &kernel.plan), target),
         form.descriptor_bytes(),
     );
-    let qualifiers = MemoryQualifiers::of(declarations);
+    let qualifiers = MemoryQualifiers::analyze(declarations);
     let mut found = Diagnostics::new();
     let mut symbols = Vec::new();
     let mut abis = Vec::new();

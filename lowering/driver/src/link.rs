@@ -77,7 +77,7 @@ fn run(linker: &Linker, object: &[u8]) -> Result<Vec<u8>, Refusal> {
     if !result.status.success() {
         let said = String::from_utf8_lossy(&result.stderr)
             .replace(&folder.path().display().to_string(), "");
-        return Err(Refusal::of(&result, &said, is_about_code));
+        return Err(Refusal::new(&result, &said, is_about_code));
     }
     Ok(std::fs::read(&output).map_err(|error| format!("it wrote nothing: {error}"))?)
 }

@@ -186,9 +186,9 @@ fn explore_entry(
     let function = declarations
         .function(plan.function)
         .ok_or_else(|| internal(format!("entry point `{}` has no function", plan.entry)))?;
-    let skeleton = Skeleton::of(
+    let skeleton = Skeleton::build(
         function,
-        &Cfg::of(module, function),
+        &Cfg::analyze(module, function),
         bounds.unroll,
         |offset| place(plan, offset),
     )

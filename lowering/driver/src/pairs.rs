@@ -32,11 +32,11 @@ pub struct SplitPair {
 pub fn pairs(bytes: &[u8], spec: &SpecValues) -> Result<Vec<SplitPair>, Failure> {
     let slots = SourceSlots::default();
     let source = Source::read(&slots, bytes, spec, None, &mut ())?;
-    let inlined = Inlined::of(source.declarations)?;
+    let inlined = Inlined::new(source.declarations)?;
     let mut found = Diagnostics::new();
     let after = inlined
         .edited()
-        .map(|edited| Declarations::of(&edited.module, &mut found));
+        .map(|edited| Declarations::new(&edited.module, &mut found));
     if found.has_errors() {
         return Err(found.into());
     }
@@ -50,7 +50,7 @@ pub fn pairs(bytes: &[u8], spec: &SpecValues) -> Result<Vec<SplitPair>, Failure>
             let words = ids.iter().filter_map(of_id).map(|site| site.offset);
             let mut words: Vec<WordOffset> = words
                 .filter_map(|word| match inlined.edited() {
-                    Some(edited) => edited.origin.of(word),
+                    Some(edited) => edited.source_map.of(word),
                     None => Some(word),
                 })
                 .collect();

@@ -212,7 +212,7 @@ fn run(
     };
     if !result.status.success() {
         let said = said(&[&result.stdout, &result.stderr]);
-        return Err(Refusal::of(&result, &said, is_about_code));
+        return Err(Refusal::new(&result, &said, is_about_code));
     }
     match output {
         Some(output) => {

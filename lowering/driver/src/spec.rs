@@ -117,7 +117,7 @@ pub fn resolve_for(bytes: &[u8], settings: &[Setting]) -> Result<SpecValues, Dia
     }
     match Module::parse(bytes) {
         Ok(module) => resolve(
-            &Declarations::of(&module, &mut Diagnostics::new()),
+            &Declarations::new(&module, &mut Diagnostics::new()),
             settings,
         ),
         Err(_) => Ok(SpecValues::default()),

@@ -14,7 +14,7 @@ pub(crate) enum Refusal {
 
 impl Refusal {
     /// Of a program that ended without success; `is_about_code` knows its messages about the code.
-    pub(crate) fn of(ended: &Output, said: &str, is_about_code: fn(&str) -> bool) -> Refusal {
+    pub(crate) fn new(ended: &Output, said: &str, is_about_code: fn(&str) -> bool) -> Refusal {
         let said = said.trim();
         let why = match said {
             "" => format!("it ended with {} and said nothing", ended.status),

@@ -34,14 +34,14 @@ pub struct Resident {
 impl Resident {
     /// That of a kernel which takes `usage`; `None` where only the launch knows the size of the
     /// workgroup, and on GPUs that are not known well enough.
-    pub(crate) fn of(usage: Usage, plan: &EntryPlan, target: &Target) -> Option<Resident> {
+    pub(crate) fn estimate(usage: Usage, plan: &EntryPlan, target: &Target) -> Option<Resident> {
         let invocations = plan
             .workgroup_size?
             .into_iter()
             .map(u64::from)
             .product::<u64>();
         let waves = invocations.div_ceil(u64::from(plan.wave_size));
-        let residency = Residency::of(target)?;
+        let residency = Residency::for_target(target)?;
         let footprint = Footprint {
             wave_size: plan.wave_size,
             waves: waves.try_into().unwrap_or(u32::MAX), // refused long before
@@ -61,7 +61,7 @@ impl Resident {
 }
 
 /// How many workgroups are resident at once at least, and at most, where only ptxas knows the
-/// registers: `most` says how many it takes at most. `None` as for [`Resident::of`].
+/// registers: `most` says how many it takes at most. `None` as for [`Resident::estimate`].
 pub(crate) fn resident_between(
     most: &Pressure,
     shared_bytes: u32,
@@ -75,7 +75,7 @@ pub(crate) fn resident_between(
             shared_memory_bytes: shared_bytes,
             spilled_bytes: 0,
         };
-        let resident = Resident::of(usage, plan, target)?;
+        let resident = Resident::estimate(usage, plan, target)?;
         Some(resident.workgroups)
     };
     // Above 255 registers ptxas spills.

@@ -12,7 +12,7 @@ use inkwell::debug_info::{
 };
 use inkwell::module::{FlagBehavior, Module};
 use splitbar_passes::module::WordOffset;
-use splitbar_passes::transform::Origin;
+use splitbar_passes::transform::SourceMap;
 use splitbar_plan::AccessMark;
 
 /// The debug information of a module.
@@ -99,10 +99,10 @@ pub(crate) fn without_lines<'c>(module: &Module<'c>) -> Module<'c> {
     copy
 }
 
-/// The debug line of what comes from the instruction at word `offset` of a module that `origin`
+/// The debug line of what comes from the instruction at word `offset` of a module that `source_map`
 /// leads to. 0, "no place", where it came from nowhere.
-pub(crate) fn line_of(origin: Option<&Origin>, offset: WordOffset) -> u32 {
-    let word = origin.map_or(Some(offset), |origin| origin.of(offset));
+pub(crate) fn line_of(source_map: Option<&SourceMap>, offset: WordOffset) -> u32 {
+    let word = source_map.map_or(Some(offset), |source_map| source_map.of(offset));
     word.map_or(0, |word| word.next().get())
 }
 

@@ -2,9 +2,9 @@
 //! LLVM lacks, facts for its code generators, and forms that avoid its known faults (docs/llvm.md).
 
 use crate::{
-    codegen, constant_loops, dot_sums, expand, faults, guarded_division, hidden_lanes, lane_moves,
-    masked_division, own_memory, private_arrays, shared_blocks, shared_contents, shared_offsets,
-    signed_zero,
+    atomic_annotations, codegen, constant_loops, dot_sums, expand, faults, guarded_division,
+    lane_moves, masked_division, negative_zero, opaque_cross_lane, private_arrays, shared_blocks,
+    shared_contents, shared_offsets,
 };
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -44,11 +44,11 @@ pub(crate) struct FixUp {
 pub(crate) const BEFORE_OPTIMISER: &[FixUp] = &[
     // Lanes that leave a loop at different times: no pass may move what they do out of it.
     FixUp {
-        name: "hidden_lanes::hide",
+        name: "opaque_cross_lane::wrap",
         guard: Some(Guard::HiddenLanes),
         needed: |work| work.hides_lanes(),
         run: |work| {
-            hidden_lanes::hide(work.module);
+            opaque_cross_lane::wrap(work.module);
             Ok(())
         },
     },
@@ -67,17 +67,17 @@ pub(crate) const BEFORE_OPTIMISER: &[FixUp] = &[
 /// After the optimiser.
 pub(crate) const AFTER_OPTIMISER: &[FixUp] = &[
     FixUp {
-        name: "hidden_lanes::show",
+        name: "opaque_cross_lane::unwrap",
         guard: Some(Guard::HiddenLanes),
         needed: |work| work.hides_lanes(),
         run: |work| {
-            if !hidden_lanes::show(work.module) {
+            if !opaque_cross_lane::unwrap(work.module) {
                 return Ok(());
             }
             if work.input.guards.has(Guard::MaskedId) {
                 faults::hide_masked_ids(work.context, work.module);
             }
-            codegen::run(work.module, work.machine, hidden_lanes::PASSES)
+            codegen::run(work.module, work.machine, opaque_cross_lane::PASSES)
         },
     },
     // Workgroup memory was open to writes of others until here.
@@ -124,10 +124,10 @@ pub(crate) const AFTER_OPTIMISER: &[FixUp] = &[
         },
     },
     FixUp {
-        name: "signed_zero",
+        name: "negative_zero",
         guard: Some(Guard::RoundedProduct),
         needed: |work| work.is_amdgpu(),
-        run: |work| signed_zero::keep(work.context, work.module),
+        run: |work| negative_zero::preserve(work.context, work.module),
     },
     FixUp {
         name: "lane_moves",
@@ -137,10 +137,10 @@ pub(crate) const AFTER_OPTIMISER: &[FixUp] = &[
     },
     // Atomics in memory that no host and no other GPU reaches need no fallback.
     FixUp {
-        name: "own_memory",
+        name: "atomic_annotations",
         guard: None,
         needed: |work| work.is_amdgpu() && work.owns_memory,
-        run: |work| own_memory::say(work.context, work.module),
+        run: |work| atomic_annotations::annotate(work.context, work.module),
     },
     FixUp {
         name: "private_arrays",

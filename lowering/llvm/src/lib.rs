@@ -17,6 +17,7 @@
 #![deny(unsafe_code)]
 
 mod assemble;
+mod atomic_annotations;
 pub mod barriers;
 mod codegen;
 mod constant_loops;
@@ -30,7 +31,6 @@ mod faults;
 mod ffi;
 mod fixups;
 mod guarded_division;
-mod hidden_lanes;
 pub mod ir;
 mod lane_moves;
 mod late_functions;
@@ -40,7 +40,8 @@ mod lowered;
 mod machines;
 pub mod marks;
 mod masked_division;
-mod own_memory;
+mod negative_zero;
+mod opaque_cross_lane;
 mod printed;
 mod private_arrays;
 mod release;
@@ -48,7 +49,6 @@ mod schedule;
 mod shared_blocks;
 mod shared_contents;
 mod shared_offsets;
-mod signed_zero;
 mod work;
 
 pub use work::{Work, work};
@@ -165,7 +165,7 @@ fn lower(input: &LowerInput<'_>, ir: Option<&IrModule>) -> Result<Lowered, Diagn
             machine: &machine,
             input,
             is_ir: ir.is_some(),
-            owns_memory: ir.is_none() || own_memory::is_said(&context, &module),
+            owns_memory: ir.is_none() || atomic_annotations::has_annotations(&context, &module),
         };
         fixups::run(fixups::BEFORE_OPTIMISER, &work)?;
         codegen::run(&module, &machine, pipeline(input.optimization))?;
@@ -251,7 +251,7 @@ fn translate(input: &LowerInput<'_>, ir: Option<&IrModule>) -> Result<Vec<u8>, D
         shared_contents::close(&module);
         if input.calls && matches!(input.target.arch, Arch::Amdgpu(_)) {
             // Who compiles it knows no more of its memory than it says.
-            own_memory::say(&context, &module)?;
+            atomic_annotations::annotate(&context, &module)?;
         }
         Ok(module.write_bitcode_to_memory().as_slice().to_vec())
     })

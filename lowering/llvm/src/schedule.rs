@@ -57,7 +57,7 @@ struct Figures {
 
 impl Figures {
     /// Those of `assembly`, of which a wave gets `granule` registers at once.
-    fn of(assembly: &str, granule: u32) -> Figures {
+    fn parse(assembly: &str, granule: u32) -> Figures {
         let mut figures = Figures::default();
         for kernel in metadata::kernels(assembly) {
             let units = kernel.vector_registers.div_ceil(granule);
@@ -127,7 +127,8 @@ pub(crate) fn choose(
         .collect();
     let is_split = |plan: &EntryPlan| plan.pairs.iter().any(|pair| pair.strategy.is_split());
     let asked = |function: &Func<'_>| function.string_attribute_value(ATTRIBUTE).is_some();
-    let (Some(first), Some(residency)) = (input.plans().next(), Residency::of(target)) else {
+    let (Some(first), Some(residency)) = (input.plans().next(), Residency::for_target(target))
+    else {
         return Ok(None);
     };
     if !matches!(optimization, Optimization::O2 | Optimization::O3)
@@ -148,7 +149,7 @@ pub(crate) fn choose(
         Ok(text.trim_end_matches('\0').to_owned())
     };
     let usual = generate()?;
-    let figures = Figures::of(&usual, granule);
+    let figures = Figures::parse(&usual, granule);
     if !figures.may_save() {
         return Ok(Some(usual));
     }
@@ -156,7 +157,7 @@ pub(crate) fn choose(
         function.string_attribute(context, ATTRIBUTE, SAVING);
     }
     let saving = generate()?;
-    if Figures::of(&saving, granule).saves(&figures) {
+    if Figures::parse(&saving, granule).saves(&figures) {
         return Ok(Some(saving));
     }
     for function in &functions {
@@ -178,7 +179,7 @@ mod tests {
              .vgpr_spill_count: 0\n    .sgpr_spill_count: 0\n",
             lines.concat()
         );
-        Figures::of(&text, 8)
+        Figures::parse(&text, 8)
     }
 
     const ADD: &str = "v_add_f32_e32 v0, v1, v2";

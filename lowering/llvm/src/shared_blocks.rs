@@ -123,7 +123,7 @@ impl<'c> Shape<'c> {
             .filter_map(|(block, next)| number(&block).zip(number(&next)))
             .collect();
         let cfg = Cfg::from_edges(blocks.len(), &edges);
-        let dominators = Dominators::of(&cfg);
+        let dominators = Dominators::analyze(&cfg);
         Shape {
             blocks,
             cfg,

@@ -67,7 +67,7 @@ fn waves_have_the_registers_that_llvm_gives_them() {
         "gfx1153", "gfx1200", "gfx1201",
     ] {
         let target = Target::by_name(name).unwrap();
-        let residency = Residency::of(target).unwrap();
+        let residency = Residency::for_target(target).unwrap();
         for wave_size in target.wave_sizes {
             for waves in [residency.waves / 2, residency.waves] {
                 let registers = registers(target, *wave_size, waves);

@@ -4,7 +4,7 @@
 use crate::faults::Guards;
 use crate::{EntryPlan, Optimization, Target};
 use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::transform::Origin;
+use splitbar_passes::transform::SourceMap;
 use splitbar_passes::validate::Checked;
 use splitbar_typed::Kernel;
 use splitbar_typed::abi::{AbiForm, KernelAbi};
@@ -54,7 +54,7 @@ pub struct LowerInput<'m> {
     pub lines: DebugLines,
     /// Where the declarations' module came from, if a pass has made it: lines then count the words
     /// of the module before the pass.
-    pub origin: Option<&'m Origin>,
+    pub source_map: Option<&'m SourceMap>,
     /// How much LLVM optimises.
     pub optimization: Optimization,
     /// How buffers and images are handed over.

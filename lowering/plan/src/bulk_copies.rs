@@ -122,6 +122,6 @@ fn bulk(copy: &GroupCopy) -> Option<CopyPlan> {
         load: None,
         zeros: Zeros::default(),
         rounds: Some(1),
-        held: None,
+        staged: None,
     })
 }

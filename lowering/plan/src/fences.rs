@@ -138,7 +138,7 @@ pub fn around_barrier(
         // Nobody has looked where it stands.
         repeats: true,
         copies_in_flight: false,
-        passed_on: true,
+        releases_cumulatively: true,
     };
     [Side::Before, Side::After].map(|side| steps(semantics, at, side, None, waiting))
 }
@@ -188,7 +188,7 @@ mod tests {
                 placement,
                 repeats: false,
                 copies_in_flight: false,
-                passed_on: false,
+                releases_cumulatively: false,
             },
         );
         steps
@@ -317,7 +317,7 @@ mod tests {
                     placement,
                     repeats: false,
                     copies_in_flight: false,
-                    passed_on: true,
+                    releases_cumulatively: true,
                 },
             );
             steps.first().map(Step::to_string).unwrap_or_default()

@@ -112,7 +112,7 @@ impl Scribe<'_> {
             | Step::AsyncMark
             | Step::AsyncWait(_)
             | Step::BulkWait(_)
-            | Step::StoreHeld(_) => {}
+            | Step::StoreStaged(_) => {}
             Step::Signal => self.arrive(self.own(Object::workgroup(waves))),
             Step::SignalFirst => {
                 let object = self.objects.index(self.own(Object::workgroup(waves)));

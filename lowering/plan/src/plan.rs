@@ -3,7 +3,7 @@
 
 use crate::Step;
 use crate::async_copies::CopyPlan;
-use crate::held::HeldShape;
+use crate::staged::StagedShape;
 use crate::strategy::Strategy;
 use crate::target::{Placement, Target};
 use splitbar_passes::analysis::pairing::{PairId, Site, SiteId};
@@ -91,14 +91,14 @@ pub struct EntryPlan {
     /// Word offsets of the loads whose values such copies carry: they are not made.
     pub copied_loads: BTreeSet<WordOffset>,
     /// The sets of registers in which copies are on their way, by number.
-    pub held: Vec<HeldShape>,
+    pub staged: Vec<StagedShape>,
     /// Steps before a return from the entry point, by the word offset of the return.
     pub at_return: BTreeMap<WordOffset, Vec<Step>>,
     /// Steps of a wave that ends, where all of its invocations have come to a return of the entry
     /// point.
     pub at_end: Vec<Step>,
     /// Whether a wave may release to other workgroups what others of its own have released to it.
-    pub passed_on: bool,
+    pub releases_cumulatively: bool,
     /// Run-time state that the steps use.
     pub state: BarrierState,
     /// Bytes of workgroup memory that the steps need (Vulkan: splitBarrierReservedSharedMemory).

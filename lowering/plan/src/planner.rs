@@ -90,7 +90,7 @@ impl<'p> Planner<'p> {
         diagnostics: &mut Diagnostics,
     ) -> Planner<'p> {
         let target = kernel.target;
-        let shape = SubgroupShape::of(kernel, &options, diagnostics);
+        let shape = SubgroupShape::choose(kernel, &options, diagnostics);
         // A workgroup of so many invocations is refused by its size.
         let waves = kernel.workgroup_size.map(|size| {
             invocations(size)
@@ -158,7 +158,7 @@ impl<'p> Planner<'p> {
                         placement: options.placement,
                         repeats: true,
                         copies_in_flight: false,
-                        passed_on: kernel.pairing.releases_beyond_workgroup,
+                        releases_cumulatively: kernel.pairing.releases_beyond_workgroup,
                     };
                     async_copies::plan(
                         copies,
@@ -360,7 +360,7 @@ impl<'p> Planner<'p> {
             placement: self.options.placement,
             repeats,
             copies_in_flight: self.copies.in_flight,
-            passed_on: self.kernel.pairing.releases_beyond_workgroup,
+            releases_cumulatively: self.kernel.pairing.releases_beyond_workgroup,
         }
     }
 
@@ -489,10 +489,10 @@ impl<'p> Planner<'p> {
                 .filter_map(CopyPlan::replaced_load)
                 .collect(),
             copies: self.copies.copies.clone(),
-            held: self.copies.held.clone(),
+            staged: self.copies.staged.clone(),
             at_return,
             at_end,
-            passed_on: pairing.releases_beyond_workgroup,
+            releases_cumulatively: pairing.releases_beyond_workgroup,
             state: BarrierState {
                 word: has_workgroup_pairs && workgroup.keeps_word,
                 outstanding,

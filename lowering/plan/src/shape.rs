@@ -20,7 +20,7 @@ impl SubgroupShape {
     ///
     /// What the target does not have goes to `diagnostics`, but for a size that the module asks
     /// for: the emitter refuses that one where it stands.
-    pub(crate) fn of(
+    pub(crate) fn choose(
         kernel: &Kernel<'_>,
         options: &PlanOptions,
         diagnostics: &mut Diagnostics,

@@ -143,8 +143,8 @@ pub enum Step {
     /// outstanding.
     BulkWait(u8),
     /// Stores to workgroup memory what the set of registers with this number holds, if it holds
-    /// something ([`crate::EntryPlan::held`]).
-    StoreHeld(usize),
+    /// something ([`crate::EntryPlan::staged`]).
+    StoreStaged(usize),
     /// Run-time note: an arrive is outstanding (`true`) or has been completed (`false`).
     SetOutstanding(bool),
     /// Does the steps only if the run-time note says that an arrive is outstanding.
@@ -240,7 +240,7 @@ impl fmt::Display for Step {
             Step::AsyncWait(outstanding) => write!(f, "async-wait {outstanding}"),
             Step::BulkInit(slots) => write!(f, "bulk-init {slots}"),
             Step::BulkWait(outstanding) => write!(f, "bulk-wait {outstanding}"),
-            Step::StoreHeld(slot) => write!(f, "store-held {slot}"),
+            Step::StoreStaged(slot) => write!(f, "store-held {slot}"),
             Step::SetOutstanding(true) => f.write_str("set-outstanding"),
             Step::SetOutstanding(false) => f.write_str("clear-outstanding"),
             Step::IfOutstanding(steps) => block(f, "if-outstanding", steps),

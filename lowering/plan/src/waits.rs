@@ -39,7 +39,7 @@ pub(crate) struct Waiting {
     /// Asynchronous copies are to stay outstanding over barriers.
     pub copies_in_flight: bool,
     /// What is released to the workgroup may be released to others by one of its waves.
-    pub passed_on: bool,
+    pub releases_cumulatively: bool,
 }
 
 impl Waiting {
@@ -148,7 +148,7 @@ impl Waiting {
         } else {
             vec![Counter::Lgkmcnt]
         };
-        if self.passed_on
+        if self.releases_cumulatively
             && gpu.ordered_vmem
             && self.placement != Placement::ThreadgroupSplit
             && fence.scope == FenceScope::Workgroup
@@ -161,13 +161,13 @@ impl Waiting {
 
 /// The counters that have to be zero before a release which control can come to again: those of a
 /// fence of its kind, and of scalar loads. For releases that are no barrier's (atomic operations);
-/// with `passed_on`, other waves may release further what is released here
-/// ([`crate::EntryPlan::passed_on`]). None on other than AMD GPUs.
+/// with `releases_cumulatively`, other waves may release further what is released here
+/// ([`crate::EntryPlan::releases_cumulatively`]). None on other than AMD GPUs.
 pub fn release_waits(
     scope: FenceScope,
     target: &'static Target,
     placement: Placement,
-    passed_on: bool,
+    releases_cumulatively: bool,
 ) -> Vec<Counter> {
     let Arch::Amdgpu(gpu) = &target.arch else {
         return Vec::new();
@@ -178,7 +178,7 @@ pub fn release_waits(
         placement,
         repeats: true,
         copies_in_flight: false,
-        passed_on,
+        releases_cumulatively,
     };
     let fence = Fence {
         order: FenceOrder::Release,

@@ -8,7 +8,7 @@ use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::transform::inline::inline_barrier_functions;
 use splitbar_plan::{PlanOptions, Strategy, Target, plan};
-use splitbar_typed::{Kernel, Wanted};
+use splitbar_typed::{Kernel, KernelOptions};
 
 /// The plan of the first entry point of a fixture kernel.
 fn plan_of(kernel: &str, target: &str, options: PlanOptions) -> Result<String> {
@@ -20,11 +20,11 @@ fn plan_of(kernel: &str, target: &str, options: PlanOptions) -> Result<String> {
     let mut diagnostics = Diagnostics::new();
     let module = Module::parse(&bytes)?;
     let inlined = {
-        let declarations = Declarations::of(&module, &mut diagnostics);
+        let declarations = Declarations::new(&module, &mut diagnostics);
         inline_barrier_functions(&module, &declarations)?.map(|edited| edited.module)
     };
     let module = inlined.as_ref().unwrap_or(&module);
-    let declarations = Declarations::of(module, &mut diagnostics);
+    let declarations = Declarations::new(module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
     let entry = declarations
         .entry_points
@@ -32,7 +32,13 @@ fn plan_of(kernel: &str, target: &str, options: PlanOptions) -> Result<String> {
         .context("no entry point")?;
     let target = Target::by_name(target).context("no such target")?;
     let program = Program::new(&declarations, &constants);
-    let kernel = Kernel::of(&program, entry, target, Wanted::default(), &mut diagnostics)?;
+    let kernel = Kernel::analyze(
+        &program,
+        entry,
+        target,
+        KernelOptions::default(),
+        &mut diagnostics,
+    )?;
     let plan = plan(&kernel, options, &mut diagnostics);
     if diagnostics.has_errors() {
         Err(anyhow!("{diagnostics}"))

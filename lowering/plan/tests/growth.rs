@@ -12,7 +12,7 @@ use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, assemble};
 use splitbar_passes::transform::inline::inline_barrier_functions;
 use splitbar_plan::{PlanOptions, Strategy, Target, plan};
-use splitbar_typed::{Kernel, Wanted};
+use splitbar_typed::{Kernel, KernelOptions};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -42,14 +42,14 @@ fn planned(
     runs: usize,
 ) -> (usize, Duration) {
     let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut problems);
+    let declarations = Declarations::new(module, &mut problems);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
     assert!(problems.is_empty(), "{problems}");
     let entry = declarations.entry_points.first().unwrap();
     let target = Target::by_name(target).unwrap();
-    let wanted = Wanted {
+    let wanted = KernelOptions {
         promote_async_copies: true,
-        ..Wanted::default()
+        ..KernelOptions::default()
     };
     let options = PlanOptions {
         strategy,
@@ -61,7 +61,7 @@ fn planned(
         let mut problems = Diagnostics::new();
         let (plan, took) = cpu_time(|| {
             let program = Program::new(&declarations, &constants);
-            let kernel = Kernel::of(&program, entry, target, wanted, &mut problems).unwrap();
+            let kernel = Kernel::analyze(&program, entry, target, wanted, &mut problems).unwrap();
             plan(&kernel, options.clone(), &mut problems)
         });
         least = least.min(took);
@@ -100,7 +100,7 @@ fn time_for_each_pair_stays_about_the_same() {
 fn inlined(text: &str) -> Vec<u32> {
     let assembled = assemble(text).unwrap();
     let module = assembled.module().unwrap();
-    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
     match inline_barrier_functions(&module, &declarations).unwrap() {
         None => assembled.words.clone(),
         Some(edited) => edited

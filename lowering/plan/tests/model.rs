@@ -14,7 +14,7 @@ use splitbar_passes::model::{Axiom, Op, Report, Verdict, explore};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, WordOffset};
 use splitbar_plan::model::{cluster, system};
 use splitbar_plan::{EntryPlan, PlanOptions, Step, Strategy, Target, plan};
-use splitbar_typed::Wanted;
+use splitbar_typed::KernelOptions;
 use std::fmt::Write;
 
 /// A kernel without functions that have barriers, so that its plan needs no inlining.
@@ -42,7 +42,7 @@ impl Kernel {
         let target = Target::by_name(target).context("no such target")?;
         let mut diagnostics = Diagnostics::new();
         let module = Module::parse(&bytes)?;
-        let declarations = Declarations::of(&module, &mut diagnostics);
+        let declarations = Declarations::new(&module, &mut diagnostics);
         let constants =
             Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
         let entry = declarations
@@ -50,11 +50,11 @@ impl Kernel {
             .first()
             .context("no entry point")?;
         let program = Program::new(&declarations, &constants);
-        let kernel = splitbar_typed::Kernel::of(
+        let kernel = splitbar_typed::Kernel::analyze(
             &program,
             entry,
             target,
-            Wanted::default(),
+            KernelOptions::default(),
             &mut diagnostics,
         )?;
         let arrive = full.and_then(|full| {
@@ -86,8 +86,8 @@ impl Kernel {
                 }
             })
         };
-        let cfg = Cfg::of(&module, function);
-        let skeleton = Skeleton::of(function, &cfg, 2, place).map_err(|why| anyhow!(why))?;
+        let cfg = Cfg::analyze(&module, function);
+        let skeleton = Skeleton::build(function, &cfg, 2, place).map_err(|why| anyhow!(why))?;
         Ok(Kernel {
             plan,
             skeleton,

@@ -22,10 +22,10 @@ impl Accesses {
     pub(crate) const SHARED: &'static [Space] = &[Space::Shared];
 
     /// No memory.
-    pub(crate) const NONE: Accesses = Accesses::of(&[], &[]);
+    pub(crate) const NONE: Accesses = Accesses::analyze(&[], &[]);
 
     /// Reads and writes.
-    pub(crate) const fn of(reads: &'static [Space], writes: &'static [Space]) -> Accesses {
+    pub(crate) const fn analyze(reads: &'static [Space], writes: &'static [Space]) -> Accesses {
         Accesses { reads, writes }
     }
 

@@ -17,7 +17,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// The workgroups as one cluster. What the program made in each for the cluster's barrier is
     /// that workgroup's share of it.
-    pub(crate) fn of(groups: Vec<Group>, waves: u16) -> Cluster {
+    pub(crate) fn new(groups: Vec<Group>, waves: u16) -> Cluster {
         let mut cluster = Cluster {
             groups,
             waves: waves.into(),

@@ -82,10 +82,13 @@ pub type Texel = [u32; 4];
 impl Format {
     /// The format of this name: as GLSL writes it, such as `rgba16f`.
     pub fn by_name(name: &str) -> Option<Format> {
-        FORMATS.iter().find(|row| row.0 == name).map(Format::of)
+        FORMATS
+            .iter()
+            .find(|row| row.0 == name)
+            .map(Format::from_row)
     }
 
-    fn of(row: &(&str, u8, u8, Meaning)) -> Format {
+    fn from_row(row: &(&str, u8, u8, Meaning)) -> Format {
         Format {
             components: row.1,
             bits: row.2,
@@ -94,12 +97,14 @@ impl Format {
     }
 
     fn number(self) -> u32 {
-        let at = FORMATS.iter().position(|row| Format::of(row) == self);
+        let at = FORMATS.iter().position(|row| Format::from_row(row) == self);
         at.map_or(0, |at| at as u32 + 1)
     }
 
     fn numbered(number: u32) -> Option<Format> {
-        FORMATS.get(number.checked_sub(1)? as usize).map(Format::of)
+        FORMATS
+            .get(number.checked_sub(1)? as usize)
+            .map(Format::from_row)
     }
 
     /// Bytes of a texel.
@@ -232,7 +237,7 @@ impl Levels {
     }
 
     /// From a word of a descriptor.
-    fn of(word: u32) -> Option<Levels> {
+    fn from_word(word: u32) -> Option<Levels> {
         let [count, directions, samples, rest] = word.to_le_bytes();
         let fits = (1..=MOST_LEVELS).contains(&count) && (1..=3).contains(&directions);
         (fits && samples > 0 && rest == 0).then_some(Levels {
@@ -335,9 +340,12 @@ impl Image {
         };
         match rest {
             _ if last & 0xffff_0000 == MARK => image([*x, 1, 1], *last, true, Levels::default()),
-            [width, height, depth, last] if last & 0xffff_0000 == MARK => {
-                image([*width, *height, *depth], *last, false, Levels::of(*x)?)
-            }
+            [width, height, depth, last] if last & 0xffff_0000 == MARK => image(
+                [*width, *height, *depth],
+                *last,
+                false,
+                Levels::from_word(*x)?,
+            ),
             _ => None,
         }
     }

@@ -107,7 +107,7 @@ impl<W> Resident<W> {
         }
         let count = started.len();
         Resident {
-            cluster: Cluster::of(groups, waves),
+            cluster: Cluster::new(groups, waves),
             waves: started,
             can: vec![WaveState::Ready; count],
             executed: vec![0; count],

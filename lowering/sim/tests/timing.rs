@@ -8,7 +8,7 @@ use splitbar_target::Target;
 use splitbar_target::timing::Timing;
 
 fn timing() -> &'static Timing {
-    Timing::of(Target::by_name("sm_90").unwrap()).unwrap()
+    Timing::for_target(Target::by_name("sm_90").unwrap()).unwrap()
 }
 
 /// The estimate of a kernel around `body`, in which `%t` is the thread and `s` an mbarrier.

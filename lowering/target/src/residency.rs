@@ -265,7 +265,7 @@ fn by_size(rows: &[(u32, u32)], wave_size: u32) -> Option<u32> {
 
 impl Residency {
     /// That of `target`; `None` where it is not known.
-    pub fn of(target: &Target) -> Option<Residency> {
+    pub fn for_target(target: &Target) -> Option<Residency> {
         let row = ROWS.iter().find(|(names, _)| names.contains(&target.gpu()));
         row.map(|(_, residency)| *residency)
     }
@@ -285,7 +285,7 @@ impl Residency {
     /// use splitbar_target::residency::{Bound, Footprint, Residency};
     ///
     /// let target = Target::by_name("sm_80").ok_or("no such target")?;
-    /// let sm = Residency::of(target).ok_or("not known")?;
+    /// let sm = Residency::for_target(target).ok_or("not known")?;
     /// let footprint = |registers| Footprint {
     ///     wave_size: 32,
     ///     waves: 8,
@@ -346,7 +346,7 @@ mod tests {
     fn each_gpu_has_at_most_one_row() {
         let unknown: Vec<&str> = Target::all()
             .iter()
-            .filter(|target| Residency::of(target).is_none())
+            .filter(|target| Residency::for_target(target).is_none())
             .map(|target| target.name)
             .collect();
         let expected = [
@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn wave_sizes_are_those_of_the_target() {
         for target in Target::all() {
-            let Some(residency) = Residency::of(target) else {
+            let Some(residency) = Residency::for_target(target) else {
                 continue; // not known: the list above
             };
             for size in target.wave_sizes {
@@ -402,7 +402,7 @@ mod tests {
             barriers: 0,
         };
         let on = |target: &str, footprint| {
-            let residency = Residency::of(Target::by_name(target).unwrap()).unwrap();
+            let residency = Residency::for_target(Target::by_name(target).unwrap()).unwrap();
             let resident = residency.resident(footprint).unwrap();
             (resident.workgroups, resident.bound)
         };

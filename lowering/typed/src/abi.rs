@@ -656,7 +656,7 @@ impl Planner<'_, '_> {
                 );
                 self.parameters.push(parameter.to(table_align(self.target)));
             }
-            Kind::Plain(shape) if shape.scalar != types::Scalar::Bool => {
+            Kind::ScalarOrVector(shape) if shape.scalar != types::Scalar::Bool => {
                 let parameter = self.argument(
                     Role::Own(index),
                     ArgumentKind::Value,

@@ -29,7 +29,7 @@ pub struct Copies {
 impl Copies {
     /// Those of `entry` of `program`, a workgroup of which has `size`, if that is known. With
     /// `promote`, plain copies that can be made asynchronous are among them.
-    pub fn of(
+    pub fn analyze(
         program: &Program<'_>,
         entry: &EntryPoint<'_>,
         size: Option<[u32; 3]>,
@@ -38,9 +38,9 @@ impl Copies {
         let (declarations, constants) = (program.declarations(), program.constants());
         let function = declarations.function(entry.function)?;
         let cfg = program.cfg(entry).ok()?.clone();
-        let group = GroupCopies::of(declarations, constants, function, &cfg);
+        let group = GroupCopies::analyze(declarations, constants, function, &cfg);
         let promoted = if promote {
-            let memory = Memory::of(declarations);
+            let memory = Memory::analyze(declarations);
             async_copy::find(async_copy::Input {
                 declarations,
                 constants,

@@ -41,7 +41,7 @@ pub struct Kernel<'m> {
 
 /// What a caller asks of a kernel.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct KernelOptions {
     /// The workgroup size, where the module leaves it open.
     pub workgroup_size: Option<[u32; 3]>,
     /// Whether plain copies become asynchronous ones.
@@ -55,15 +55,15 @@ impl<'m> Kernel<'m> {
     /// The kernel of `entry` of `program`.
     ///
     /// # Errors
-    /// `Internal` for an entry point of another module; those of [`Reached::of`] and
-    /// [`Narrowed::of`]. To
+    /// `Internal` for an entry point of another module; those of [`Reached::analyze`] and
+    /// [`Narrowed::analyze`]. To
     /// `diagnostics`: those of [`Pairing::analyse`], and `UnsupportedMode` for another
     /// workgroup size than the module's.
-    pub fn of(
+    pub fn analyze(
         program: &'m Program<'_>,
         entry: &'m EntryPoint<'m>,
         target: &'static Target,
-        wanted: Wanted,
+        wanted: KernelOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Kernel<'m>, Diagnostic> {
         let (declarations, constants) = (program.declarations(), program.constants());
@@ -72,7 +72,7 @@ impl<'m> Kernel<'m> {
         let promote = wanted.promote_async_copies;
         let (pairing, found) = program.pairing(entry)?;
         diagnostics.extend(found.clone());
-        let reached = Reached::of(declarations, constants, entry)?;
+        let reached = Reached::analyze(declarations, constants, entry)?;
         let variables = WorkgroupMemory::touched(declarations, constants, &reached.own);
         let exchange_bytes = exchange_bytes(declarations, constants, entry, &reached);
         Ok(Kernel {
@@ -81,7 +81,7 @@ impl<'m> Kernel<'m> {
             workgroup_size,
             pairing,
             narrowed: narrowed(program, entry, pairing, found, wanted.narrowing)?,
-            copies: Copies::of(program, entry, workgroup_size, promote),
+            copies: Copies::analyze(program, entry, workgroup_size, promote),
             shared_bytes: shared_bytes(
                 declarations,
                 constants,
@@ -110,7 +110,7 @@ fn narrowed(
     match (narrowing, function) {
         (Some(aliasing), Some(function)) if !found.has_errors() => {
             let cfg = program.cfg(entry)?;
-            Narrowed::of(declarations, constants, function, cfg, pairing, aliasing)
+            Narrowed::analyze(declarations, constants, function, cfg, pairing, aliasing)
         }
         _ => Ok(Narrowed::default()),
     }
@@ -157,12 +157,12 @@ mod tests {
             let program = Program::new(declarations, constants);
             let entry = declarations.entry_points.first().unwrap();
             for (asked, errors) in [(None, 0), (Some([16, 16, 1]), 0), (Some([8, 8, 1]), 1)] {
-                let wanted = Wanted {
+                let wanted = KernelOptions {
                     workgroup_size: asked,
-                    ..Wanted::default()
+                    ..KernelOptions::default()
                 };
                 let mut found = Diagnostics::new();
-                let kernel = Kernel::of(&program, entry, target, wanted, &mut found).unwrap();
+                let kernel = Kernel::analyze(&program, entry, target, wanted, &mut found).unwrap();
                 assert_eq!(kernel.workgroup_size, Some([16, 16, 1]));
                 assert_eq!(found.iter().count(), errors, "{found}");
                 assert!(found.iter().all(|one| one.code == Code::UnsupportedMode));

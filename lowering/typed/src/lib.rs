@@ -9,17 +9,17 @@
 //! use splitbar_passes::diagnostic::Diagnostics;
 //! use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 //! use splitbar_target::Target;
-//! use splitbar_typed::{Kernel, Wanted};
+//! use splitbar_typed::{Kernel, KernelOptions};
 //!
 //! let bytes = include_bytes!("../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
 //! let module = Module::parse(bytes)?;
 //! let mut problems = Diagnostics::new();
-//! let declarations = Declarations::of(&module, &mut problems);
+//! let declarations = Declarations::new(&module, &mut problems);
 //! let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
 //! let program = Program::new(&declarations, &constants);
 //! let entry = declarations.entry_points.first().ok_or("no entry point")?;
 //! let target = Target::by_name("gfx1201").ok_or("no such target")?;
-//! let kernel = Kernel::of(&program, entry, target, Wanted::default(), &mut problems)?;
+//! let kernel = Kernel::analyze(&program, entry, target, KernelOptions::default(), &mut problems)?;
 //! assert_eq!((kernel.workgroup_size, kernel.shared_bytes), (Some([16, 16, 1]), 4096));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -43,7 +43,7 @@ pub mod types;
 mod waves;
 
 pub use copies::Copies;
-pub use kernel::{Kernel, Wanted};
+pub use kernel::{Kernel, KernelOptions};
 
 use splitbar_passes::diagnostic::Diagnostic;
 

@@ -40,7 +40,7 @@ impl Scalar {
 
 /// A scalar or a vector of them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Shape {
+pub struct VectorType {
     /// The component.
     pub scalar: Scalar,
     /// Number of components: 1 for a scalar.

@@ -34,7 +34,7 @@ pub(crate) fn shared_bytes(
             && inst
                 .id(0)
                 .ok()
-                .and_then(|scope| Scope::of(scope, inst, constants).ok())
+                .and_then(|scope| Scope::evaluate(scope, inst, constants).ok())
                 == Some(Scope::Workgroup)
             && vote(declarations, constants, target, inst).is_none()
     };
@@ -144,7 +144,7 @@ OpFunctionEnd"
         let assembled = assemble(&text).unwrap();
         read(&assembled.module().unwrap(), |declarations, constants| {
             let entry = declarations.entry_points.first().unwrap();
-            let reached = Reached::of(declarations, constants, entry).unwrap();
+            let reached = Reached::analyze(declarations, constants, entry).unwrap();
             ["gfx1201", "sm_90"].map(|target| {
                 let target = Target::by_name(target).unwrap();
                 let variables = WorkgroupMemory::touched(declarations, constants, &reached.own);

@@ -1,7 +1,7 @@
 //! Tensor layouts and tensor views (SPV_NV_tensor_addressing): what their types say, and where in a
 //! value each part of their state stands. A value is a vector of 32-bit integers.
 
-use crate::scalar::{Scalar, Shape};
+use crate::scalar::{Scalar, VectorType};
 use spirv::{Op, TensorClampMode};
 use splitbar_passes::module::{Constants, Inst};
 
@@ -65,7 +65,7 @@ pub enum Clip {
 
 impl TensorLayout {
     /// Decodes OpTypeTensorLayoutNV; `None`: its operands have no values that it may have.
-    pub fn of(inst: Inst<'_>, constants: &Constants) -> Option<TensorLayout> {
+    pub fn decode(inst: Inst<'_>, constants: &Constants) -> Option<TensorLayout> {
         let constant = |index| constants.as_u32(inst.id(index).ok()?);
         Some(TensorLayout {
             dimensions: constant(0).filter(|count| (1..=MAX_DIMENSIONS).contains(count))?,
@@ -84,14 +84,14 @@ impl TensorLayout {
     }
 
     /// The value.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> VectorType {
         words(self.clamp_value() + 1)
     }
 }
 
 impl TensorView {
     /// Decodes OpTypeTensorViewNV; `None`: its operands have no values that it may have.
-    pub fn of(inst: Inst<'_>, constants: &Constants) -> Option<TensorView> {
+    pub fn decode(inst: Inst<'_>, constants: &Constants) -> Option<TensorView> {
         let constant = |index| constants.as_u32(inst.id(index).ok()?);
         let count = constant(0).filter(|count| (1..=MAX_DIMENSIONS).contains(count))?;
         let has_dimensions = constants.get(inst.id(1).ok()?)?.as_bool()?;
@@ -125,7 +125,7 @@ impl TensorView {
     }
 
     /// The value.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> VectorType {
         words(self.clip(Clip::ColumnSpan) + 1)
     }
 }
@@ -141,16 +141,18 @@ pub enum TensorObject {
 
 impl TensorObject {
     /// Decodes a type; `None`: it is another, or is not lowered.
-    pub fn of(inst: Inst<'_>, constants: &Constants) -> Option<TensorObject> {
+    pub fn decode(inst: Inst<'_>, constants: &Constants) -> Option<TensorObject> {
         match inst.op()? {
-            Op::TypeTensorLayoutNV => TensorLayout::of(inst, constants).map(TensorObject::Layout),
-            Op::TypeTensorViewNV => TensorView::of(inst, constants).map(TensorObject::View),
+            Op::TypeTensorLayoutNV => {
+                TensorLayout::decode(inst, constants).map(TensorObject::Layout)
+            }
+            Op::TypeTensorViewNV => TensorView::decode(inst, constants).map(TensorObject::View),
             _ => None,
         }
     }
 
     /// The value.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> VectorType {
         match self {
             TensorObject::Layout(layout) => layout.shape(),
             TensorObject::View(view) => view.shape(),
@@ -158,12 +160,12 @@ impl TensorObject {
     }
 }
 
-fn words(lanes: u32) -> Shape {
+fn words(lanes: u32) -> VectorType {
     let scalar = Scalar::Int {
         width: 32,
         signed: false,
     };
-    Shape { scalar, lanes }
+    VectorType { scalar, lanes }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(crate) fn read<R>(
     ask: impl FnOnce(&Declarations<'_>, &Constants) -> R,
 ) -> R {
     let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut problems);
+    let declarations = Declarations::new(module, &mut problems);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
     assert!(!problems.has_errors(), "{problems}");
     ask(&declarations, &constants)

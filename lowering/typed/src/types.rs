@@ -4,7 +4,7 @@
 
 mod table;
 
-pub use crate::scalar::{Scalar, Shape};
+pub use crate::scalar::{Scalar, VectorType};
 pub use crate::waves::Waves;
 
 use crate::Result;
@@ -29,11 +29,11 @@ pub enum Kind {
     /// OpTypeVoid.
     Void,
     /// A scalar or vector.
-    Plain(Shape),
+    ScalarOrVector(VectorType),
     /// A matrix.
     Matrix {
         /// A column.
-        column: Shape,
+        column: VectorType,
         /// Number of columns.
         columns: u32,
     },
@@ -250,7 +250,8 @@ mod tests {
                 for target in ["gfx1201", "sm_90"] {
                     let target = Target::by_name(target).unwrap();
                     let mut extents = Extents::new(declarations, constants);
-                    for (id, info) in Types::of(declarations, constants, target, waves, None).iter()
+                    for (id, info) in
+                        Types::build(declarations, constants, target, waves, None).iter()
                     {
                         let of_rules = extents.of(id).filter(|_| info.is_value);
                         if let Some(extent) = of_rules {

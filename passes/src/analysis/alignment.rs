@@ -284,7 +284,7 @@ OpDecorate %vectors ArrayStride 16
             let assembled = assemble(&text).unwrap();
             let module = assembled.module().unwrap();
             let mut problems = Diagnostics::new();
-            let declarations = Declarations::of(&module, &mut problems);
+            let declarations = Declarations::new(&module, &mut problems);
             let constants =
                 Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
             assert!(!problems.has_errors(), "{problems}");

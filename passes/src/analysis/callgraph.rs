@@ -13,7 +13,7 @@ pub struct CallGraph {
 
 impl CallGraph {
     /// The call graph of a module.
-    pub fn of(declarations: &Declarations<'_>) -> CallGraph {
+    pub fn analyze(declarations: &Declarations<'_>) -> CallGraph {
         let calls = declarations
             .functions
             .iter()

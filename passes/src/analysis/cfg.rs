@@ -75,7 +75,7 @@ enum Index {
 }
 
 impl Index {
-    fn of(labels: &[Id]) -> Index {
+    fn from_labels(labels: &[Id]) -> Index {
         let first = labels.iter().min().map_or(0, |id| id.0);
         let last = labels.iter().max().map_or(0, |id| id.0);
         let slots = (last - first) as usize + 1;
@@ -129,9 +129,9 @@ impl Default for Cfg {
 
 impl Cfg {
     /// The graph of `function`, a function of `module`.
-    pub fn of(module: &Module<'_>, function: &Function<'_>) -> Cfg {
+    pub fn analyze(module: &Module<'_>, function: &Function<'_>) -> Cfg {
         let labels: Vec<Id> = function.blocks.iter().map(|block| block.label).collect();
-        let index = Index::of(&labels);
+        let index = Index::from_labels(&labels);
         let mut edges = Vec::with_capacity(labels.len() * 2);
         let mut exits = Vec::with_capacity(labels.len());
         for (from, block) in function.numbered() {
@@ -154,7 +154,7 @@ impl Cfg {
     /// successor are exits.
     pub fn from_edges(len: usize, edges: &[(usize, usize)]) -> Cfg {
         let labels: Vec<Id> = (1u32..).map(Id).take(len).collect();
-        let index = Index::of(&labels);
+        let index = Index::from_labels(&labels);
         let edges: Vec<_> = edges
             .iter()
             .filter(|(from, to)| *from < len && *to < len)
@@ -313,7 +313,7 @@ mod tests {
     fn labels_may_be_far_apart() {
         for far in [5, 200, u32::MAX] {
             let labels = [Id(7), Id(4), Id(far)];
-            let index = Index::of(&labels);
+            let index = Index::from_labels(&labels);
             let found = [7, 4, far, 0, 3, 6, 8, far.wrapping_add(1)].map(|id| index.find(Id(id)));
             let [first, second, third] = [0, 1, 2].map(|block| Some(BlockIndex::new(block)));
             assert_eq!(
@@ -322,7 +322,7 @@ mod tests {
                 "{far}"
             );
         }
-        assert_eq!(Index::of(&[]).find(Id(0)), None);
+        assert_eq!(Index::from_labels(&[]).find(Id(0)), None);
     }
 
     #[test]

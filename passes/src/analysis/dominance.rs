@@ -21,7 +21,7 @@ pub struct Dominators {
 
 impl Dominators {
     /// Which blocks lie on every path from the entry block.
-    pub fn of(cfg: &Cfg) -> Dominators {
+    pub fn analyze(cfg: &Cfg) -> Dominators {
         let len = cfg.len();
         if len == 0 {
             return Dominators {
@@ -206,7 +206,7 @@ pub struct PostDominators {
 
 impl PostDominators {
     /// The post-dominators of `cfg`.
-    pub fn of(cfg: &Cfg) -> PostDominators {
+    pub fn analyze(cfg: &Cfg) -> PostDominators {
         let len = cfg.len();
         let end = BlockIndex::new(len); // a node of its own that every exit leads to
         let exits = ends(cfg);
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn a_diamond() {
         let cfg = Cfg::from_edges(4, &[(0, 1), (0, 2), (1, 3), (2, 3)]);
-        let (dom, post) = (Dominators::of(&cfg), PostDominators::of(&cfg));
+        let (dom, post) = (Dominators::analyze(&cfg), PostDominators::analyze(&cfg));
         let [top, left, _, end] = [0, 1, 2, 3].map(BlockIndex::new);
         assert_eq!(dom.immediate(end), Some(top));
         assert!(!dom.dominates(left, end) && dom.dominates(top, end) && dom.dominates(end, end));
@@ -304,7 +304,7 @@ mod tests {
     fn a_loop_without_a_way_out_ends_somewhere() {
         // 0 -> 1 <-> 2, 0 -> 3 (return)
         let cfg = Cfg::from_edges(4, &[(0, 1), (1, 2), (2, 1), (0, 3)]);
-        let post = PostDominators::of(&cfg);
+        let post = PostDominators::analyze(&cfg);
         let [top, header, latch, end] = [0, 1, 2, 3].map(BlockIndex::new);
         assert!(!post.post_dominates(end, top), "a run may stay in the loop");
         assert!(post.post_dominates(latch, header));
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn irreducible() {
         let cfg = Cfg::from_edges(4, &[(0, 1), (0, 2), (1, 2), (2, 1), (2, 3)]);
-        let dom = Dominators::of(&cfg);
+        let dom = Dominators::analyze(&cfg);
         let immediate = [1, 2, 3].map(|block| dom.immediate(BlockIndex::new(block)));
         assert_eq!(
             immediate,
@@ -330,7 +330,7 @@ mod tests {
             .flat_map(|block| [(block, block + 1), (block, block + 2)])
             .collect();
         let cfg = Cfg::from_edges(len, &edges);
-        let dom = Dominators::of(&cfg);
+        let dom = Dominators::analyze(&cfg);
         let mut between = cfg.blocks().skip(1).take(len - 2);
         assert!(between.all(|block| dom.immediate(block) == Some(BlockIndex::ENTRY)));
     }
@@ -361,7 +361,7 @@ mod tests {
         #[test]
         fn equal_to_the_definition(edges in prop::collection::vec((0usize..9, 0usize..9), 0..24)) {
             let cfg = Cfg::from_edges(9, &edges);
-            let (dom, post) = (Dominators::of(&cfg), PostDominators::of(&cfg));
+            let (dom, post) = (Dominators::analyze(&cfg), PostDominators::analyze(&cfg));
             for over in cfg.blocks() {
                 for block in cfg.blocks() {
                     let expected = cfg.is_reachable(over) && cfg.is_reachable(block) && !reaches(&cfg, BlockIndex::ENTRY, Some(over), |b| b == block);

@@ -35,7 +35,7 @@ impl<'m> Predicated<'m> {
     pub const MEMORY: usize = 3;
 
     /// `None`: `inst` is another instruction, or operands are missing.
-    pub fn of(inst: Inst<'m>) -> Option<Predicated<'m>> {
+    pub fn from_inst(inst: Inst<'m>) -> Option<Predicated<'m>> {
         let id = |index: usize| inst.id(index).ok();
         let (predicate, value) = match inst.opcode() {
             PREDICATED_LOAD => (id(1)?, id(2)?),
@@ -68,7 +68,7 @@ pub struct Masked<'m> {
 
 impl<'m> Masked<'m> {
     /// `None`: `inst` is another instruction, or operands are missing.
-    pub fn of(inst: Inst<'m>) -> Option<Masked<'m>> {
+    pub fn from_inst(inst: Inst<'m>) -> Option<Masked<'m>> {
         let id = |index: usize| inst.id(index).ok();
         let (pointers, alignment, mask, value) = match inst.op()? {
             Op::MaskedGatherINTEL => (id(0)?, 1, id(2)?, id(3)?),
@@ -112,7 +112,7 @@ pub fn errors(code: Code, problems: Vec<Problem<'_>>, found: &mut Diagnostics) {
 /// Predicated accesses whose predicate is not a Boolean, or whose pointer or value does not fit.
 pub fn predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
     let mut found = Vec::new();
-    for access in insts(declarations).filter_map(Predicated::of) {
+    for access in insts(declarations).filter_map(Predicated::from_inst) {
         let inst = access.inst;
         let mut wrong = |what: &str| found.push((inst, format!("{} {what}", inst.name())));
         let ty = |id: Id| declarations.type_of(id);
@@ -140,7 +140,7 @@ pub fn predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
 /// Gathers and scatters whose operands do not fit.
 pub fn masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
     let mut found = Vec::new();
-    for access in insts(declarations).filter_map(Masked::of) {
+    for access in insts(declarations).filter_map(Masked::from_inst) {
         let inst = access.inst;
         let mut wrong = |what: &str| found.push((inst, format!("{} {what}", inst.name())));
         let ty = |id: Id| declarations.type_of(id);
@@ -184,7 +184,7 @@ pub fn masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
 
 /// Predicated accesses without their capability.
 pub fn undeclared_predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
-    let all = insts(declarations).filter(|inst| Predicated::of(*inst).is_some());
+    let all = insts(declarations).filter(|inst| Predicated::from_inst(*inst).is_some());
     undeclared(
         declarations,
         PREDICATED_CAPABILITY,
@@ -198,7 +198,7 @@ pub fn undeclared_masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>
     let types = declarations.types().map(|(id, _)| id);
     let types = types.filter(|id| pointer_vector(declarations, *id).is_some());
     let types = types.filter_map(|id| declarations.module.def(id));
-    let accesses = insts(declarations).filter(|inst| Masked::of(*inst).is_some());
+    let accesses = insts(declarations).filter(|inst| Masked::from_inst(*inst).is_some());
     let name = "MaskedGatherScatterINTEL";
     undeclared(declarations, MASKED_CAPABILITY, name, types.chain(accesses))
 }

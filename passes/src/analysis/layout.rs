@@ -122,7 +122,11 @@ pub struct MatrixLayout {
 
 impl MatrixLayout {
     /// The layout of a member of a structure, if it is decorated.
-    fn of(declarations: &Declarations<'_>, structure: Id, member: u32) -> Option<MatrixLayout> {
+    fn analyze(
+        declarations: &Declarations<'_>,
+        structure: Id,
+        member: u32,
+    ) -> Option<MatrixLayout> {
         let decoration = |kind| declarations.member_decoration(structure, member, kind);
         Some(MatrixLayout {
             stride: decoration(Decoration::MatrixStride)?,
@@ -164,7 +168,7 @@ pub fn structure(
             None if packed => next,
             None => round_up(next, member.align),
         };
-        let matrix = MatrixLayout::of(declarations, id, number);
+        let matrix = MatrixLayout::analyze(declarations, id, number);
         let size = matrix
             .and_then(|matrix| matrix.bytes(declarations, *ty))
             .unwrap_or(member.size);
@@ -271,7 +275,7 @@ mod tests {
             let assembled = assemble(&text).unwrap();
             let module = assembled.module().unwrap();
             let mut problems = Diagnostics::new();
-            let declarations = Declarations::of(&module, &mut problems);
+            let declarations = Declarations::new(&module, &mut problems);
             let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
             assert!(!problems.has_errors(), "{types}");
             let t = module.instructions().filter_map(|inst| inst.result()).last().unwrap();

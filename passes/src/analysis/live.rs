@@ -27,7 +27,7 @@ pub struct Live {
 impl Live {
     /// For blocks of instructions on `cfg`. `leaving` has for each block the ids that phis of its
     /// successors take from it. `None`: the function is too large.
-    pub fn of(cfg: &Cfg, blocks: &[Vec<&DefUse>], leaving: &[Vec<Id>]) -> Option<Live> {
+    pub fn analyze(cfg: &Cfg, blocks: &[Vec<&DefUse>], leaving: &[Vec<Id>]) -> Option<Live> {
         let all = || blocks.iter().flatten();
         let ids: BTreeSet<Id> = all().filter_map(|inst| inst.result).collect();
         let ids: Vec<Id> = ids.into_iter().collect();
@@ -145,7 +145,7 @@ mod tests {
         let [one, phi, sum, user] = &insts;
         let blocks = [vec![one], vec![phi, sum], vec![user]];
         let leaving = [vec![Id(1)], vec![Id(3)], vec![]];
-        let live = Live::of(&cfg, &blocks, &leaving);
+        let live = Live::analyze(&cfg, &blocks, &leaving);
         let ends: Option<Vec<BTreeSet<Id>>> =
             live.map(|live| cfg.blocks().map(|block| live.at_end(block)).collect());
         let set = |ids: &[u32]| ids.iter().copied().map(Id).collect::<BTreeSet<Id>>();

@@ -42,8 +42,8 @@ pub struct Loops {
 
 impl Loops {
     /// Those of `cfg`, if they are at most `most`.
-    pub fn of(cfg: &Cfg, most: usize) -> Loops {
-        let dominators = Dominators::of(cfg);
+    pub fn analyze(cfg: &Cfg, most: usize) -> Loops {
+        let dominators = Dominators::analyze(cfg);
         Loops {
             natural: natural(cfg, &dominators, most),
             dominators,
@@ -102,7 +102,7 @@ mod tests {
     fn a_loop_in_a_loop() {
         // 0 -> 1 -> 2 -> 2, 2 -> 3 -> 1, 3 -> 4
         let cfg = Cfg::from_edges(5, &[(0, 1), (1, 2), (2, 2), (2, 3), (3, 1), (3, 4)]);
-        let dominators = Dominators::of(&cfg);
+        let dominators = Dominators::analyze(&cfg);
         let found = natural(&cfg, &dominators, 2);
         let found: Option<Vec<_>> =
             found.map(|loops| loops.into_iter().map(|l| (l.header, l.body)).collect());
@@ -110,7 +110,7 @@ mod tests {
         let (outer, inner) = (BTreeSet::from([one, two, three]), BTreeSet::from([two]));
         assert_eq!(found, Some(vec![(one, outer), (two, inner)]));
         assert_eq!(natural(&cfg, &dominators, 1), None);
-        let loops = Loops::of(&cfg, 2);
+        let loops = Loops::analyze(&cfg, 2);
         let (outer, inner) = (Some(0), Some(1));
         assert_eq!(
             loops.innermost(5),

@@ -33,7 +33,7 @@ impl<'p> Program<'p> {
         for entry in &declarations.entry_points {
             entries.entry(entry.function).or_insert_with(|| {
                 let function = declarations.function(entry.function);
-                let cfg = function.map(|function| Cfg::of(declarations.module, function));
+                let cfg = function.map(|function| Cfg::analyze(declarations.module, function));
                 let cfg = cfg.unwrap_or_default();
                 let mut found = Diagnostics::new();
                 let pairing = Pairing::analyse_in(declarations, constants, entry, &cfg, &mut found);

@@ -40,7 +40,7 @@ impl Qualifiers {
         (self.coherent || !other.coherent) && (self.volatile || !other.volatile)
     }
 
-    fn of(decorations: &[crate::module::Decoration<'_>]) -> Qualifiers {
+    fn from_decorations(decorations: &[crate::module::Decoration<'_>]) -> Qualifiers {
         let has = |kind: Decoration| decorations.iter().any(|one| one.kind == kind as u32);
         Qualifiers {
             coherent: has(Decoration::Coherent),
@@ -73,7 +73,7 @@ struct TypeFacts {
 impl MemoryQualifiers {
     /// Reads the whole module. One without the decorations costs a look at its types and
     /// decorations.
-    pub fn of(declarations: &Declarations<'_>) -> MemoryQualifiers {
+    pub fn analyze(declarations: &Declarations<'_>) -> MemoryQualifiers {
         let module = declarations.module;
         let decorates = |inst: Inst<'_>| {
             let kind = match inst.op() {
@@ -160,7 +160,7 @@ impl MemoryQualifiers {
             }
         }
         // A decode function gets addresses behind the pointer.
-        if let Some(access) = TensorAccess::of(inst)
+        if let Some(access) = TensorAccess::from_inst(inst)
             && let Some(function) = access.decode.and_then(|id| declarations.function(id))
             && let Some((parameter, _)) = function.params.first()
         {
@@ -173,7 +173,10 @@ impl MemoryQualifiers {
         if !(facts.pointers || facts.images) {
             return;
         }
-        flow.begin(result, Qualifiers::of(declarations.decorations(result)));
+        flow.begin(
+            result,
+            Qualifiers::from_decorations(declarations.decorations(result)),
+        );
         match op {
             Op::Variable => {
                 // An initializer is a store.
@@ -233,7 +236,8 @@ impl MemoryQualifiers {
                     let Some(index) = constant_index(declarations, Id(*word)) else {
                         return;
                     };
-                    let own = Qualifiers::of(declarations.member_decorations(id, index));
+                    let own =
+                        Qualifiers::from_decorations(declarations.member_decorations(id, index));
                     flow.begin(result, own);
                     members.get(index as usize).copied()
                 }
@@ -279,8 +283,9 @@ fn type_facts(declarations: &Declarations<'_>) -> BTreeMap<Id, TypeFacts> {
                 for (index, member) in (0u32..).zip(members) {
                     let part = of(member);
                     own.members.add(part.members);
-                    own.members
-                        .add(Qualifiers::of(declarations.member_decorations(id, index)));
+                    own.members.add(Qualifiers::from_decorations(
+                        declarations.member_decorations(id, index),
+                    ));
                     // Of a pointer there may be a forward declaration only.
                     own.pointers |= part.pointers || !facts.contains_key(member);
                     own.images |= part.images;
@@ -402,9 +407,9 @@ mod tests {
         let assembled = assemble(&format!("{HEAD}{decorations}{BODY}")).unwrap();
         let module = assembled.module().unwrap();
         let mut diagnostics = Diagnostics::new();
-        let declarations = Declarations::of(&module, &mut diagnostics);
+        let declarations = Declarations::new(&module, &mut diagnostics);
         assert!(!diagnostics.has_errors(), "{diagnostics}");
-        let all = MemoryQualifiers::of(&declarations);
+        let all = MemoryQualifiers::analyze(&declarations);
         let letters = |Qualifiers { coherent, volatile }: Qualifiers| {
             let parts = [("c", coherent), ("v", volatile)];
             parts

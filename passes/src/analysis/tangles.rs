@@ -158,13 +158,13 @@ impl Tangles {
     ///
     /// # Errors
     /// Where control flow is not structured.
-    pub fn of(
+    pub fn analyze(
         function: &Function<'_>,
         cfg: &Cfg,
         facts: &[Facts],
         joined: Joined,
     ) -> Result<Option<Tangles>, Unstructured> {
-        let mut parts = Parts::of(function, cfg).ok_or(Unstructured)?;
+        let mut parts = Parts::analyze(function, cfg).ok_or(Unstructured)?;
         if joined == Joined::All && !parts.has_merges(cfg, facts) {
             return Err(Unstructured);
         }
@@ -292,7 +292,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(function: &Function<'_>, cfg: &Cfg) -> Option<Parts> {
+    fn analyze(function: &Function<'_>, cfg: &Cfg) -> Option<Parts> {
         let count = cfg.len();
         let mut parts = Parts {
             constructs: Vec::new(),
@@ -478,7 +478,7 @@ impl Parts {
             inner: self.inner,
             goals: self.goals,
             all: joined == Joined::All,
-            dominators: Dominators::of(cfg),
+            dominators: Dominators::analyze(cfg),
         };
         let mut edges: Vec<(Place, Place)> = Vec::new();
         let mut arrive: BTreeSet<(Join, Goal)> = BTreeSet::new();
@@ -526,7 +526,7 @@ impl Parts {
                 None => {}
             }
         }
-        tangles.dominators = Dominators::of(&graph(cfg.len(), &tangles.joins, &edges));
+        tangles.dominators = Dominators::analyze(&graph(cfg.len(), &tangles.joins, &edges));
         tangles
     }
 }
@@ -596,12 +596,12 @@ mod tests {
         let assembled = assemble("", text);
         let (declarations, _) = declared(&assembled.module);
         let function = declarations.function(assembled.id("main")).unwrap();
-        let cfg = Cfg::of(declarations.module, function);
+        let cfg = Cfg::analyze(declarations.module, function);
         let mut all = vec![Facts::default(); cfg.len()];
         for (block, facts) in facts {
             all[*block] = *facts;
         }
-        Tangles::of(function, &cfg, &all, joined)
+        Tangles::analyze(function, &cfg, &all, joined)
     }
 
     fn leaving() -> [(usize, Facts); 2] {

@@ -66,7 +66,7 @@ impl Assembled {
 /// Declarations and constants without errors.
 pub(crate) fn declared<'m>(module: &'m Module<'m>) -> (Declarations<'m>, Constants) {
     let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut diagnostics);
+    let declarations = Declarations::new(module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{diagnostics}");
     (declarations, constants)

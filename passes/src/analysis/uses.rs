@@ -41,7 +41,7 @@ pub struct Uses {
 }
 
 impl Uses {
-    fn of(
+    fn analyze(
         function: &Function<'_>,
         declarations: &Declarations<'_>,
         constants: &Constants,
@@ -172,7 +172,7 @@ impl Reached {
     ///
     /// # Errors
     /// Those of [`Declarations::reachable_functions`].
-    pub fn of(
+    pub fn analyze(
         declarations: &Declarations<'_>,
         constants: &Constants,
         entry: &EntryPoint<'_>,
@@ -182,7 +182,7 @@ impl Reached {
         let mut uses = BTreeMap::new();
         for id in &order {
             if let Some(function) = declarations.function(*id) {
-                let of = Uses::of(function, declarations, constants, &touching, &uses);
+                let of = Uses::analyze(function, declarations, constants, &touching, &uses);
                 uses.insert(*id, of);
             }
         }

@@ -24,7 +24,7 @@ fn effects<'d>(
     constants: &'d Constants,
     function: &'d Function<'_>,
 ) -> impl Iterator<Item = WordOffset> + 'd {
-    let cfg = Cfg::of(declarations.module, function);
+    let cfg = Cfg::analyze(declarations.module, function);
     let cfg = cfg.restricted(|from, to| {
         let terminator = function.block(from).and_then(|block| block.terminator());
         let taken = terminator.and_then(|inst| only_target(constants, inst));

@@ -28,7 +28,7 @@ pub struct WorkgroupMemory {
 
 impl WorkgroupMemory {
     /// That of `entry`; none for an entry point whose calls have no end.
-    pub fn of(
+    pub fn analyze(
         declarations: &Declarations<'_>,
         constants: &Constants,
         entry: &EntryPoint<'_>,
@@ -36,7 +36,7 @@ impl WorkgroupMemory {
         if !declares_any(declarations) {
             return WorkgroupMemory::default();
         }
-        Reached::of(declarations, constants, entry).map_or_else(
+        Reached::analyze(declarations, constants, entry).map_or_else(
             |_| WorkgroupMemory::default(),
             |reached| WorkgroupMemory::touched(declarations, constants, &reached.own),
         )
@@ -124,10 +124,10 @@ OpFunctionEnd"
         let assembled = assemble(&text).unwrap();
         let module = assembled.module().unwrap();
         let mut problems = Diagnostics::new();
-        let declarations = Declarations::of(&module, &mut problems);
+        let declarations = Declarations::new(&module, &mut problems);
         let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
         let entry = declarations.entry_points.first().unwrap();
-        WorkgroupMemory::of(&declarations, &constants, entry)
+        WorkgroupMemory::analyze(&declarations, &constants, entry)
     }
 
     #[test]

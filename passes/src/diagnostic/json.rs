@@ -66,7 +66,7 @@ impl<'d> From<&'d WitnessStep> for Passed<'d> {
 }
 
 impl<'d> Line<'d> {
-    fn of(problem: &'d Diagnostic, file: &'d str) -> Self {
+    fn new(problem: &'d Diagnostic, file: &'d str) -> Self {
         let location = &*problem.location;
         Line {
             severity: problem.severity.to_string(),
@@ -99,7 +99,7 @@ pub fn render(problems: &Diagnostics, file: &str) -> String {
     let mut text = String::new();
     for problem in problems.iter() {
         // These types hold strings and numbers, which always serialize.
-        text.extend(serde_json::to_string(&Line::of(problem, file)));
+        text.extend(serde_json::to_string(&Line::new(problem, file)));
         text.push('\n');
     }
     text

@@ -70,7 +70,7 @@ fn operands(
     tables: &mut Tables,
     diagnostics: &mut Diagnostics,
 ) {
-    if !inst.op().is_some_and(has_bits) && CheckedAccess::of(inst).is_none() {
+    if !inst.op().is_some_and(has_bits) && CheckedAccess::from_inst(inst).is_none() {
         return;
     }
     for operand in declarations.module.operands(inst) {
@@ -298,7 +298,7 @@ mod tests {
         let assembled = assemble(&text).unwrap();
         let module = assembled.module().unwrap();
         let mut diagnostics = Diagnostics::new();
-        let declarations = Declarations::of(&module, &mut diagnostics);
+        let declarations = Declarations::new(&module, &mut diagnostics);
         check(&declarations, &[assembled.names["main"]], &mut diagnostics);
         diagnostics
             .iter()

@@ -327,7 +327,7 @@ impl Checker<'_> {
         let edges = participants
             .iter()
             .flat_map(|(wait, members)| members.iter().map(|member| (*member, *wait)));
-        let before = ExecutesBefore::of(execution, edges);
+        let before = ExecutesBefore::analyze(execution, edges);
         if let Some(event) = before.cycle {
             self.breaks(Axiom::ExecutesBeforeConsistent, event);
         }

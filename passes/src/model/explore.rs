@@ -153,8 +153,8 @@ impl<'m> Search<'m> {
             forward: (0..machine.threads())
                 .map(|thread| machine.code(thread).goes_forward())
                 .collect(),
-            footprints: Footprints::of(machine),
-            symmetry: Symmetry::of(machine),
+            footprints: Footprints::analyze(machine),
+            symmetry: Symmetry::analyze(machine),
             seen: Seen::new(machine.layout.units()),
             steps: 0,
         }

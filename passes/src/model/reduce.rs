@@ -22,7 +22,7 @@ struct Resources {
 }
 
 impl Resources {
-    fn of(op: &Op) -> Resources {
+    fn from_op(op: &Op) -> Resources {
         let names = op.names();
         let objects = names
             .object
@@ -87,7 +87,7 @@ pub(super) struct Footprints {
 }
 
 impl Footprints {
-    pub(super) fn of(machine: &Machine) -> Footprints {
+    pub(super) fn analyze(machine: &Machine) -> Footprints {
         Footprints {
             of: machine
                 .codes
@@ -95,10 +95,10 @@ impl Footprints {
                 .map(|code| {
                     let mut prints: Vec<(Resources, Resources)> = Vec::new();
                     for op in &code.ops {
-                        prints.push((Resources::of(op), Resources::of(op)));
+                        prints.push((Resources::from_op(op), Resources::from_op(op)));
                     }
                     for object in code.leaves() {
-                        let drop = Resources::of(&Op::Drop(object.into()));
+                        let drop = Resources::from_op(&Op::Drop(object.into()));
                         prints.push((drop, drop));
                     }
                     prints.push(Default::default());
@@ -147,7 +147,7 @@ pub(super) struct Symmetry {
 }
 
 impl Symmetry {
-    pub(super) fn of(machine: &Machine) -> Symmetry {
+    pub(super) fn analyze(machine: &Machine) -> Symmetry {
         let next = |thread: usize| {
             (thread + 1..machine.threads())
                 .find(|other| machine.code_of[*other] == machine.code_of[thread])

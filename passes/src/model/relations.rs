@@ -76,7 +76,7 @@ pub(super) struct ExecutesBefore {
 
 impl ExecutesBefore {
     /// Closes program order and `edges`.
-    pub(super) fn of(
+    pub(super) fn analyze(
         execution: &Execution,
         edges: impl Iterator<Item = (EventId, EventId)>,
     ) -> ExecutesBefore {

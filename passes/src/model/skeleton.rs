@@ -68,7 +68,7 @@ impl Skeleton {
     ///
     /// # Errors
     /// Why it cannot be made: too many nodes, or no way to an end within the bound.
-    pub fn of(
+    pub fn build(
         function: &Function<'_>,
         cfg: &Cfg,
         unroll: u8,
@@ -96,7 +96,7 @@ impl Skeleton {
         if cfg.is_empty() {
             return Err("the function has no body".to_owned());
         }
-        Unrolling::of(cfg, unroll, places)?.skeleton(cfg, places)
+        Unrolling::from_parts(cfg, unroll, places)?.skeleton(cfg, places)
     }
 }
 
@@ -123,7 +123,7 @@ struct Unrolling {
 }
 
 impl Unrolling {
-    fn of(
+    fn from_parts(
         cfg: &Cfg,
         unroll: u8,
         places: &[Vec<(WordOffset, BarrierRole)>],

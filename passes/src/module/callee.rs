@@ -22,7 +22,7 @@ pub fn callee(inst: Inst<'_>) -> Option<Id> {
 pub fn called_for_elements(inst: Inst<'_>) -> Option<Id> {
     match inst.facts().calls {
         Calls::Elements(operand) => inst.id(operand.into()).ok(),
-        Calls::Decode => TensorAccess::of(inst)?.decode,
+        Calls::Decode => TensorAccess::from_inst(inst)?.decode,
         Calls::None | Calls::Once(_) => None,
     }
 }

@@ -25,7 +25,7 @@ impl<'m> Declarations<'m> {
     /// What is wrong with it, and that this is a bug of the step.
     pub fn of_made(module: &'m Module<'m>, step: &str) -> Result<Declarations<'m>, Diagnostics> {
         let mut found = Diagnostics::new();
-        let declarations = Declarations::of(module, &mut found);
+        let declarations = Declarations::new(module, &mut found);
         if found.has_errors() {
             let message = format!("{step} gave a module that cannot be read");
             found.push(Diagnostic::bug(message));
@@ -42,7 +42,7 @@ impl<'m> Declarations<'m> {
     /// only through pointers, functions have their types' results and parameters, calls as many
     /// arguments, blocks end with a terminator, branches stay in their function, and entry points
     /// name functions.
-    pub fn of(module: &'m Module<'m>, diagnostics: &mut Diagnostics) -> Declarations<'m> {
+    pub fn new(module: &'m Module<'m>, diagnostics: &mut Diagnostics) -> Declarations<'m> {
         let mut report = Report::new(diagnostics);
         let words = module.words().len();
         let mut this = Declarations {

@@ -432,7 +432,7 @@ fn with_facts(mut shape: Shape, opcode: u16, pattern: &[LogicalOperand]) -> Shap
     shape.is_note = shape.op.is_some_and(|op| op.is_annotation())
         || matches!(shape.op, Some(spirv::Op::Name | spirv::Op::MemberName));
     shape.facts = facts;
-    shape.sync = SyncOperands::of(facts.class, pattern);
+    shape.sync = SyncOperands::from_pattern(facts.class, pattern);
     shape.is_sync = facts.is_synchronizing();
     shape.is_plain =
         !(shape.is_terminator || shape.is_jump || shape.is_sync || is_noted(shape.op, facts));

@@ -28,7 +28,7 @@ impl Module<'_> {
     /// Every id in an instruction of this module with its index in [`Inst::words`]; result type and
     /// result id included.
     pub fn ids<'m>(&self, inst: Inst<'m>) -> Ids<'m> {
-        Ids::of(self, inst)
+        Ids::collect(self, inst)
     }
 
     /// Whether `f` holds for each of [`Module::ids`]: they are shown until it does not.
@@ -48,7 +48,7 @@ impl Module<'_> {
 }
 
 impl<'m> Ids<'m> {
-    fn of(module: &Module<'_>, inst: Inst<'m>) -> Ids<'m> {
+    fn collect(module: &Module<'_>, inst: Inst<'m>) -> Ids<'m> {
         let shape = &shape(inst);
         Ids(match tail(module, inst, shape) {
             Some(tail) => Walk::Shape {
@@ -69,7 +69,7 @@ impl<'m> Ids<'m> {
 fn all(module: &Module<'_>, inst: Inst<'_>, mut f: impl FnMut(usize, Id) -> bool) -> bool {
     let shape = &shape(inst);
     let Some(tail) = tail(module, inst, shape) else {
-        return Ids::of(module, inst).all(|(index, id)| f(index, id));
+        return Ids::collect(module, inst).all(|(index, id)| f(index, id));
     };
     let head = inst.words.get(..usize::from(shape.fixed));
     for (index, word) in head.unwrap_or(inst.words).iter().enumerate().skip(1) {
@@ -164,7 +164,7 @@ mod tests {
             .operands(inst)
             .filter_map(|operand| Some((operand.index, operand.id()?)))
             .collect();
-        let quick: Vec<_> = Ids::of(&module, inst).collect();
+        let quick: Vec<_> = Ids::collect(&module, inst).collect();
         let mut each = Vec::new();
         assert!(all(&module, inst, |index, id| {
             each.push((index, id));

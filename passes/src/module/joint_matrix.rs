@@ -56,7 +56,7 @@ pub struct CheckedAccess {
 
 impl CheckedAccess {
     /// `None`: `inst` is another instruction, or operands are missing.
-    pub fn of(inst: Inst<'_>) -> Option<CheckedAccess> {
+    pub fn from_inst(inst: Inst<'_>) -> Option<CheckedAccess> {
         let is_store = match inst.opcode() {
             LOAD_CHECKED => false,
             STORE_CHECKED => true,

@@ -34,7 +34,7 @@ mod operands;
 mod reader;
 pub(crate) mod report;
 #[cfg(feature = "rspirv")]
-mod rspirv_door;
+mod rspirv_interop;
 mod scalar;
 mod semantics;
 mod signatures;

@@ -123,7 +123,7 @@ impl Scope {
     ///
     /// # Errors
     /// `BadScope` when it is not a constant or not a scope.
-    pub fn of(id: Id, inst: Inst<'_>, constants: &Constants) -> Result<Scope, Diagnostic> {
+    pub fn evaluate(id: Id, inst: Inst<'_>, constants: &Constants) -> Result<Scope, Diagnostic> {
         use crate::diagnostic::Code;
         constants
             .as_u32(id)
@@ -189,7 +189,11 @@ impl Semantics {
     ///
     /// # Errors
     /// `BadSemantics` when it is not a constant, sets two orders or an unknown bit.
-    pub fn of(id: Id, inst: Inst<'_>, constants: &Constants) -> Result<Semantics, Diagnostic> {
+    pub fn evaluate(
+        id: Id,
+        inst: Inst<'_>,
+        constants: &Constants,
+    ) -> Result<Semantics, Diagnostic> {
         use crate::diagnostic::Code;
         constants.as_u32(id).and_then(Semantics::from_u32).ok_or_else(|| {
             Diagnostic::error(Code::BadSemantics, format!("{id} is not a constant memory semantics")).at_word(inst.offset).help("set one order at the most (0x2, 0x4, 0x8 or 0x10) and storage classes from 0x40 to 0x1000")

@@ -16,7 +16,7 @@ pub struct TensorType {
 
 impl TensorType {
     /// Decodes `inst`; `None` if it is not an OpTypeTensorARM with an element type.
-    pub fn of(inst: Inst<'_>) -> Option<TensorType> {
+    pub fn from_inst(inst: Inst<'_>) -> Option<TensorType> {
         if inst.op() != Some(Op::TypeTensorARM) {
             return None;
         }
@@ -29,7 +29,7 @@ impl TensorType {
 
     /// The type of the value `id`, if that is a tensor.
     pub fn of_value(declarations: &Declarations<'_>, id: Id) -> Option<TensorType> {
-        TensorType::of(declarations.module.def(declarations.type_of(id)?)?)
+        TensorType::from_inst(declarations.module.def(declarations.type_of(id)?)?)
     }
 
     /// The number of dimensions; `None` if the type does not say it, or not with a constant.

@@ -29,7 +29,7 @@ pub struct TensorAccess {
 
 impl TensorAccess {
     /// `None`: `inst` is another instruction, or operands are missing.
-    pub fn of(inst: Inst<'_>) -> Option<TensorAccess> {
+    pub fn from_inst(inst: Inst<'_>) -> Option<TensorAccess> {
         let is_store = match inst.op()? {
             Op::CooperativeMatrixLoadTensorNV => false,
             Op::CooperativeMatrixStoreTensorNV => true,
@@ -82,7 +82,7 @@ mod tests {
             offset: WordOffset::FIRST,
             words: &words,
         };
-        TensorAccess::of(inst)
+        TensorAccess::from_inst(inst)
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct Distribution {
 
 impl Distribution {
     /// The spread of `values`; `None` of none.
-    pub fn of(mut values: Vec<u64>) -> Option<Distribution> {
+    pub fn from_values(mut values: Vec<u64>) -> Option<Distribution> {
         values.sort_unstable();
         let last = values.len().checked_sub(1)?;
         let rank = |tenths: usize| {
@@ -46,10 +46,10 @@ mod tests {
     #[test]
     fn percentiles_are_values_by_nearest_rank() {
         let of = |values: &[u64]| {
-            let spread = Distribution::of(values.to_vec()).unwrap();
+            let spread = Distribution::from_values(values.to_vec()).unwrap();
             [spread.least, spread.median, spread.ninetieth, spread.most]
         };
-        assert_eq!(Distribution::of(Vec::new()), None);
+        assert_eq!(Distribution::from_values(Vec::new()), None);
         assert_eq!(of(&[7]), [7; 4]);
         assert_eq!(of(&[9, 1]), [1, 1, 9, 9]);
         assert_eq!(of(&[10, 9, 8, 7, 6, 5, 4, 3, 2, 1]), [1, 5, 9, 10]);

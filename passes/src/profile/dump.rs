@@ -132,7 +132,7 @@ fn gpu(head: &[[u8; 4]]) -> Result<Option<Gpu>, Diagnostic> {
     match (words, word(head, header::VERSION)) {
         ([0, 0], _) => Ok(None),
         (_, OLDEST_VERSION) => Err(damaged("the last words of its header are not zeros")),
-        _ => Gpu::of(words).map(Some).ok_or_else(|| {
+        _ => Gpu::from_parts(words).map(Some).ok_or_else(|| {
             damaged(format!(
                 "the words {kind:#x} and {number:#x} of its header name no GPU"
             ))

@@ -16,7 +16,7 @@ const GENERIC: u32 = 1 << 16;
 ///
 /// let gpu = Gpu::new("gfx1201", 32).ok_or("not a GPU")?;
 /// assert_eq!(gpu.words(), [0x2001, 0x0c_00_01]);
-/// assert_eq!(Gpu::of(gpu.words()), Some(gpu));
+/// assert_eq!(Gpu::from_parts(gpu.words()), Some(gpu));
 /// assert_eq!(gpu.to_string(), "gfx1201, waves of 32");
 /// # Ok::<(), &str>(())
 /// ```
@@ -50,11 +50,11 @@ impl Gpu {
             wave_size,
         };
         // Spellings with more zeros are none.
-        (gpu.name() == name && Gpu::of(gpu.words()) == Some(gpu)).then_some(gpu)
+        (gpu.name() == name && Gpu::from_parts(gpu.words()) == Some(gpu)).then_some(gpu)
     }
 
     /// The GPU of two words; `None` where they are not what [`Gpu::words`] gives for one.
-    pub fn of([kind, number]: [u32; 2]) -> Option<Gpu> {
+    pub fn from_parts([kind, number]: [u32; 2]) -> Option<Gpu> {
         let [vendor, wave_size, ..] = kind.to_le_bytes().map(u32::from);
         let [stepping, minor, major, _] = number.to_le_bytes().map(u32::from);
         let is_version = (1..100).contains(&major) && minor < 16 && stepping < 16;
@@ -167,7 +167,11 @@ mod tests {
             ("sm_121", 32, [0x2002, 121]),
         ] {
             let gpu = Gpu::new(name, wave_size).unwrap();
-            assert_eq!((gpu.words(), Gpu::of(words)), (words, Some(gpu)), "{name}");
+            assert_eq!(
+                (gpu.words(), Gpu::from_parts(words)),
+                (words, Some(gpu)),
+                "{name}"
+            );
             assert_eq!((gpu.name().as_str(), gpu.wave_size()), (name, wave_size));
         }
     }
@@ -221,7 +225,7 @@ mod tests {
             [0x0001_2002, 90],
             [u32::MAX, u32::MAX],
         ] {
-            assert_eq!(Gpu::of(words), None, "{words:x?}");
+            assert_eq!(Gpu::from_parts(words), None, "{words:x?}");
         }
     }
 }

@@ -150,12 +150,12 @@ fn site(((arrive, wait), values): ((u32, u32), Values)) -> Site {
         phases: values.phases,
         incomplete: values.incomplete,
         contradictory: values.contradictory,
-        skew: Distribution::of(values.skews),
+        skew: Distribution::from_values(values.skews),
         window: match kind {
-            SiteKind::Split => Distribution::of(values.windows),
+            SiteKind::Split => Distribution::from_values(values.windows),
             SiteKind::Full => None,
         },
-        waiting: Distribution::of(values.waits),
+        waiting: Distribution::from_values(values.waits),
     }
 }
 

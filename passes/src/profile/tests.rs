@@ -325,7 +325,7 @@ fn shader() -> (Module<'static>, WordOffset, WordOffset) {
 #[test]
 fn a_dump_is_held_against_its_module() {
     let (module, arrive, wait) = shader();
-    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
     let mut profile = Profile::read(&dump(&ROWS, 4)).unwrap();
     let failed = |profile: &Profile| profile.check(&declarations).unwrap_err().code;
     assert_eq!(failed(&profile), Code::ForeignProfile);

@@ -6,7 +6,7 @@
 
 use super::edit::{Edit, declaring};
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::guarded::{
     self, PREDICATED_CAPABILITY, PREDICATED_EXTENSION, PREDICATED_LOAD, PREDICATED_STORE,
     Predicated,
@@ -21,7 +21,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     _: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let blocks = declarations.functions.iter().flat_map(|f| &f.blocks);
     let cut: Vec<&Block<'_>> = blocks
         .filter(|block| block.insts.iter().any(|inst| is_predicated(*inst)))
@@ -81,7 +81,11 @@ struct Branching<'d, 'm> {
 
 impl Branching<'_, '_> {
     fn block(&mut self, block: &Block<'_>) -> Result<(), Diagnostic> {
-        let accesses = block.insts.iter().copied().filter_map(Predicated::of);
+        let accesses = block
+            .insts
+            .iter()
+            .copied()
+            .filter_map(Predicated::from_inst);
         let accesses: Vec<Predicated<'_>> = accesses.collect();
         let mut labels = Vec::new();
         for _ in &accesses {
@@ -209,16 +213,16 @@ mod tests {
         words
     }
 
-    fn after(words: Vec<u32>) -> Result<Option<Edited>, Diagnostics> {
+    fn after(words: Vec<u32>) -> Result<Option<RewrittenModule>, Diagnostics> {
         let module = Module::from_words(words).unwrap();
         let mut found = Diagnostics::new();
-        let declarations = Declarations::of(&module, &mut found);
+        let declarations = Declarations::new(&module, &mut found);
         let pass = BRANCH_ON_PREDICATES;
         pass.run(&module, &declarations, &PassOptions::None, &mut found)
     }
 
     /// The names of the instructions of the function, behind its variable.
-    fn names(edited: &Edited) -> Vec<String> {
+    fn names(edited: &RewrittenModule) -> Vec<String> {
         let insts = edited.module.instructions();
         let insts = insts.skip_while(|inst| inst.op() != Some(Op::Variable));
         insts.skip(1).map(|inst| inst.name()).collect()

@@ -20,7 +20,7 @@ impl Input {
     ///
     /// # Errors
     /// `UnsupportedBuiltIn` when the module has several, for different entry points.
-    pub(super) fn of(
+    pub(super) fn new(
         edit: &mut Edit<'_, '_>,
         built_in: BuiltIn,
         count: u32,

@@ -4,7 +4,7 @@
 //! A pass notes changes in any order; [`Edit::finish`] writes the new module in one walk and says
 //! `None` when its words are those of the old one.
 
-use super::rewrite::{Edited, Writer, instruction, numbered};
+use super::rewrite::{RewrittenModule, Writer, instruction, numbered};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Declarations, EntryPoint, Id, Inst, Module, WordOffset};
 use spirv::Op;
@@ -103,17 +103,17 @@ impl<'d, 'm> Edit<'d, 'm> {
         Ok(())
     }
 
-    /// As [`Edit::before`], for an instruction that comes from the one at `origin`.
+    /// As [`Edit::before`], for an instruction that comes from the one at `source_map`.
     pub(super) fn before_from(
         &mut self,
         offset: WordOffset,
-        origin: WordOffset,
+        source_map: WordOffset,
         op: Op,
         operands: &[u32],
     ) -> Result<(), Diagnostic> {
         let words = instruction(op, operands)?;
         let before = self.before.entry(offset).or_default();
-        before.push((origin, words));
+        before.push((source_map, words));
         Ok(())
     }
 
@@ -246,7 +246,7 @@ impl<'d, 'm> Edit<'d, 'm> {
     }
 
     /// The new module; `None` when it is the old one.
-    pub(super) fn finish(mut self) -> Result<Option<Edited>, Diagnostics> {
+    pub(super) fn finish(mut self) -> Result<Option<RewrittenModule>, Diagnostics> {
         let module = self.declarations.module;
         let sections = sections(module);
         let mut last = WordOffset::FIRST;
@@ -268,8 +268,8 @@ impl<'d, 'm> Edit<'d, 'm> {
                     write(list)?;
                 }
             }
-            for (origin, words) in self.before.get(&at).into_iter().flatten() {
-                self.writer.push(words, *origin)?;
+            for (source_map, words) in self.before.get(&at).into_iter().flatten() {
+                self.writer.push(words, *source_map)?;
             }
             match self.instead.get(&at) {
                 None => self.writer.push(inst.words, at)?,

@@ -13,7 +13,7 @@ use super::edit::Edit;
 use super::inlined::{entries, inlined};
 use super::move_split_barriers::look;
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::phases::{Body, Effect, Openness, Role, Side, Zones};
 use crate::diagnostic::Diagnostics;
@@ -28,7 +28,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let is_whole = |op| op == Some(Op::ControlBarrier);
     if !module.instructions().any(|inst| is_whole(inst.op())) {
         return Ok(None);
@@ -65,14 +65,14 @@ fn eliminate(body: &Body, cfg: &Cfg) -> Vec<WordOffset> {
         let is_whole = |role| role == Role::Half(number, Side::Both);
         let mut items = left.blocks.iter().flatten();
         let is_candidate = barrier.is_known && items.any(|item| is_whole(item.role));
-        if !is_candidate || Openness::of(&left, cfg).is_in_a_window(number) {
+        if !is_candidate || Openness::analyze(&left, cfg).is_in_a_window(number) {
             continue;
         }
         work += 5 * left.len();
         if work > MOST_WORK {
             break;
         }
-        let zones = Zones::of(&left, cfg);
+        let zones = Zones::analyze(&left, cfg);
         let (before, behind) = (zones.before(number), zones.behind(number));
         let named = barrier.may_order;
         let orders = before.within(named).conflicts(behind.within(named))

@@ -35,7 +35,7 @@ use super::operands::{
     Fence, SEQUENTIALLY_CONSISTENT, SUBGROUP, VOLATILE, WORKGROUP, execution, fence,
 };
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::cfg::Cfg;
 use crate::diagnostic::Diagnostics;
 use crate::module::facts::{Class, Operand};
@@ -48,7 +48,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     _: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut redundant = Vec::new();
     for function in &declarations.functions {
         if function
@@ -59,7 +59,7 @@ pub(super) fn run(
         {
             continue; // two are needed
         }
-        let cfg = Cfg::of(declarations.module, function);
+        let cfg = Cfg::analyze(declarations.module, function);
         for (scope, cfg) in [(WORKGROUP, Some(&cfg)), (SUBGROUP, None)] {
             let blocks = function.blocks.iter();
             let mut blocks: Vec<Vec<Part>> = blocks

@@ -7,7 +7,7 @@
 
 use super::edit::Edit;
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constant, Constants, Declarations, Id, Inst, Module, SpecValues};
 use spirv::Op;
@@ -17,7 +17,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut found = Diagnostics::new();
     let constants = match options {
         PassOptions::Values {

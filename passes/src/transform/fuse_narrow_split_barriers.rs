@@ -9,7 +9,7 @@ use super::inlined::inlined;
 use super::operands::is_split;
 use super::options::FuseAt;
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Declarations, Module, Scope};
 
@@ -18,7 +18,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Narrow(least) = *options else {
         return Err(Diagnostic::bug("how much work a window must have was not said").into());
     };

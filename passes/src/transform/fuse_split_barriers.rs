@@ -26,7 +26,7 @@ use super::operands::{
 };
 use super::options::FuseAt;
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::pairing::{Open, Pair, Pairing, Site, SiteId, SiteKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::facts::Class;
@@ -39,7 +39,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let at = match options {
         PassOptions::Fuse(at) => *at,
         _ => FuseAt::Wait,
@@ -57,7 +57,7 @@ pub(super) fn fuse(
     declarations: &Declarations<'_>,
     at: FuseAt,
     wanted: impl Fn(&Pair) -> bool,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut edit = Edit::new(declarations);
     let mut gone = BTreeSet::new();
     each_paired(declarations, |_, pairing| {

@@ -2,7 +2,7 @@
 //! entry functions, and these functions.
 
 use super::inline::inline_barrier_functions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::pairing::{Open, Pairing, SiteKind};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{
@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 pub(super) fn inlined(
     module: &Module<'_>,
     declarations: &Declarations<'_>,
-    pass: impl FnOnce(&Declarations<'_>) -> Result<Option<Edited>, Diagnostics>,
-) -> Result<Option<Edited>, Diagnostics> {
+    pass: impl FnOnce(&Declarations<'_>) -> Result<Option<RewrittenModule>, Diagnostics>,
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     match inline_barrier_functions(module, declarations)? {
         None => pass(declarations),
         Some(first) => follow(&first, pass),
@@ -25,21 +25,24 @@ pub(super) fn inlined(
 
 /// Runs `pass` on the module that `first` made.
 pub(super) fn follow(
-    first: &Edited,
-    pass: impl FnOnce(&Declarations<'_>) -> Result<Option<Edited>, Diagnostics>,
-) -> Result<Option<Edited>, Diagnostics> {
+    first: &RewrittenModule,
+    pass: impl FnOnce(&Declarations<'_>) -> Result<Option<RewrittenModule>, Diagnostics>,
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let declarations = Declarations::of_made(&first.module, "inlining")?;
-    let second = pass(&declarations).map_err(|problems| lead_back(problems, first))?;
-    Ok(second.map(|second| Edited {
-        origin: second.origin.through(&first.origin),
+    let second = pass(&declarations).map_err(|problems| map_to_source(problems, first))?;
+    Ok(second.map(|second| RewrittenModule {
+        source_map: second.source_map.through(&first.source_map),
         module: second.module,
     }))
 }
 
 /// Problems at their places in the module before inlining.
-fn lead_back(mut problems: Diagnostics, first: &Edited) -> Diagnostics {
+fn map_to_source(mut problems: Diagnostics, first: &RewrittenModule) -> Diagnostics {
     for problem in problems.iter_mut() {
-        problem.location.word = problem.location.word.and_then(|word| first.origin.of(word));
+        problem.location.word = problem
+            .location
+            .word
+            .and_then(|word| first.source_map.of(word));
     }
     problems
 }
@@ -87,7 +90,7 @@ pub(super) fn each_paired(
         if !function
             .syncs
             .iter()
-            .filter_map(|inst| SiteKind::of(*inst))
+            .filter_map(|inst| SiteKind::from_inst(*inst))
             .any(|kind| kind != SiteKind::MemoryBarrier)
         {
             continue;

@@ -17,7 +17,7 @@ use super::edit::{Edit, extend_interface_of};
 use super::operands::{WORKGROUP, execution, is_split};
 use super::options::PassOptions;
 use super::report_buffer::{occupied, refuse_kernels, variables_at};
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{Declarations, EntryPoint, Id, Inst, Module};
 use record::Recorder;
@@ -32,7 +32,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Clocks { set, binding, gpu } = *options else {
         return Err(Diagnostic::bug("where the clocks go was not said").into());
     };

@@ -28,7 +28,7 @@ use super::edit::{Edit, extend_interface};
 use super::operands::{SUBGROUP, WORKGROUP, execution, is_split};
 use super::options::PassOptions;
 use super::report_buffer::{occupied, refuse_kernels, variables_at};
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Declarations, Id, Inst, Module};
 use checks::Record;
@@ -40,7 +40,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Buffer { set, binding } = *options else {
         return Err(Diagnostic::bug("where the records go was not said").into());
     };

@@ -43,4 +43,4 @@ pub use link::link;
 pub(crate) use move_split_barriers::keeps_order;
 pub use move_split_barriers::{Stop, Stopped, stops};
 pub use options::{Fill, FuseAt};
-pub use rewrite::{Edited, Origin, Writer};
+pub use rewrite::{RewrittenModule, SourceMap, Writer};

@@ -9,7 +9,7 @@
 
 use super::edit::{Edit, string};
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{Declarations, Id, Inst, Module, Type};
 use spirv::{
@@ -33,7 +33,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     _: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let types = declarations.other_types(&[Op::TypeCooperativeMatrixNV]);
     let types: Vec<Inst<'_>> = types.map(|(inst, _)| inst).collect();
     let Some(first) = types.first() else {
@@ -408,7 +408,7 @@ mod tests {
         );
         let module = Module::from_words(assemble(&text).unwrap().words).unwrap();
         let mut found = Diagnostics::new();
-        let declarations = Declarations::of(&module, &mut found);
+        let declarations = Declarations::new(&module, &mut found);
         let pass = MODERNIZE_COOPERATIVE_MATRICES;
         let edited = pass.run(&module, &declarations, &PassOptions::None, &mut found);
         match edited {

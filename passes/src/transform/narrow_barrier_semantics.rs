@@ -11,7 +11,7 @@ use super::edit::Edit;
 use super::inlined::{entries, inlined};
 use super::operands::{self, CLASSES};
 use super::registry::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::{Pairing, SiteKind};
 use crate::analysis::phases::{Aliasing, Narrowed};
@@ -24,10 +24,10 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     if !module
         .instructions()
-        .any(|inst| SiteKind::of(inst).is_some())
+        .any(|inst| SiteKind::from_inst(inst).is_some())
     {
         return Ok(None);
     }
@@ -44,9 +44,9 @@ pub(super) fn run(
             if diagnostics.has_errors() {
                 return Err(diagnostics);
             }
-            let cfg = Cfg::of(declarations.module, function);
+            let cfg = Cfg::analyze(declarations.module, function);
             let narrowed =
-                Narrowed::of(declarations, &constants, function, &cfg, &pairing, aliasing)?;
+                Narrowed::analyze(declarations, &constants, function, &cfg, &pairing, aliasing)?;
             write(&mut edit, &pairing, &narrowed)?;
         }
         edit.finish()
@@ -158,7 +158,7 @@ mod tests {
             "{body}: a second run changes it"
         );
         let barriers = new.instructions().filter(|inst| {
-            let kind = SiteKind::of(*inst);
+            let kind = SiteKind::from_inst(*inst);
             kind.is_some_and(|kind| kind != SiteKind::MemoryBarrier)
         });
         barriers

@@ -32,7 +32,7 @@ use super::operands::{
     is_split, known_fence,
 };
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::cfg::{self, Cfg};
 use crate::analysis::dominance::Dominators;
 use crate::analysis::uniformity::Level;
@@ -49,7 +49,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     _: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     if !module.instructions().any(is_split) {
         return Ok(None);
     }
@@ -81,7 +81,7 @@ pub(super) fn run(
     })
 }
 
-/// What is done at a place. Places are few: one for each barrier and each return.
+/// What is done at a place. MemoryRegions are few: one for each barrier and each return.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Action {
     /// Wait here.
@@ -128,7 +128,7 @@ impl Order<'_, '_, '_> {
         {
             return Ok(());
         }
-        let cfg = Cfg::of(declarations.module, function);
+        let cfg = Cfg::analyze(declarations.module, function);
         let tests = flag::tests(declarations, function, &cfg, &events);
         let mut starts = state::solve(&cfg, &bare(&events), &tests);
         let early = self.early_ends(entry, function, &cfg, &events, &starts);
@@ -190,7 +190,7 @@ impl Order<'_, '_, '_> {
         };
         let declarations = self.edit.declarations;
         let uniform = uniformity(declarations, self.constants, (entry, function), level);
-        let dominators = Dominators::of(cfg);
+        let dominators = Dominators::analyze(cfg);
         let mut ends = BTreeMap::new();
         for exit in exits.into_iter().filter(|block| is_open(*block)) {
             let mut at = exit;

@@ -21,7 +21,7 @@
 use super::edit::Edit;
 use super::inlined::{entries, inlined};
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::async_copy::{self, AsyncCopies};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::uniformity::memory::Memory;
@@ -57,20 +57,20 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     _: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     inlined(module, declarations, annotate)
 }
 
-fn annotate(declarations: &Declarations<'_>) -> Result<Option<Edited>, Diagnostics> {
+fn annotate(declarations: &Declarations<'_>) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
-    let memory = Memory::of(declarations);
+    let memory = Memory::analyze(declarations);
     let mut wanted = Annotations::new();
     for (entry, function) in entries(declarations) {
-        let cfg = Cfg::of(declarations.module, function);
+        let cfg = Cfg::analyze(declarations.module, function);
         let size = size(declarations, &constants, entry);
         let copies = async_copy::find(async_copy::Input {
             declarations,

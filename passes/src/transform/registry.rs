@@ -5,7 +5,7 @@ use super::fill_split_barrier_windows;
 use super::fuse_split_barriers;
 pub use super::options::PassOptions;
 use super::options::{Fill, FuseAt};
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use super::{
     branch_on_predicates, eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
     freeze_specialization_constants, fuse_narrow_split_barriers, inline, instrument_barrier_skew,
@@ -24,7 +24,7 @@ type Run = fn(
     &Declarations<'_>,
     &PassOptions,
     &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics>;
+) -> Result<Option<RewrittenModule>, Diagnostics>;
 
 /// A pass.
 ///
@@ -285,7 +285,7 @@ impl Pass {
         declarations: &Declarations<'_>,
         options: &PassOptions,
         diagnostics: &mut Diagnostics,
-    ) -> Result<Option<Edited>, Diagnostics> {
+    ) -> Result<Option<RewrittenModule>, Diagnostics> {
         (self.run)(module, declarations, options, diagnostics)
     }
 }

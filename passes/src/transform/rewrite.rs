@@ -12,12 +12,12 @@ const BOUND: usize = 3;
 
 /// For every instruction of a new module, the instruction of the old one that it came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct SourceMap {
     /// New and old word offset, ascending by the new one.
     pairs: Vec<(WordOffset, WordOffset)>,
 }
 
-impl Origin {
+impl SourceMap {
     /// The word offset, in the old module, of the instruction that the one at word `offset` of the
     /// new module came from: the instruction that was copied, or that the new one stands in for. An
     /// offset inside of an instruction is taken for its start.
@@ -29,9 +29,9 @@ impl Origin {
     /// The same instructions with the places that they had a step earlier: `self` leads to a module
     /// that `earlier` leads on from.
     #[must_use]
-    pub fn through(&self, earlier: &Origin) -> Origin {
+    pub fn through(&self, earlier: &SourceMap) -> SourceMap {
         let old = |(new, old): &(WordOffset, WordOffset)| Some((*new, earlier.of(*old)?));
-        Origin {
+        SourceMap {
             pairs: self.pairs.iter().filter_map(old).collect(),
         }
     }
@@ -44,18 +44,18 @@ impl Origin {
 
 /// A module that a pass has changed.
 #[derive(Clone, Debug)]
-pub struct Edited {
+pub struct RewrittenModule {
     /// The new module.
     pub module: Module<'static>,
     /// Where its instructions came from.
-    pub origin: Origin,
+    pub source_map: SourceMap,
 }
 
 /// Builds a new module from an old one.
 #[derive(Clone, Debug)]
 pub struct Writer {
     words: Vec<u32>,
-    origin: Vec<(WordOffset, WordOffset)>,
+    source_map: Vec<(WordOffset, WordOffset)>,
     bound: u32,
 }
 
@@ -67,7 +67,7 @@ impl Writer {
         new.extend(words.iter().take(5));
         Writer {
             words: new,
-            origin: Vec::new(),
+            source_map: Vec::new(),
             bound: module.header().bound,
         }
     }
@@ -86,19 +86,19 @@ impl Writer {
     }
 
     /// Appends an instruction: all its words, the first with word count and opcode, and the word
-    /// offset of its origin in the old module.
+    /// offset of its source_map in the old module.
     ///
     /// # Errors
     /// `ModuleTooLarge` when the new module gets larger than 2^24 words.
-    pub fn push(&mut self, words: &[u32], origin: WordOffset) -> Result<(), Diagnostic> {
+    pub fn push(&mut self, words: &[u32], source_map: WordOffset) -> Result<(), Diagnostic> {
         let fits = self.words.len() + words.len() <= MAX_WORDS;
         let (true, Ok(at)) = (fits, u32::try_from(self.words.len())) else {
             return Err(too_large("the module gets too large")
-                .at_word(origin)
+                .at_word(source_map)
                 .because(format!("{MAX_WORDS} words are the limit")));
         };
         self.words.extend_from_slice(words);
-        self.origin.push((WordOffset::new(at), origin));
+        self.source_map.push((WordOffset::new(at), source_map));
         Ok(())
     }
 
@@ -106,13 +106,15 @@ impl Writer {
     ///
     /// # Errors
     /// What the reader has against it; that is a bug of the pass.
-    pub fn finish(mut self) -> Result<Edited, Diagnostics> {
+    pub fn finish(mut self) -> Result<RewrittenModule, Diagnostics> {
         if let Some(bound) = self.words.get_mut(BOUND) {
             *bound = self.bound;
         }
-        Ok(Edited {
+        Ok(RewrittenModule {
             module: Module::from_words(self.words)?,
-            origin: Origin { pairs: self.origin },
+            source_map: SourceMap {
+                pairs: self.source_map,
+            },
         })
     }
 }
@@ -154,20 +156,20 @@ mod tests {
 
     #[test]
     fn offsets_lead_back() {
-        let origin = Origin {
+        let source_map = SourceMap {
             pairs: pairs(&[(5, 5), (8, 30), (12, 9)]),
         };
-        let of = |new| origin.of(WordOffset::new(new)).map(WordOffset::get);
+        let of = |new| source_map.of(WordOffset::new(new)).map(WordOffset::get);
         let found = [4, 5, 7, 8, 99].map(of);
         assert_eq!(found, [None, Some(5), Some(5), Some(30), Some(9)]);
     }
 
     #[test]
     fn two_steps_are_one() {
-        let first = Origin {
+        let first = SourceMap {
             pairs: pairs(&[(5, 5), (8, 30)]),
         };
-        let second = Origin {
+        let second = SourceMap {
             pairs: pairs(&[(5, 8), (9, 5)]),
         };
         assert_eq!(second.through(&first).pairs, pairs(&[(5, 30), (9, 5)]));
@@ -197,6 +199,9 @@ mod tests {
         let new = writer.finish().unwrap();
         assert_eq!(new.module.header().bound, 8);
         assert_eq!(new.module.words().get(5..), old.words().get(5..));
-        assert_eq!(new.origin.of(WordOffset::FIRST), Some(WordOffset::FIRST));
+        assert_eq!(
+            new.source_map.of(WordOffset::FIRST),
+            Some(WordOffset::FIRST)
+        );
     }
 }

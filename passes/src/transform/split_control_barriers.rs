@@ -21,7 +21,7 @@ use super::operands::{
     barrier_operands, execution, fence, is_split,
 };
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::pairing::Open;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{
@@ -34,7 +34,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     // Of a module with arrives and functions with barriers, which are inlined first, these are
     // words of the inlined one.
     let wanted = &|word: WordOffset| match options {
@@ -65,7 +65,7 @@ pub(super) fn run(
 fn split_closed(
     declarations: &Declarations<'_>,
     wanted: &dyn Fn(WordOffset) -> bool,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut closed = Vec::new();
     each_paired(declarations, |function, pairing| {
         closed.extend(function.insts().filter_map(|inst| {
@@ -86,7 +86,7 @@ fn split(
     declarations: &Declarations<'_>,
     insts: &[Inst<'_>],
     wanted: &dyn Fn(WordOffset) -> bool,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut edit = Edit::new(declarations);
     let mut any = false;
     for inst in insts

@@ -9,7 +9,7 @@
 use super::edit::{Edit, string};
 use super::operands::{CAPABILITY, EXTENSION_EXT, EXTENSION_INTEL, is_split};
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Declarations, Module, Spelling};
 use spirv::Op;
@@ -19,7 +19,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Spelling(spelling) = *options else {
         return Err(Diagnostic::bug("which spelling stays was not said").into());
     };

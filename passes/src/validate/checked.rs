@@ -63,8 +63,8 @@ impl Validation {
     }
 }
 
-/// A module that may be lowered. Only [`Checked::of`] makes one, from declarations and constants
-/// without errors.
+/// A module that may be lowered. Only [`Checked::validate`] makes one, from declarations and
+/// constants without errors.
 #[derive(Copy, Clone, Debug)]
 pub struct Checked<'c> {
     program: &'c Program<'c>,
@@ -77,7 +77,7 @@ impl<'c> Checked<'c> {
     ///
     /// # Errors
     /// The rules that are broken, with the warnings; `Internal` for the program of another module.
-    pub fn of(
+    pub fn validate(
         inlined: &Inlined<'_>,
         program: &'c Program<'c>,
         validation: Validation,

@@ -65,7 +65,7 @@ pub struct Operation<'m> {
 }
 
 impl<'m> Operation<'m> {
-    fn of(inst: Inst<'m>, function: Id) -> Option<Self> {
+    fn from_inst(inst: Inst<'m>, function: Id) -> Option<Self> {
         use Kind as K;
         let kind = match inst.facts().class {
             Class::Barrier(Barrier::Arrive) => K::Arrive,
@@ -160,7 +160,7 @@ impl<'c, 'm> Context<'c, 'm> {
             .iter()
             .flat_map(|function| {
                 let syncs = function.syncs.iter();
-                syncs.filter_map(|inst| Operation::of(*inst, function.id))
+                syncs.filter_map(|inst| Operation::from_inst(*inst, function.id))
             })
             .collect();
         Context {
@@ -189,7 +189,7 @@ impl<'c, 'm> Context<'c, 'm> {
             let module = self.declarations.module;
             let functions = self.functions();
             functions
-                .map(|function| Cfg::of(module, function))
+                .map(|function| Cfg::analyze(module, function))
                 .collect()
         })
     }
@@ -304,7 +304,7 @@ mod tests {
                 offset: WordOffset::FIRST,
                 words: &words,
             };
-            if Operation::of(inst, Id(1)).is_some() || is_group_copy(inst) {
+            if Operation::from_inst(inst, Id(1)).is_some() || is_group_copy(inst) {
                 operations += 1;
                 assert!(synchronizes(inst), "{opcode}");
             }

@@ -65,7 +65,7 @@ impl Environment {
 
     /// The environment that a module is meant for when nobody says: OpenCL 2.0 for one with the
     /// Kernel capability, Vulkan 1.3 for one with Shader, else none in particular.
-    pub fn of(declarations: &Declarations<'_>) -> Environment {
+    pub fn from_declarations(declarations: &Declarations<'_>) -> Environment {
         if declarations.has_capability(spirv::Capability::Kernel) {
             Environment::OpenCl20
         } else if declarations.capabilities.is_empty() {
@@ -75,12 +75,12 @@ impl Environment {
         }
     }
 
-    /// The environment whose rules a module must keep to be lowered when nobody says: as
-    /// [`Environment::of`], but only the universal rules for OpenCL modules. OpenCL's split-barrier
-    /// extension has no Subgroup scope, which the lowering does well and tools that rewrite
-    /// barriers make.
+    /// The environment whose rules a module must keep to be lowered when nobody says: that of
+    /// [`Environment::from_declarations`], but only the universal rules for OpenCL modules, since
+    /// OpenCL's split-barrier extension has no Subgroup scope: the lowering has it, and tools that
+    /// rewrite barriers make pairs of it.
     pub fn for_lowering(declarations: &Declarations<'_>) -> Environment {
-        let environment = Environment::of(declarations);
+        let environment = Environment::from_declarations(declarations);
         if environment.is_opencl() {
             Environment::Universal
         } else {

@@ -3,14 +3,14 @@
 use crate::analysis::program::Program;
 use crate::diagnostic::Diagnostics;
 use crate::module::Declarations;
-use crate::transform::Edited;
+use crate::transform::RewrittenModule;
 use crate::transform::inline::inline_barrier_functions;
 
 /// A module and what inlining its barrier functions made of it.
 #[derive(Clone, Debug)]
 pub struct Inlined<'d> {
     pub(super) original: &'d Declarations<'d>,
-    edited: Option<Edited>,
+    edited: Option<RewrittenModule>,
 }
 
 impl<'d> Inlined<'d> {
@@ -18,7 +18,7 @@ impl<'d> Inlined<'d> {
     ///
     /// # Errors
     /// As [`inline_barrier_functions`].
-    pub fn of(declarations: &'d Declarations<'d>) -> Result<Self, Diagnostics> {
+    pub fn new(declarations: &'d Declarations<'d>) -> Result<Self, Diagnostics> {
         Ok(Inlined {
             original: declarations,
             edited: inline_barrier_functions(declarations.module, declarations)?,
@@ -32,7 +32,7 @@ impl<'d> Inlined<'d> {
 
     /// The inlined module, and where its instructions come from; `None` when there was nothing to
     /// inline.
-    pub fn edited(&self) -> Option<&Edited> {
+    pub fn edited(&self) -> Option<&RewrittenModule> {
         self.edited.as_ref()
     }
 

@@ -45,9 +45,9 @@ pub const MOST_PROBLEMS: usize = 1000;
 /// let bytes = include_bytes!("../../../docs/examples/lost.spv");
 /// let module = Module::parse(bytes)?;
 /// let mut problems = Diagnostics::new();
-/// let declarations = Declarations::of(&module, &mut problems);
+/// let declarations = Declarations::new(&module, &mut problems);
 /// let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
-/// let settings = Settings::new(Environment::of(&declarations));
+/// let settings = Settings::new(Environment::from_declarations(&declarations));
 /// validate(&declarations, &constants, &settings, &mut problems);
 /// assert!(problems.iter().any(|problem| problem.code.to_string() == "SB2001"));
 /// # Ok::<(), Diagnostics>(())

@@ -11,7 +11,7 @@ use splitbar_passes::transform::inline::inline_barrier_functions;
 
 fn declared<'m>(module: &'m Module<'m>, path: &str) -> Declarations<'m> {
     let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut diagnostics);
+    let declarations = Declarations::new(module, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{path}: {diagnostics}");
     declarations
 }
@@ -94,7 +94,7 @@ fn damaged_modules_are_no_reason_to_panic() {
             };
             read += 1;
             let mut diagnostics = Diagnostics::new();
-            let declarations = Declarations::of(&damaged, &mut diagnostics);
+            let declarations = Declarations::new(&damaged, &mut diagnostics);
             let constants =
                 Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
             sound += usize::from(!diagnostics.has_errors());
@@ -121,7 +121,7 @@ fn damaged_modules_are_no_reason_to_panic() {
 fn barriers_in_callees(bytes: &[u8]) -> bool {
     let module = Module::parse(bytes).unwrap();
     let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut diagnostics);
+    let declarations = Declarations::new(&module, &mut diagnostics);
     matches!(
         inline_barrier_functions(&module, &declarations),
         Ok(Some(_))
@@ -150,7 +150,7 @@ fn every_module_is_inlined_and_paired() {
                 "{}: a second run changes something",
                 file.path
             );
-            for (new, old) in edited.origin.iter() {
+            for (new, old) in edited.source_map.iter() {
                 assert!(
                     edited.module.at(new).is_some() && module.at(old).is_some(),
                     "{}: {new} from {old}",

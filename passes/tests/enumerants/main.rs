@@ -15,7 +15,7 @@ fn real_kernels_are_not_refused() {
     for file in corpus::modules().unwrap() {
         let module = Module::parse(&file.bytes).unwrap();
         let mut diagnostics = Diagnostics::new();
-        let declarations = Declarations::of(&module, &mut diagnostics);
+        let declarations = Declarations::new(&module, &mut diagnostics);
         assert!(!diagnostics.has_errors(), "{}: {diagnostics}", file.path);
         for (number, _) in &declarations.capabilities {
             if let Outcome::Refused(code) = enumerants::capability_number(*number) {

@@ -19,11 +19,11 @@ fn check(module: &Module<'_>, runs: usize) -> (usize, Duration) {
     for _ in 0..runs {
         let (diagnostics, took) = cpu_time(|| {
             let mut diagnostics = Diagnostics::new();
-            let declarations = Declarations::of(module, &mut diagnostics);
+            let declarations = Declarations::new(module, &mut diagnostics);
             assert!(diagnostics.is_empty(), "{diagnostics}");
             let constants =
                 Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
-            let settings = Settings::new(Environment::of(&declarations));
+            let settings = Settings::new(Environment::from_declarations(&declarations));
             validate(&declarations, &constants, &settings, &mut diagnostics);
             diagnostics
         });

@@ -33,7 +33,7 @@ fn types() -> Asm {
 fn evaluate(asm: &Asm, spec: &[(u32, u64)]) -> (Constants, Vec<Code>) {
     let module = Module::from_words(asm.words()).unwrap();
     let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut problems);
+    let declarations = Declarations::new(&module, &mut problems);
     assert!(problems.is_empty(), "{problems}");
     let constants = Constants::evaluate(
         &declarations,
@@ -344,7 +344,7 @@ fn specialization_values_reach_what_depends_on_them() {
         (Some(32), Some(&Constant::Bool(false)), vec![])
     );
     let module = Module::from_words(asm.words()).unwrap();
-    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
     assert_eq!(
         declarations.workgroup_size(&declarations.entry_points[0], &constants),
         Some([32, 2, 2]),
@@ -381,7 +381,7 @@ fn a_workgroup_size_reaches_the_constants_that_are_its_dimensions() {
         .op(Op::Constant, &[UINT, 22, 1])
         .op(Op::SpecConstantComposite, &[VEC2, 40, 20, 21, 22]);
     let module = Module::from_words(asm.words()).unwrap();
-    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
     let mut values = SpecValues(BTreeMap::from([(6, 2)]));
     declarations.specialize_workgroup_size([64, 8, 1], &mut values);
     assert_eq!(values.0, BTreeMap::from([(5, 64), (6, 2)]));

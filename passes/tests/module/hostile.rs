@@ -21,7 +21,7 @@ fn read_all(bytes: &[u8]) -> Diagnostics {
     };
     assert_eq!(module.to_bytes(), bytes);
     let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut problems);
+    let declarations = Declarations::new(&module, &mut problems);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
     declarations.locate_all(&mut problems);
     for entry in &declarations.entry_points {

@@ -11,7 +11,7 @@ fn problems(bytes: &[u8]) -> Vec<(Code, Option<u32>)> {
         Err(problems) => problems,
         Ok(module) => {
             let mut problems = Diagnostics::new();
-            let declarations = Declarations::of(&module, &mut problems);
+            let declarations = Declarations::new(&module, &mut problems);
             Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
             problems
         }

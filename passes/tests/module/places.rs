@@ -48,7 +48,7 @@ fn a_place_has_function_block_instruction_and_source() {
     let (asm, arrive) = kernel("SPV_EXT_split_barrier");
     let module = Module::from_words(asm.words()).unwrap();
     let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut problems);
+    let declarations = Declarations::new(&module, &mut problems);
     assert!(problems.is_empty(), "{problems}");
     let mut diagnostic = Diagnostic::error(Code::Internal, "here").at_word(arrive);
     declarations.locate(&mut diagnostic);
@@ -90,7 +90,7 @@ fn a_place_has_function_block_instruction_and_source() {
 fn barriers_are_spelled_as_the_module_spells_them() {
     let (asm, arrive) = kernel("SPV_INTEL_split_barrier");
     let module = Module::from_words(asm.words()).unwrap();
-    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
     assert_eq!(
         declarations.disassemble(module.at(arrive).unwrap()),
         "OpControlBarrierArriveINTEL %scope %scope %6"
@@ -124,13 +124,13 @@ fn calls_are_walked_callees_first_and_circles_are_found() {
         Module::from_words(asm.words()).unwrap()
     };
     let module = build(None);
-    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
     assert_eq!(
         declarations.reachable_functions(Id(10)).unwrap(),
         [Id(12), Id(11), Id(10)]
     );
     let module = build(Some(11));
-    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
     assert_eq!(
         declarations.reachable_functions(Id(10)).unwrap_err().code,
         Code::RecursiveCall
@@ -154,7 +154,7 @@ fn decoration_groups_reach_their_targets() {
         .op(Op::Undef, &[2, 4])
         .op(Op::TypeStruct, &[5, 2]);
     let module = Module::from_words(asm.words()).unwrap();
-    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
     assert_eq!(
         declarations.decoration(Id(3), spirv::Decoration::Alignment),
         Some(16)
@@ -197,7 +197,7 @@ fn lines_of_the_shader_debug_information_count_too() {
     asm.op(Op::Return, &[]).op(Op::FunctionEnd, &[]);
     let module = Module::from_words(asm.words()).unwrap();
     let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut problems);
+    let declarations = Declarations::new(&module, &mut problems);
     assert!(problems.is_empty(), "{problems}");
     let position = declarations.source_position(marked).unwrap();
     assert_eq!(
@@ -231,7 +231,7 @@ fn instructions_after_the_last_function_may_use_each_other() {
         asm.op(Op::ExtInst, &[1, 32, 30, 2, 31]);
         let module = Module::from_words(asm.words()).unwrap();
         let mut problems = Diagnostics::new();
-        Declarations::of(&module, &mut problems);
+        Declarations::new(&module, &mut problems);
         problems.iter().map(|one| one.code).collect::<Vec<_>>()
     };
     assert_eq!(of(false), []);

@@ -48,7 +48,7 @@ fn declarations_and_constants_find_nothing_wrong_and_leave_nothing_out() {
     for file in corpus::modules().unwrap() {
         let module = Module::parse(&file.bytes).unwrap();
         let mut problems = Diagnostics::new();
-        let declarations = Declarations::of(&module, &mut problems);
+        let declarations = Declarations::new(&module, &mut problems);
         let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
         assert!(problems.is_empty(), "{}: {problems}", file.path);
         for inst in module.instructions() {
@@ -104,7 +104,7 @@ fn the_index_of_the_corpus_says_the_same() {
             continue; // the line of a split module says where it comes from instead
         }
         let module = Module::parse(&file.bytes).unwrap();
-        let declarations = Declarations::of(&module, &mut Diagnostics::new());
+        let declarations = Declarations::new(&module, &mut Diagnostics::new());
         let mut models: Vec<(String, usize)> = Vec::new();
         for entry in &declarations.entry_points {
             let name = format!("{:?}", entry.model.unwrap());

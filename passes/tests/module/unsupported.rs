@@ -54,7 +54,7 @@ OpFunctionEnd"
 /// What the declarations, the constants and the rules say.
 fn said(module: &Module<'_>) -> Diagnostics {
     let mut found = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut found);
+    let declarations = Declarations::new(module, &mut found);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut found);
     if !found.has_errors() {
         let settings = Settings::new(Environment::for_lowering(&declarations));
@@ -181,7 +181,7 @@ fn a_constituent_of_the_other_sign_is_a_warning() {
         .map(|d| (d.severity, d.code.to_string()))
         .collect();
     assert_eq!(warned, [(Severity::Warning, "SB0106".to_owned())]);
-    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
     let constants = Constants::evaluate(
         &declarations,
         &SpecValues([(0, 16)].into()),

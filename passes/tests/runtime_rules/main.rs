@@ -18,13 +18,13 @@ fn no_error_is_said_of_what_works() {
     for file in corpus::modules().unwrap() {
         let module = Module::parse(&file.bytes).unwrap();
         let mut diagnostics = Diagnostics::new();
-        let declarations = Declarations::of(&module, &mut diagnostics);
+        let declarations = Declarations::new(&module, &mut diagnostics);
         let constants =
             Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
         assert!(!diagnostics.has_errors(), "{}: {diagnostics}", file.path);
         let mut diagnostics = Diagnostics::new();
         let start = std::time::Instant::now();
-        let settings = Settings::new(Environment::of(&declarations));
+        let settings = Settings::new(Environment::from_declarations(&declarations));
         flow::check(&declarations, &constants, &settings, &mut diagnostics);
         let took = start.elapsed();
         if took.as_millis() > 200 {

@@ -18,12 +18,12 @@ fn copies(declarations: &Declarations<'_>) -> Vec<AsyncCopies> {
         &SpecValues::default(),
         &mut Diagnostics::new(),
     );
-    let memory = Memory::of(declarations);
+    let memory = Memory::analyze(declarations);
     let entries = declarations.entry_points.iter();
     let of_entry = |entry: &splitbar_passes::module::EntryPoint<'_>| {
         let function = declarations.function(entry.function)?;
         let size = declarations.workgroup_size(entry, &constants);
-        let cfg = Cfg::of(declarations.module, function);
+        let cfg = Cfg::analyze(declarations.module, function);
         Some(find(Input {
             declarations,
             constants: &constants,

@@ -79,7 +79,7 @@ fn names_and_lines_are_kept() {
                     "{context}: {id} was {name}"
                 );
             }
-            for (new, old) in edited.origin.iter() {
+            for (new, old) in edited.source_map.iter() {
                 let (new, old) = (edited.module.at(new).unwrap(), module.at(old).unwrap());
                 if new.opcode() != old.opcode() || new.opcode() == LINE {
                     continue; // stands in for another one

@@ -311,7 +311,7 @@ fn damaged_modules_are_refused_or_changed_and_nothing_else() {
                 continue;
             };
             let mut diagnostics = Diagnostics::new();
-            let declarations = Declarations::of(&module, &mut diagnostics);
+            let declarations = Declarations::new(&module, &mut diagnostics);
             if diagnostics.has_errors() {
                 continue;
             }

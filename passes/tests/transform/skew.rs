@@ -55,7 +55,7 @@ fn of_workgroup(declarations: &Declarations<'_>, opcode: u16) -> Vec<u32> {
     insts
         .filter(|inst| inst.opcode() == opcode)
         .filter(|inst| {
-            let scope = Scope::of(inst.id(0).unwrap(), *inst, &constants);
+            let scope = Scope::evaluate(inst.id(0).unwrap(), *inst, &constants);
             scope == Ok(Scope::Workgroup)
         })
         .map(|inst| inst.offset.get())

@@ -4,7 +4,7 @@ use super::corpus;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::pipeline::{self, Settings, Step};
-use splitbar_passes::transform::Edited;
+use splitbar_passes::transform::RewrittenModule;
 use std::path::{Path, PathBuf};
 
 /// Flags of all passes.
@@ -87,7 +87,7 @@ pub(crate) fn all() -> Vec<Input> {
 /// Declarations, which must be clean.
 pub(crate) fn declared<'m>(module: &'m Module<'m>, path: &str) -> Declarations<'m> {
     let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut diagnostics);
+    let declarations = Declarations::new(module, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{path}: {diagnostics}");
     declarations
 }
@@ -114,7 +114,7 @@ pub(crate) fn run(flag: &str, module: &Module<'_>, path: &str) -> (Module<'stati
         once(flag, &after, &context).is_none(),
         "{context}: a second run finds something"
     );
-    for (new, old) in edited.origin.iter() {
+    for (new, old) in edited.source_map.iter() {
         assert!(
             edited.module.at(new).is_some() && module.at(old).is_some(),
             "{context}: {new} from {old}"
@@ -132,13 +132,17 @@ pub(crate) fn step(flag: &str) -> Step {
 pub(crate) fn attempt(
     flag: &str,
     declarations: &Declarations<'_>,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let steps = &[step(flag)];
     let rewritten = pipeline::rewrite(declarations, steps, Settings::default(), &mut |_, _| ())?;
     Ok(rewritten.edited)
 }
 
-pub(crate) fn once(flag: &str, declarations: &Declarations<'_>, context: &str) -> Option<Edited> {
+pub(crate) fn once(
+    flag: &str,
+    declarations: &Declarations<'_>,
+    context: &str,
+) -> Option<RewrittenModule> {
     attempt(flag, declarations).unwrap_or_else(|problems| panic!("{context}: {problems}"))
 }
 

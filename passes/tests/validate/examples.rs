@@ -36,7 +36,7 @@ fn examples(text: &str) -> Vec<Example<'_>> {
     let mut all = Vec::new();
     while let Some(fence) = lines.find(|line| line.starts_with("```")) {
         let words = fence.strip_prefix("```spirv ").unwrap();
-        let mut example = Example::of(words);
+        let mut example = Example::from_words(words);
         example.lines = lines.by_ref().take_while(|line| *line != "```").collect();
         all.push(example);
     }
@@ -44,7 +44,7 @@ fn examples(text: &str) -> Vec<Example<'_>> {
 }
 
 impl<'t> Example<'t> {
-    fn of(words: &'t str) -> Self {
+    fn from_words(words: &'t str) -> Self {
         let mut example = Example {
             bad: false,
             environment: Environment::Vulkan13,
@@ -164,7 +164,7 @@ impl<'t> Example<'t> {
         let assembled = assemble(&self.module())?;
         let module = assembled.module()?;
         let mut diagnostics = Diagnostics::new();
-        let declarations = Declarations::of(&module, &mut diagnostics);
+        let declarations = Declarations::new(&module, &mut diagnostics);
         let constants =
             Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
         if diagnostics.has_errors() {

@@ -80,7 +80,7 @@ pub(crate) fn expected(text: &str) -> BTreeSet<Finding> {
 /// What the check says of a module whose declarations are right.
 pub(crate) fn validated(module: &Module<'_>, settings: &Settings) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut diagnostics);
+    let declarations = Declarations::new(module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
     assert!(diagnostics.is_empty(), "{diagnostics}");
     validate(&declarations, &constants, settings, &mut diagnostics);

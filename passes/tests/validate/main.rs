@@ -90,13 +90,13 @@ fn the_corpus_has_the_errors_that_are_understood() {
     for file in corpus::modules().unwrap() {
         let module = splitbar_passes::module::Module::parse(&file.bytes).unwrap();
         let mut diagnostics = Diagnostics::new();
-        let declarations = Declarations::of(&module, &mut diagnostics);
+        let declarations = Declarations::new(&module, &mut diagnostics);
         let constants =
             Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
         validate(
             &declarations,
             &constants,
-            &Settings::new(Environment::of(&declarations)),
+            &Settings::new(Environment::from_declarations(&declarations)),
             &mut diagnostics,
         );
         let codes: BTreeSet<String> = diagnostics

@@ -40,7 +40,7 @@ impl Simulated {
     /// # Errors
     /// The times of this GPU are not known.
     pub fn estimating(target: &'static Target) -> Result<Simulated, String> {
-        if Timing::of(target).is_none() {
+        if Timing::for_target(target).is_none() {
             return Err(format!("the times of {} are not known", target.name));
         }
         Ok(Simulated {
@@ -126,7 +126,7 @@ impl Device for Simulated {
             },
         };
         let memory = &mut self.memory;
-        let (report, time) = match self.estimate.and_then(Timing::of) {
+        let (report, time) = match self.estimate.and_then(Timing::for_target) {
             None => (
                 splitbar_sim::run(&kernel, memory, &launch, self.schedule),
                 None,

@@ -148,7 +148,7 @@ fn library_row(case: &str, device: &mut dyn Device, choices: Choices) -> Result<
 
 fn upload(case: &str, device: &mut dyn Device, choices: Choices) -> Result<Loaded> {
     let size = [choices.size; 3];
-    let product = products::Product::of(case, size).with_context(|| {
+    let product = products::Product::from_parts(case, size).with_context(|| {
         format!(
             "{case} makes no product of matrices of {} rows",
             choices.size

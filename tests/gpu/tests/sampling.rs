@@ -134,7 +134,7 @@ fn image(case: &Case) -> Image {
     let directions = usize::from(case.levels.directions);
     let mut extent = [1; 3];
     extent[..directions].copy_from_slice(&case.extent[..directions]);
-    let bytes = Host::of(case).bytes();
+    let bytes = Host::from_case(case).bytes();
     let (words, _) = bytes.as_chunks::<4>();
     Image {
         set: 0,

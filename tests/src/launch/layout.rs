@@ -240,7 +240,7 @@ OpDecorate %array ArrayStride 6
         let assembled = assemble(BLOCK).unwrap();
         let module = Module::from_words(assembled.words).unwrap();
         let mut problems = Diagnostics::default();
-        let declarations = Declarations::of(&module, &mut problems);
+        let declarations = Declarations::new(&module, &mut problems);
         let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
         let is_struct = |(_, ty): &(Id, &Type)| matches!(ty, Type::Struct { .. });
         let (block, _) = declarations.types().find(is_struct).unwrap();

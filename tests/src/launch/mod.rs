@@ -156,7 +156,7 @@ pub fn of(bytes: &[u8], guess: Guess, on: On) -> Result<Launch, String> {
     let told = |problems: Diagnostics| problems.to_string();
     let module = Module::parse(bytes).map_err(told)?;
     let mut problems = Diagnostics::default();
-    let declarations = Declarations::of(&module, &mut problems);
+    let declarations = Declarations::new(&module, &mut problems);
     let [entry] = declarations.entry_points.as_slice() else {
         return Err("it has several entry points".to_owned());
     };
@@ -236,7 +236,7 @@ const FOR_BARRIERS: u32 = 1 << 10;
 /// nor values.
 pub fn of_kernel(bytes: &[u8], interface: &Interface, guess: Guess) -> Result<Launch, String> {
     let module = Module::parse(bytes).map_err(|problems| problems.to_string())?;
-    let declarations = Declarations::of(&module, &mut Diagnostics::default());
+    let declarations = Declarations::new(&module, &mut Diagnostics::default());
     let [entry] = declarations.entry_points.as_slice() else {
         return Err("it has several entry points".to_owned());
     };

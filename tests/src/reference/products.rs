@@ -36,7 +36,7 @@ pub struct Product {
 impl Product {
     /// A product of this size by the kernel of this name; `None` for other kernels, and where tiles
     /// do not divide the size and the kernel does not clamp them.
-    pub fn of(kernel: &str, size: [u32; 3]) -> Option<Product> {
+    pub fn from_parts(kernel: &str, size: [u32; 3]) -> Option<Product> {
         // Rows and columns of c that a workgroup makes, how deep it goes in one iteration, and its
         // size.
         let (tile, workgroup_size, halves) = match kernel {
@@ -130,7 +130,7 @@ pub(super) fn cooperative_tensors() -> Option<Case> {
 
 /// The product with its result.
 fn whole(kernel: &str, size: [u32; 3]) -> Option<Case> {
-    let mut product = Product::of(kernel, size)?;
+    let mut product = Product::from_parts(kernel, size)?;
     let [m, n, _] = size;
     let elements = (0..m * n).map(|at| product.element(at / n, at % n).to_bits());
     let result = elements.collect();

@@ -42,7 +42,7 @@ pub struct Case {
 
 impl<'c> Host<'c> {
     /// That of a case.
-    pub fn of(case: &'c Case) -> Host<'c> {
+    pub fn from_case(case: &'c Case) -> Host<'c> {
         Host::new(case.extent, case.levels, case.sampler)
     }
 }
@@ -164,7 +164,7 @@ OpFunctionEnd"
     /// The first invocation that has something else.
     pub fn compare(&self, got: &[f32]) -> Result<()> {
         ensure!(got.len() == 4 * LANES, "{} floats", got.len());
-        let host = Host::of(self);
+        let host = Host::from_case(self);
         for (lane, got) in got.chunks(4).enumerate() {
             let place = (self.places)(self, lane);
             let want = (self.expected)(&host, place, lane);

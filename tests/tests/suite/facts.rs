@@ -166,7 +166,7 @@ fn accesses_are_described(
 fn are_described(bytes: &[u8], accesses: &[Accessed]) -> Result<usize> {
     let mut problems = Diagnostics::new();
     let module = Module::parse(bytes).map_err(|problem| anyhow::anyhow!("{problem}"))?;
-    let declarations = Declarations::of(&module, &mut problems);
+    let declarations = Declarations::new(&module, &mut problems);
     let mut described = 0;
     for access in accesses {
         let word = access.place.word.filter(|word| *word > 0);

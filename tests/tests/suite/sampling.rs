@@ -55,7 +55,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn inputs(case: &Case) -> Inputs {
     let places = case.given().into_iter().flat_map(f32::to_le_bytes);
     let buffers = vec![
-        (BufferName::Binding(0, 0), Host::of(case).bytes()),
+        (BufferName::Binding(0, 0), Host::from_case(case).bytes()),
         (BufferName::Binding(0, 1), places.collect()),
         (BufferName::Binding(0, 2), vec![0; LANES * 16]),
     ];

@@ -159,7 +159,7 @@ fn instrumented(target: &str) -> Result<()> {
         let Ok(made) = pipeline::run(module, steps, Settings::default(), &mut |_, _| ()) else {
             continue; // a kernel of OpenCL
         };
-        if made.origin.is_none() {
+        if made.source_map.is_none() {
             continue; // one without barriers
         }
         let Ok(plain) = kept(&bytes) else {

@@ -123,7 +123,7 @@ fn string(text: &str) -> CString {
 }
 
 impl Held {
-    fn of(problem: &Diagnostic) -> Held {
+    fn capture(problem: &Diagnostic) -> Held {
         let mut texts = Vec::new();
         let mut keep = |text: Option<&str>| {
             text.map_or(ptr::null(), |text| {
@@ -175,7 +175,7 @@ fn words(word: splitbar_passes::module::WordOffset) -> u32 {
 }
 
 impl HeldPair {
-    fn of(pair: &SplitPair) -> HeldPair {
+    fn from_pair(pair: &SplitPair) -> HeldPair {
         let entry = string(&pair.entry);
         let numbers = [&pair.arrives, &pair.waits]
             .map(|offsets| offsets.iter().copied().map(words).collect::<Vec<u32>>());
@@ -230,8 +230,8 @@ pub(super) unsafe fn answer(
         SPLITBAR_OK
     };
     let result = splitbar_result {
-        diagnostics: made.diagnostics.iter().map(Held::of).collect(),
-        pairs: made.pairs.iter().map(HeldPair::of).collect(),
+        diagnostics: made.diagnostics.iter().map(Held::capture).collect(),
+        pairs: made.pairs.iter().map(HeldPair::from_pair).collect(),
         text: string(&text::render(&made.diagnostics, MODULE)),
         json: string(&json::render(&made.diagnostics, MODULE)),
         products: made.products,

@@ -44,7 +44,7 @@ pub fn waits(mnemonic: &str, operands: &str) -> Vec<Wait> {
     // An instruction that is no wait has none.
     let all = target::waits(mnemonic, operands).unwrap_or_default();
     let moves_data = |(counter, at_most)| {
-        let counter = Counter::of(counter)?;
+        let counter = Counter::from_target(counter)?;
         Some(Wait { counter, at_most })
     };
     all.into_iter().filter_map(moves_data).collect()
@@ -52,7 +52,7 @@ pub fn waits(mnemonic: &str, operands: &str) -> Vec<Wait> {
 
 impl Counter {
     /// The counter of the hardware; `None` for one that guards registers.
-    fn of(counter: target::Counter) -> Option<Counter> {
+    fn from_target(counter: target::Counter) -> Option<Counter> {
         Some(match counter {
             target::Counter::Vmcnt | target::Counter::Loadcnt => Counter::Load,
             target::Counter::Vscnt | target::Counter::Storecnt => Counter::Store,

@@ -36,7 +36,7 @@ pub fn widen<'t>(
     let Some(gpu) = target.amdgpu() else {
         return Cow::Borrowed(text);
     };
-    let latency = Timing::of(target).map(|timing| timing.shared.latency as usize);
+    let latency = Timing::for_target(target).map(|timing| timing.shared.latency as usize);
     let lines: Vec<&str> = text.lines().collect();
     let targets = referenced_labels(&lines);
     let mut edits = Edits::default();
@@ -46,7 +46,7 @@ pub fn widen<'t>(
     let mut place = None;
     let mut block = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        let statement = Statement::of(line);
+        let statement = Statement::parse(line);
         let continues = match statement {
             Statement::Nothing | Statement::Instruction(..) => true,
             // Nobody comes to it from elsewhere: it is there for debuggers.
@@ -100,10 +100,10 @@ pub fn widen<'t>(
                         passage: if in_region {
                             Passage::Free
                         } else {
-                            Passage::of(gpu, open.ordered, mnemonic, operands)
+                            Passage::classify(gpu, open.ordered, mnemonic, operands)
                         },
-                        works: Role::of(mnemonic, ROLES) == Role::Work,
-                        half: Half::of(mnemonic, operands),
+                        works: Role::from_mnemonic(mnemonic, ROLES) == Role::Work,
+                        half: Half::parse(mnemonic, operands),
                         in_region,
                         glued: in_region && !begins,
                         group: group(mnemonic, operands),
@@ -147,8 +147,8 @@ fn regions<'k>(
     let functions = parse(text);
     let function = |name: &str| functions.iter().find(|function| function.name == name);
     let regions = |(name, ordered): (&'k String, &Ordered)| {
-        let regions = Regions::of(function(name)?, |inst| {
-            Passage::of(gpu, *ordered, &inst.mnemonic, &inst.operands) == Passage::Free
+        let regions = Regions::analyze(function(name)?, |inst| {
+            Passage::classify(gpu, *ordered, &inst.mnemonic, &inst.operands) == Passage::Free
         });
         Some((name.as_str(), regions))
     };
@@ -157,7 +157,7 @@ fn regions<'k>(
 
 /// Labels that an instruction names: control may come to them.
 fn referenced_labels<'t>(lines: &[&'t str]) -> BTreeSet<&'t str> {
-    let statements = lines.iter().map(|line| Statement::of(line));
+    let statements = lines.iter().map(|line| Statement::parse(line));
     let operands = statements.filter_map(|statement| match statement {
         Statement::Instruction(_, operands) => Some(operands),
         _ => None,
@@ -383,7 +383,7 @@ fn shift(block: &mut [Item], from: usize, to: usize, lines: &[&str], edits: &mut
 fn unhook(block: &[Item], at: usize, lines: &[&str], edits: &mut Edits) {
     for (back, delay) in block.iter().take(at).rev().take(SKIPS.len()).enumerate() {
         let line = edits.line(lines, delay.at);
-        let Statement::Instruction("s_delay_alu", operands) = Statement::of(line) else {
+        let Statement::Instruction("s_delay_alu", operands) = Statement::parse(line) else {
             continue;
         };
         // The delay's first instruction is right behind it.

@@ -113,7 +113,12 @@ pub(super) enum Passage {
 
 impl Passage {
     /// What an instruction is to half a barrier that orders `ordered`.
-    pub(super) fn of(gpu: &Amdgpu, ordered: Ordered, mnemonic: &str, operands: &str) -> Passage {
+    pub(super) fn classify(
+        gpu: &Amdgpu,
+        ordered: Ordered,
+        mnemonic: &str,
+        operands: &str,
+    ) -> Passage {
         let mut rows = PASSES.iter();
         let pass = rows.find(|(start, _)| mnemonic.starts_with(start));
         let passes = match pass.map_or(Pass::Never, |(_, pass)| *pass) {
@@ -254,7 +259,8 @@ mod tests {
             let gpu = Target::by_name(target).unwrap().amdgpu().unwrap();
             for (instruction, expected) in CASES {
                 let (mnemonic, operands) = super::super::split_word(instruction);
-                let passage = |ordered: &Ordered| Passage::of(gpu, *ordered, mnemonic, operands);
+                let passage =
+                    |ordered: &Ordered| Passage::classify(gpu, *ordered, mnemonic, operands);
                 let passes = |ordered: &&Ordered| passage(ordered) == Passage::Free;
                 let by: Vec<Ordered> = BOTH.iter().filter(passes).copied().collect();
                 assert_eq!(&by, expected, "{target}: {instruction}");
@@ -265,7 +271,7 @@ mod tests {
     #[test]
     fn waits_for_ordered_accesses_are_known() {
         let gpu = Target::by_name("gfx1201").unwrap().amdgpu().unwrap();
-        let passage = |ordered, mnemonic| Passage::of(gpu, ordered, mnemonic, "0x1");
+        let passage = |ordered, mnemonic| Passage::classify(gpu, ordered, mnemonic, "0x1");
         let one = |counter| Passage::Waits(vec![(counter, 1)]);
         let (local, all) = (Ordered::Local, Ordered::All);
         assert_eq!(passage(local, "s_wait_dscnt"), one(Counter::Dscnt));

@@ -64,7 +64,7 @@ fn function(function: &syntax::Function<'_>) -> Function {
             What::Instruction(instruction) => builder.push(
                 instruction.opcode,
                 &on_one_line(instruction.text),
-                Role::of(instruction.opcode, ROLES),
+                Role::from_mnemonic(instruction.opcode, ROLES),
                 flow(instruction, &tables),
             ),
         }

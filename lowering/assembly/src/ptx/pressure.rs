@@ -52,7 +52,7 @@ fn of(kernel: &Function<'_>) -> Option<Pressure> {
         return None;
     }
     let blocks = blocks(&kernel.body)?;
-    let registers = Registers::of(&kernel.body);
+    let registers = Registers::collect(&kernel.body);
     let most = most_live(&blocks, &registers)?;
     let insts = blocks.iter().flat_map(|block| &block.insts);
     Some(Pressure {
@@ -85,7 +85,7 @@ struct Registers<'t> {
 }
 
 impl<'t> Registers<'t> {
-    fn of(body: &'t [Statement<'t>]) -> Registers<'t> {
+    fn collect(body: &'t [Statement<'t>]) -> Registers<'t> {
         let mut families: Vec<&Variable<'t>> = Vec::new();
         let mut registers = Registers {
             numbers: HashMap::new(),
@@ -206,7 +206,7 @@ struct Live<'r> {
 }
 
 impl<'r> Live<'r> {
-    fn of(registers: &'r Registers<'r>, bits: Vec<u64>) -> Live<'r> {
+    fn analyze(registers: &'r Registers<'r>, bits: Vec<u64>) -> Live<'r> {
         let mut live = Live {
             registers,
             bits: vec![0; bits.len()],
@@ -286,7 +286,7 @@ fn most_live(blocks: &[Block<'_>], registers: &Registers<'_>) -> Option<u32> {
             let words = behind.iter_mut().zip(start);
             words.for_each(|(word, more)| *word |= more);
         }
-        let mut live = Live::of(registers, behind);
+        let mut live = Live::analyze(registers, behind);
         let steps = block.insts.iter().rev().map(|inst| live.back(inst));
         *most.get_mut(index)? = steps.max().unwrap_or(0); // no instructions
         let start = at_start.get_mut(index)?;

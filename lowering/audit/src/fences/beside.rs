@@ -5,7 +5,7 @@
 //! before it. What stands between the two is not ordered by the fence, and of what can go around
 //! the fence nothing is known: both are exempt.
 
-use super::shape::{Shape, Words};
+use super::shape::{ControlFlowSummary, Words};
 use splitbar_passes::module::{BlockIndex, WordOffset};
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub(super) struct Syncs<'s> {
 
 /// Searches a shape, up to a limit.
 pub(super) struct Searcher<'s> {
-    pub shape: &'s Shape,
+    pub shape: &'s ControlFlowSummary,
     pub visits: usize,
 }
 
@@ -206,8 +206,8 @@ mod tests {
     }
 
     /// Blocks of ten words each.
-    fn shape(blocks: u32, edges: &[(usize, usize)]) -> Shape {
-        Shape::new(
+    fn shape(blocks: u32, edges: &[(usize, usize)]) -> ControlFlowSummary {
+        ControlFlowSummary::new(
             Cfg::from_edges(blocks as usize, edges),
             (0..blocks)
                 .map(|block| words(10 * block..10 * (block + 1)))
@@ -217,7 +217,7 @@ mod tests {
         )
     }
 
-    fn beside(shape: &Shape, fence: u32, syncs: &[u32], forward: bool) -> Vec<Beside> {
+    fn beside(shape: &ControlFlowSummary, fence: u32, syncs: &[u32], forward: bool) -> Vec<Beside> {
         let syncs: BTreeSet<WordOffset> = syncs.iter().copied().map(WordOffset::new).collect();
         let both = Syncs {
             all: &syncs,

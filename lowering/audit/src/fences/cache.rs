@@ -55,7 +55,7 @@ fn level(operands: &str) -> u8 {
 }
 
 impl<'t> CacheOp<'t> {
-    fn of(mnemonic: &'t str, operands: &str) -> Option<CacheOp<'t>> {
+    fn from_instruction(mnemonic: &'t str, operands: &str) -> Option<CacheOp<'t>> {
         NAMES.contains(&mnemonic).then(|| CacheOp {
             name: mnemonic,
             level: level(operands),
@@ -64,7 +64,7 @@ impl<'t> CacheOp<'t> {
 
     fn parse(text: &'t str) -> Option<CacheOp<'t>> {
         let (mnemonic, operands) = text.split_once(' ').unwrap_or((text, ""));
-        CacheOp::of(mnemonic, operands)
+        CacheOp::from_instruction(mnemonic, operands)
     }
 
     /// Whether this does what `needed` does.
@@ -81,7 +81,7 @@ impl<'t> CacheOp<'t> {
 
 /// Which of `needed` remain, as bits, after an instruction.
 fn remaining(state: u32, needed: &[CacheOp<'_>], inst: &Instruction) -> u32 {
-    let Some(done) = CacheOp::of(&inst.mnemonic, &inst.operands) else {
+    let Some(done) = CacheOp::from_instruction(&inst.mnemonic, &inst.operands) else {
         return state; // not an operation on caches
     };
     needed
@@ -270,7 +270,7 @@ impl Caches<'_, '_> {
                 let stores = outstanding.operation(position).is_some_and(|operation| {
                     operation.writes
                         && matches!(operation.memory, Memory::Global | Memory::Both)
-                        && CacheOp::of(&inst.mnemonic, &inst.operands).is_none()
+                        && CacheOp::from_instruction(&inst.mnemonic, &inst.operands).is_none()
                         && reaches(gpu, &inst.operands) < wide
                 });
                 let known = stores || tells_of_others(function, position, sync);
@@ -308,7 +308,7 @@ impl Caches<'_, '_> {
             .iter()
             .enumerate()
             .filter(|(_, inst)| {
-                CacheOp::of(&inst.mnemonic, &inst.operands)
+                CacheOp::from_instruction(&inst.mnemonic, &inst.operands)
                     .is_some_and(|op| op.name.contains("wb") && op.level >= 2)
             })
             .map(|(position, _)| position)
@@ -325,7 +325,7 @@ impl Caches<'_, '_> {
                 let stores = operation.writes
                     && !operation.asynchronous
                     && matches!(operation.memory, Memory::Global | Memory::Both)
-                    && CacheOp::of(&inst.mnemonic, &inst.operands).is_none()
+                    && CacheOp::from_instruction(&inst.mnemonic, &inst.operands).is_none()
                     && !clause.exempt.contains(&older);
                 stores.then_some(older)
             });

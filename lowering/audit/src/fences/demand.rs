@@ -1,6 +1,6 @@
 //! From words to positions: what the promises ask of one function's instructions.
 
-use super::promise::{Ask, Means, Promises};
+use super::promise::{FenceObligation, SyncContracts, SyncKind};
 use crate::asm::{Flow, Function, Instruction, Role};
 use crate::waits::counter::waits;
 use crate::waits::operation::{Memory, operation};
@@ -60,19 +60,19 @@ pub(crate) struct Sides {
 }
 
 /// The sides of an instruction of a synchronisation that is found by `means`.
-pub(crate) fn sides(inst: &Instruction, means: Means, arch: &Arch) -> Sides {
+pub(crate) fn sides(inst: &Instruction, means: SyncKind, arch: &Arch) -> Sides {
     match means {
-        Means::Barrier => barrier_sides(inst),
-        Means::Counter => Sides {
+        SyncKind::Barrier => barrier_sides(inst),
+        SyncKind::Counter => Sides {
             arrives: inst.is_local_add(),
             waits: inst.is_local_load(),
         },
         // Waits and cache operations around it came from it too.
-        Means::Atomic if inst.role != Role::Work => Sides {
+        SyncKind::Atomic if inst.role != Role::Work => Sides {
             arrives: false,
             waits: false,
         },
-        Means::Atomic => {
+        SyncKind::Atomic => {
             let (reads, writes) = match arch {
                 Arch::Amdgpu(gpu) => operation(gpu, &inst.mnemonic, &inst.operands)
                     .map_or((false, false), |it| (it.reads, it.writes)),
@@ -136,7 +136,7 @@ fn is_part_before(function: &Function, position: usize, sync: usize) -> bool {
 /// The memory accesses that have lost their word: they have none, or that of something that
 /// accesses no memory, a neighbour's. LLVM folds a conversion into a load and gives it the
 /// conversion's place, which is that of what stood behind the load.
-fn lost(function: &Function, promises: &Promises, arch: &Arch) -> BTreeSet<usize> {
+fn lost(function: &Function, promises: &SyncContracts, arch: &Arch) -> BTreeSet<usize> {
     let instructions = function.instructions.iter().enumerate();
     instructions
         .filter(|(_, inst)| word_of(inst).is_none_or(|word| !promises.accesses.contains(&word)))
@@ -200,7 +200,11 @@ fn is_beyond(
 
 /// The demands on the instructions of `function` by position. A synchronisation whose origin is
 /// lost has none.
-pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMap<usize, Demand> {
+pub fn demands(
+    function: &Function,
+    promises: &SyncContracts,
+    arch: &Arch,
+) -> BTreeMap<usize, Demand> {
     let mut by_word: BTreeMap<WordOffset, Vec<usize>> = BTreeMap::new();
     for (position, inst) in function.instructions.iter().enumerate() {
         if let Some(word) = word_of(inst) {
@@ -209,22 +213,22 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
     }
     let lost = lost(function, promises, arch);
     // Notes of barriers, and what a counter (of any barrier) or an atomic operation is made of.
-    let own_work = |word: WordOffset, means: Means| {
+    let own_work = |word: WordOffset, means: SyncKind| {
         let positions = by_word.get(&word).into_iter().flatten().copied();
         positions.filter(move |position| {
             let inst = function.instructions.get(*position);
             inst.is_some_and(|inst| match means {
-                Means::Barrier => inst.mnemonic.starts_with("buffer_"),
-                Means::Counter | Means::Atomic => true,
+                SyncKind::Barrier => inst.mnemonic.starts_with("buffer_"),
+                SyncKind::Counter | SyncKind::Atomic => true,
             } && inst.role == Role::Work)
         })
     };
     let all_counters = promises.by_word.iter();
     let counters: BTreeSet<usize> = all_counters
-        .filter(|(_, promise)| promise.means == Means::Counter)
-        .flat_map(|(word, _)| own_work(*word, Means::Counter))
+        .filter(|(_, promise)| promise.means == SyncKind::Counter)
+        .flat_map(|(word, _)| own_work(*word, SyncKind::Counter))
         .collect();
-    let clause = |ask: &Ask, sync: WordOffset, means: Means, forward: bool| {
+    let clause = |ask: &FenceObligation, sync: WordOffset, means: SyncKind, forward: bool| {
         let ranges = ask.exempt.iter().filter(|words| words.start < words.end);
         let mut exempt: BTreeSet<usize> = ranges
             .flat_map(|words| by_word.range(words.clone()))
@@ -232,7 +236,7 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
             .collect();
         exempt.extend(own_work(sync, means));
         exempt.extend(&counters);
-        exempt.extend(own_work(ask.word, Means::Barrier));
+        exempt.extend(own_work(ask.word, SyncKind::Barrier));
         if ask.unknown {
             let known = |of: usize, position: usize, inst: &Instruction| {
                 let word = word_of(inst).filter(|_| !lost.contains(&position));
@@ -262,7 +266,7 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
     let mut found = BTreeMap::new();
     for (word, promise) in &promises.by_word {
         let positions = by_word.get(word).into_iter().flatten();
-        let clauses = |asks: &[Ask], forward: bool| -> Vec<Clause> {
+        let clauses = |asks: &[FenceObligation], forward: bool| -> Vec<Clause> {
             let asks = asks.iter();
             asks.map(|ask| clause(ask, *word, promise.means, forward))
                 .collect()
@@ -276,7 +280,7 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
             };
             let sides = sides(inst, promise.means, arch);
             // Only a workgroup shares LDS: an atomic operation there synchronises nobody else.
-            let narrow = promise.means == Means::Atomic && inst.mnemonic.starts_with("ds_");
+            let narrow = promise.means == SyncKind::Atomic && inst.mnemonic.starts_with("ds_");
             let of_side = |is_side: bool, clauses: &[Clause]| -> Vec<Clause> {
                 let mut clauses = if is_side {
                     clauses.to_vec()
@@ -305,7 +309,7 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
 mod tests {
     use super::*;
     use crate::asm::{amdgpu, ptx};
-    use crate::fences::promise::Promise;
+    use crate::fences::promise::SyncContract;
     use crate::fences::shape::Words;
     use splitbar_plan::{FenceMemory, FenceOrder, Target};
 
@@ -361,7 +365,7 @@ k:
 
     #[test]
     fn lds_atomics_synchronise_a_workgroup_at_most() {
-        let ask = Ask {
+        let ask = FenceObligation {
             fence: Fence {
                 order: FenceOrder::Acquire,
                 scope: FenceScope::Device,
@@ -371,12 +375,12 @@ k:
             exempt: Words::new(),
             unknown: false,
         };
-        let promise = Promise {
-            means: Means::Atomic,
+        let promise = SyncContract {
+            means: SyncKind::Atomic,
             release: Vec::new(),
             acquire: vec![ask],
         };
-        let mut promises = Promises::default();
+        let mut promises = SyncContracts::default();
         promises.by_word.insert(WordOffset::new(20), promise);
         let Some(target) = Target::by_name("gfx1030") else {
             panic!("no such target");
@@ -407,7 +411,7 @@ k:
 \tds_add_u32 v0, v1
 \ts_endpgm
 ";
-        let ask = |word| Ask {
+        let ask = |word| FenceObligation {
             fence: Fence {
                 order: FenceOrder::Release,
                 scope: FenceScope::Workgroup,
@@ -417,10 +421,10 @@ k:
             exempt: Words::new(),
             unknown: false,
         };
-        let mut promises = Promises::default();
+        let mut promises = SyncContracts::default();
         for word in [20, 40].map(WordOffset::new) {
-            let promise = Promise {
-                means: Means::Counter,
+            let promise = SyncContract {
+                means: SyncKind::Counter,
                 release: vec![ask(word)],
                 acquire: Vec::new(),
             };
@@ -452,7 +456,7 @@ k:
 \ts_endpgm
 ";
         let exempt = |unknown| {
-            let ask = Ask {
+            let ask = FenceObligation {
                 fence: Fence {
                     order: FenceOrder::Release,
                     scope: FenceScope::Device,
@@ -462,12 +466,12 @@ k:
                 exempt: vec![WordOffset::new(20)..WordOffset::new(40)],
                 unknown,
             };
-            let promise = Promise {
-                means: Means::Barrier,
+            let promise = SyncContract {
+                means: SyncKind::Barrier,
                 release: vec![ask],
                 acquire: Vec::new(),
             };
-            let promises = Promises {
+            let promises = SyncContracts {
                 by_word: [(WordOffset::new(40), promise)].into(),
                 accesses: [10, 30].map(WordOffset::new).into(),
                 cut: false,

@@ -1,10 +1,10 @@
 //! The audit of fences: what the plan's fences promise is in the final code.
 //!
-//! One way: the plan and the program's control flow ([`Shape`]) -> what is promised, by the word of
-//! each synchronisation (`promise.rs`, `beside.rs`) -> what that asks of machine instructions
-//! ([`Demand`]) -> walks over the code, which find an access with nothing between it and the
-//! synchronisation (`cache.rs` for AMD GPUs, `ptx.rs`). The waits of a release are looked for by
-//! [`crate::waits`].
+//! One way: the plan and the program's control flow ([`ControlFlowSummary`]) -> what is promised,
+//! by the word of each synchronisation (`promise.rs`, `beside.rs`) -> what that asks of machine
+//! instructions ([`Demand`]) -> walks over the code, which find an access with nothing between it
+//! and the synchronisation (`cache.rs` for AMD GPUs, `ptx.rs`). The waits of a release are looked
+//! for by [`crate::waits`].
 //!
 //! Nothing here knows what LLVM makes of a fence: what has to be there is a fact of the target, or
 //! of PTX.
@@ -20,8 +20,8 @@ mod walk;
 
 pub use demand::{Clause, Demand, demands};
 pub use finding::{Finding, Lack};
-pub use promise::{Ask, Means, Promise, Promises, promises};
-pub use shape::{Atomic, Shape, Words};
+pub use promise::{FenceObligation, SyncContract, SyncContracts, SyncKind, promises};
+pub use shape::{Atomic, ControlFlowSummary, Words};
 
 pub(crate) use demand::barrier_sides;
 

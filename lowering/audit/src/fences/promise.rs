@@ -1,7 +1,7 @@
 //! What the fences of a plan promise, by the synchronisation that they count for.
 
 use super::beside::{Beside, Searcher, Syncs};
-use super::shape::{Shape, Words};
+use super::shape::{ControlFlowSummary, Words};
 use serde::{Deserialize, Serialize};
 use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::module::WordOffset;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a fence asks of a synchronisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct FenceObligation {
     /// The fence.
     pub fence: Fence,
     /// The word of the instruction that the plan has it for.
@@ -24,7 +24,7 @@ pub struct Ask {
 
 /// How a synchronisation is found in the code.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Means {
+pub enum SyncKind {
     /// Barrier instructions.
     Barrier,
     /// Accesses of a counter in workgroup memory.
@@ -35,21 +35,21 @@ pub enum Means {
 
 /// What one synchronisation promises.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Promise {
+pub struct SyncContract {
     /// How it is found.
-    pub means: Means,
+    pub means: SyncKind,
     /// What is finished, and seen by others, before it.
-    pub release: Vec<Ask>,
+    pub release: Vec<FenceObligation>,
     /// What is seen after it.
-    pub acquire: Vec<Ask>,
+    pub acquire: Vec<FenceObligation>,
 }
 
 /// The promises of an entry point, by the word of the synchronisation; and whether some fence has
 /// none because there was too much to look at.
 #[derive(Clone, Debug, Default)]
-pub struct Promises {
+pub struct SyncContracts {
     /// By word.
-    pub by_word: BTreeMap<WordOffset, Promise>,
+    pub by_word: BTreeMap<WordOffset, SyncContract>,
     /// Words of everything that accesses memory, steps of the plan included.
     pub accesses: BTreeSet<WordOffset>,
     /// Some fences were not looked at.
@@ -62,7 +62,7 @@ struct FencePoint<'p> {
     /// Those before its last synchronising step, and those behind its first.
     before: Vec<&'p Fence>,
     after: Vec<&'p Fence>,
-    means: Option<Means>,
+    means: Option<SyncKind>,
     /// It always synchronises.
     sure: bool,
     /// It is an OpMemoryBarrier or something like it.
@@ -70,20 +70,20 @@ struct FencePoint<'p> {
 }
 
 /// What the fences of `plan` promise.
-pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
+pub fn promises(plan: &EntryPlan, shape: &ControlFlowSummary) -> SyncContracts {
     let places: Vec<FencePoint<'_>> = plan
         .at_instruction
         .iter()
         .filter(|(word, _)| shape.block_of(**word).is_some())
         .map(|(word, steps)| place(plan, *word, steps))
         .collect();
-    let mut promises = Promises {
+    let mut promises = SyncContracts {
         accesses: shape
             .accesses
             .union(&steps_that_access(plan))
             .copied()
             .collect(),
-        ..Promises::default()
+        ..SyncContracts::default()
     };
     let words = |accept: &dyn Fn(&FencePoint<'_>) -> bool| -> BTreeSet<WordOffset> {
         let chosen = places.iter().filter(|place| accept(place));
@@ -96,17 +96,19 @@ pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
     };
     let (atomics, sure_atomics) = (with_atomics(&barriers), with_atomics(&sure));
     for (word, atomic) in &shape.atomics {
-        let own = |fence: &Fence| Ask {
+        let own = |fence: &Fence| FenceObligation {
             fence: *fence,
             word: *word,
             exempt: Words::new(),
             unknown: false,
         };
         let (before, after) = (atomic.before.iter(), atomic.after.iter());
-        let release: Vec<Ask> = before.filter(|fence| releases(fence)).map(own).collect();
-        let acquire: Vec<Ask> = after.filter(|fence| acquires(fence)).map(own).collect();
+        let release: Vec<FenceObligation> =
+            before.filter(|fence| releases(fence)).map(own).collect();
+        let acquire: Vec<FenceObligation> =
+            after.filter(|fence| acquires(fence)).map(own).collect();
         if !(release.is_empty() && acquire.is_empty()) {
-            let promise = promises.of(*word, Means::Atomic);
+            let promise = promises.of(*word, SyncKind::Atomic);
             promise.release.extend(release);
             promise.acquire.extend(acquire);
         }
@@ -114,7 +116,7 @@ pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
     for place in &places {
         if let Some(means) = place.means {
             let promise = promises.of(place.word, means);
-            let own = |fence: &Fence| Ask {
+            let own = |fence: &Fence| FenceObligation {
                 fence: *fence,
                 word: place.word,
                 exempt: Words::new(),
@@ -162,7 +164,7 @@ pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
                         .ok()
                         .and_then(|at| places.get(at)?.means)
                         // What synchronises and is not a place of the plan is an atomic operation.
-                        .unwrap_or(Means::Atomic);
+                        .unwrap_or(SyncKind::Atomic);
                     let promise = promises.of(beside.word, means);
                     let asks = fences
                         .iter()
@@ -197,9 +199,9 @@ pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
     promises
 }
 
-impl Promises {
-    fn of(&mut self, word: WordOffset, means: Means) -> &mut Promise {
-        self.by_word.entry(word).or_insert_with(|| Promise {
+impl SyncContracts {
+    fn of(&mut self, word: WordOffset, means: SyncKind) -> &mut SyncContract {
+        self.by_word.entry(word).or_insert_with(|| SyncContract {
             means,
             release: Vec::new(),
             acquire: Vec::new(),
@@ -207,8 +209,13 @@ impl Promises {
     }
 }
 
-fn standing_apart(fence: &Fence, word: WordOffset, beside: &Beside, shape: &Shape) -> Ask {
-    Ask {
+fn standing_apart(
+    fence: &Fence,
+    word: WordOffset,
+    beside: &Beside,
+    shape: &ControlFlowSummary,
+) -> FenceObligation {
+    FenceObligation {
         fence: *fence,
         word,
         unknown: shape.accesses_in(&beside.exempt),
@@ -258,7 +265,7 @@ fn flatten<'p>(steps: &'p [Step], sure: bool, into: &mut Vec<(&'p Step, bool)>) 
 
 /// How a step synchronises with other invocations; `None` if it does not, by an instruction of its
 /// own.
-fn means(step: &Step) -> Option<Means> {
+fn means(step: &Step) -> Option<SyncKind> {
     match step {
         Step::Signal
         | Step::SignalFirst
@@ -274,8 +281,8 @@ fn means(step: &Step) -> Option<Means> {
         | Step::GroupArrive(_)
         | Step::GroupSync(_)
         | Step::ClusterArrive
-        | Step::ClusterWait => Some(Means::Barrier),
-        Step::CounterArrive | Step::CounterWait => Some(Means::Counter),
+        | Step::ClusterWait => Some(SyncKind::Barrier),
+        Step::CounterArrive | Step::CounterWait => Some(SyncKind::Counter),
         Step::Fence(_)
         | Step::WaitZero(_)
         | Step::IfFirst(_)
@@ -293,7 +300,7 @@ fn means(step: &Step) -> Option<Means> {
         | Step::AsyncWait(_)
         | Step::BulkInit(_)
         | Step::BulkWait(_)
-        | Step::StoreHeld(_)
+        | Step::StoreStaged(_)
         | Step::SetOutstanding(_)
         | Step::IfOutstanding(_) => None,
     }
@@ -306,8 +313,8 @@ fn steps_that_access(plan: &EntryPlan) -> BTreeSet<WordOffset> {
         let mut flat = Vec::new();
         flatten(steps, true, &mut flat);
         flat.iter().any(|(step, _)| {
-            let held = matches!(step, Step::StoreHeld(_));
-            held || means(step) == Some(Means::Counter)
+            let held = matches!(step, Step::StoreStaged(_));
+            held || means(step) == Some(SyncKind::Counter)
         })
     };
     let found = steps.filter(|(_, steps)| accesses(steps));

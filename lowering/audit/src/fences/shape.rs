@@ -27,7 +27,7 @@ pub struct Atomic {
 
 /// The entry function: instructions are word offsets.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub struct ControlFlowSummary {
     cfg: Cfg,
     dominators: Dominators,
     /// `None`: too many.
@@ -40,7 +40,7 @@ pub struct Shape {
     pub(super) accesses: BTreeSet<WordOffset>,
 }
 
-impl Shape {
+impl ControlFlowSummary {
     /// A function with the control flow `cfg`. `blocks` has the words of each of its blocks, in
     /// order; `atomics` has its atomic operations by word, `accesses` the words of everything that
     /// accesses memory.
@@ -49,9 +49,9 @@ impl Shape {
         blocks: Words,
         atomics: BTreeMap<WordOffset, Atomic>,
         accesses: BTreeSet<WordOffset>,
-    ) -> Shape {
-        let dominators = Dominators::of(&cfg);
-        Shape {
+    ) -> ControlFlowSummary {
+        let dominators = Dominators::analyze(&cfg);
+        ControlFlowSummary {
             loops: natural(&cfg, &dominators, MOST_LOOPS),
             dominators,
             cfg,

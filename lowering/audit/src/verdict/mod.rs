@@ -138,7 +138,7 @@ fn amdgpu(
     placement: Placement,
     demands: &BTreeMap<usize, Demand>,
 ) -> Result<Audit, String> {
-    let solution = Outstanding::of(function, gpu).ok_or_else(|| {
+    let solution = Outstanding::analyze(function, gpu).ok_or_else(|| {
         format!(
             "{} has too many operations outstanding at one place to be audited",
             function.name

@@ -64,7 +64,7 @@ pub(crate) struct Outstanding {
 impl Outstanding {
     /// Solves the dataflow for `function`; `None` if there is more outstanding at one place than is
     /// kept.
-    pub(crate) fn of(function: &Function, gpu: &Amdgpu) -> Option<Outstanding> {
+    pub(crate) fn analyze(function: &Function, gpu: &Amdgpu) -> Option<Outstanding> {
         u32::try_from(function.instructions.len()).ok()?; // a position fits a fact
         let stack = has_stack_in_buffer(function);
         let instructions = function.instructions.iter();
@@ -269,7 +269,8 @@ mod tests {
         let text = format!("\t.type\tk,@function\nk:\n{code}\n\ts_endpgm\n");
         let function = &amdgpu::parse(&text)[0];
         let solution =
-            Outstanding::of(function, Target::by_name(target).unwrap().amdgpu().unwrap()).unwrap();
+            Outstanding::analyze(function, Target::by_name(target).unwrap().amdgpu().unwrap())
+                .unwrap();
         let is_barrier = |position: &usize| {
             function.instructions[*position]
                 .mnemonic
@@ -300,7 +301,7 @@ mod tests {
             );
             let gpu = Target::by_name("gfx1030").unwrap().amdgpu().unwrap();
             let function = &amdgpu::parse(&text)[0];
-            let solution = Outstanding::of(function, gpu).unwrap();
+            let solution = Outstanding::analyze(function, gpu).unwrap();
             let mut operations = solution.operations.iter().rev().flatten();
             operations.next().unwrap().memory
         };
@@ -388,7 +389,7 @@ mod tests {
             let pair = "global_store_b32 v0, v1, s[0:1]\ns_barrier_signal -1\n";
             let text = format!("\t.type\tk,@function\nk:\n{}s_endpgm\n", pair.repeat(pairs));
             let gpu = Target::by_name("gfx1201").unwrap().amdgpu().unwrap();
-            let solution = Outstanding::of(&amdgpu::parse(&text)[0], gpu)?;
+            let solution = Outstanding::analyze(&amdgpu::parse(&text)[0], gpu)?;
             Some(
                 solution
                     .before
@@ -407,7 +408,7 @@ mod tests {
         let text = "\t.type\tk,@function\nk:\ns_load_b32 s0, s[0:1], 0x0\ns_wait_kmcnt 0x0\ns_wait_kmcnt 0x0\ns_endpgm\n";
         let function = &amdgpu::parse(text)[0];
         let gpu = Target::by_name("gfx1201").unwrap().amdgpu().unwrap();
-        let solution = Outstanding::of(function, gpu).unwrap();
+        let solution = Outstanding::analyze(function, gpu).unwrap();
         let useful: Vec<_> = (0..4)
             .map(|position| solution.is_useful_wait(function, position))
             .collect();

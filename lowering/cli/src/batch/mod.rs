@@ -55,7 +55,7 @@ fn batch(args: &BatchArgs) -> Result<u8, String> {
             Some(Ok(_)) | None => {}
         }
     }
-    let summary = Summary::of(&jobs, &outcomes);
+    let summary = Summary::new(&jobs, &outcomes);
     write::if_changed(&place, summary.json().as_bytes())?;
     if let Some(file) = &args.dependency_file {
         let read: Vec<_> = read.iter().map(PathBuf::as_path).collect();

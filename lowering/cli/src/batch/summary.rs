@@ -58,10 +58,10 @@ struct Line {
 }
 
 impl Summary {
-    pub(super) fn of(jobs: &[Job], outcomes: &[Option<Outcome>]) -> Summary {
+    pub(super) fn new(jobs: &[Job], outcomes: &[Option<Outcome>]) -> Summary {
         let lines = jobs.iter().zip(outcomes);
         let jobs: Vec<Line> = lines
-            .map(|(job, outcome)| Line::of(job, outcome.as_ref()))
+            .map(|(job, outcome)| Line::new(job, outcome.as_ref()))
             .collect();
         let mut counts: BTreeMap<_, _> = KINDS.map(|kind| (kind, 0)).into();
         for job in &jobs {
@@ -118,7 +118,7 @@ impl Summary {
 }
 
 impl Line {
-    fn of(job: &Job, outcome: Option<&Outcome>) -> Line {
+    fn new(job: &Job, outcome: Option<&Outcome>) -> Line {
         let diagnostics = match outcome.map(|outcome| &outcome.result) {
             Some(Ok(warnings)) => warnings.clone(),
             Some(Err(Stop::Problems(failure))) => failure.diagnostics.clone(),

@@ -96,9 +96,9 @@ fn compare(target: &'static Target) -> Result<()> {
     }
     all.push(usual()?);
     eprintln!();
-    let with = Usual::of(&all).context("no runs")?;
+    let with = Usual::from_runs(&all).context("no runs")?;
     let rows = rows.into_iter().map(|(pass, measured)| match measured {
-        Some(measured) => Row::of(pass, &measured, &with),
+        Some(measured) => Row::from_parts(pass, &measured, &with),
         None => Row::ended(pass),
     });
     table::print(target.name, count, &with, rows.collect());

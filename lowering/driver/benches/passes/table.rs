@@ -13,7 +13,7 @@ pub(crate) struct Usual {
 
 impl Usual {
     /// That of runs of the same modules.
-    pub(crate) fn of(runs: &[Vec<Option<Measured>>]) -> Option<Usual> {
+    pub(crate) fn from_runs(runs: &[Vec<Option<Measured>>]) -> Option<Usual> {
         let mut modules = runs.first()?.clone();
         for (position, module) in modules.iter_mut().enumerate() {
             let of = |run: &Vec<Option<Measured>>| Some(run.get(position)?.as_ref()?.time);
@@ -81,7 +81,11 @@ impl<'p> Row<'p> {
 
     /// Compares `without` the pass with `usual`, over the modules that both compile.
     #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
-    pub(crate) fn of(pass: &'p str, without: &[Option<Measured>], usual: &Usual) -> Row<'p> {
+    pub(crate) fn from_parts(
+        pass: &'p str,
+        without: &[Option<Measured>],
+        usual: &Usual,
+    ) -> Row<'p> {
         let both = || usual.beside(without);
         let more = |of: fn(&Measured) -> f64| {
             let with: f64 = both().map(|(with, _)| of(with)).sum();

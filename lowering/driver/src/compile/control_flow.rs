@@ -1,7 +1,7 @@
 //! The control flow of an entry function, as the audit of fences asks for it.
 
 use crate::options::Options;
-use splitbar_audit::fences::{Atomic, Shape};
+use splitbar_audit::fences::{Atomic, ControlFlowSummary};
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::module::facts::Class;
 use splitbar_passes::module::{Constants, Declarations, Id, Inst, Scope, Semantics, WordOffset};
@@ -15,9 +15,9 @@ pub(super) fn control_flow(
     constants: &Constants,
     id: Id,
     options: &Options,
-) -> Option<Shape> {
+) -> Option<ControlFlowSummary> {
     let function = declarations.function(id)?;
-    let cfg = Cfg::of(declarations.module, function);
+    let cfg = Cfg::analyze(declarations.module, function);
     let mut ends: Vec<WordOffset> = function.blocks.iter().map(|block| block.offset).collect();
     ends.push(function.end);
     let words = ends.iter().zip(ends.iter().skip(1));
@@ -25,7 +25,7 @@ pub(super) fn control_flow(
     let mut atomics = BTreeMap::new();
     let mut accesses = BTreeSet::new();
     for inst in function.insts() {
-        let access = Access::of(declarations, inst);
+        let access = Access::from_inst(declarations, inst);
         if access == Access::Atomic {
             let atomic = ordered(inst, constants, options);
             // One that is refused elsewhere has no fences.
@@ -35,7 +35,12 @@ pub(super) fn control_flow(
             accesses.insert(inst.offset);
         }
     }
-    Some(Shape::new(cfg, words.collect(), atomics, accesses))
+    Some(ControlFlowSummary::new(
+        cfg,
+        words.collect(),
+        atomics,
+        accesses,
+    ))
 }
 
 /// The fences that an atomic operation stands for: those around a barrier with its scope and
@@ -44,8 +49,8 @@ pub(super) fn control_flow(
 fn ordered(inst: Inst<'_>, constants: &Constants, options: &Options) -> Option<Atomic> {
     let operands = inst.sync_operands();
     let id = |operand: Option<u8>| inst.id(operand?.into()).ok();
-    let scope = Scope::of(id(operands.memory)?, inst, constants).ok()?;
-    let semantics = Semantics::of(id(operands.semantics)?, inst, constants).ok()?;
+    let scope = Scope::evaluate(id(operands.memory)?, inst, constants).ok()?;
+    let semantics = Semantics::evaluate(id(operands.semantics)?, inst, constants).ok()?;
     let [before, after] = around_barrier(semantics, scope, options.target, options.placement);
     let fences = |steps: Vec<Step>| {
         steps.into_iter().filter_map(|step| match step {
@@ -77,7 +82,7 @@ enum Access {
 impl Access {
     /// The access of `inst` as its row says it. Instructions that no row describes may access
     /// memory.
-    fn of(declarations: &Declarations<'_>, inst: Inst<'_>) -> Access {
+    fn from_inst(declarations: &Declarations<'_>, inst: Inst<'_>) -> Access {
         let facts = declarations.facts(inst);
         match facts.class {
             Class::Atomic(_) => Access::Atomic,

@@ -105,7 +105,7 @@ impl BarrierFacts<'_> {
             operations: self.operations,
             window: self.window,
             least_window: least_window(self.strategy, target, self.rotated),
-            phase_cycles: PhaseCycles::of(self.strategy, target),
+            phase_cycles: PhaseCycles::estimate(self.strategy, target),
             skew: self.site.and_then(|site| Some(site.skew?.median)),
             gain: None,
             why: String::new(),
@@ -271,7 +271,7 @@ impl SplitDecisions {
 
     /// Several pairs of one word (copies of an inlined function) are one barrier, which is split if
     /// all of them are worth it.
-    pub(crate) fn of(
+    pub(crate) fn new(
         split: Version,
         barriers: impl IntoIterator<Item = Barrier>,
     ) -> SplitDecisions {
@@ -473,7 +473,7 @@ mod tests {
                 phases: 1,
                 incomplete: 0,
                 contradictory: 0,
-                skew: Distribution::of(vec![skew]),
+                skew: Distribution::from_values(vec![skew]),
                 window: None,
                 waiting: None,
             };
@@ -520,7 +520,7 @@ mod tests {
         assert_eq!(between([8, 8]).loses_to(&between([6, 8])), None);
         assert_eq!(Version::default().loses_to(&version(4)), None);
         let wide = decide("gfx1201", Strategy::Native, 100, false);
-        let mut decisions = SplitDecisions::of(version(2), [wide]);
+        let mut decisions = SplitDecisions::new(version(2), [wide]);
         assert!(decisions.any_split());
         decisions.give_up(&lost);
         assert!(!decisions.any_split());
@@ -536,14 +536,16 @@ mod tests {
     fn copies_of_a_function_are_decided_together() {
         let wide = decide("gfx1201", Strategy::Native, 100, false);
         let narrow = decide("gfx1201", Strategy::Native, 2, false);
-        let both = SplitDecisions::of(version(2), [wide.clone(), narrow]);
+        let both = SplitDecisions::new(version(2), [wide.clone(), narrow]);
         assert!(!both.any_split() && both.barriers.len() == 1);
         let other = Barrier {
             word: WordOffset::new(8),
             ..wide.clone()
         };
         assert_eq!(
-            SplitDecisions::of(version(2), [other, wide]).barriers.len(),
+            SplitDecisions::new(version(2), [other, wide])
+                .barriers
+                .len(),
             2
         );
     }

@@ -156,7 +156,7 @@ fn input<'l>(
         target: options.target,
         kernels,
         lines,
-        origin: prepared.source_map.filter(|_| words == Words::Original),
+        source_map: prepared.source_map.filter(|_| words == Words::Original),
         optimization: options.optimization,
         abi: &options.abi,
         late_windows: late_windows(options),

@@ -13,7 +13,7 @@ use crate::ptxas;
 use crate::stage::{Artefact, Observer, Stage, show};
 use crate::usage::{self, Resident, Usage};
 use crate::window::{self, Places, Window};
-use splitbar_audit::fences::{self, Finding, Lack, Shape};
+use splitbar_audit::fences::{self, ControlFlowSummary, Finding, Lack};
 use splitbar_audit::verdict::{self, Audit};
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -209,7 +209,7 @@ fn measure_kernel(
     machine: &Machine,
     kernel: &PlannedKernel<'_, '_>,
     abi: &KernelAbi,
-    shape: Option<&Shape>,
+    shape: Option<&ControlFlowSummary>,
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Facts {
@@ -232,7 +232,7 @@ fn measure_kernel(
         windows: options.measure.then(|| windows(assembly)),
         machine_windows: function.map(windows),
         usage,
-        resident: usage.and_then(|usage| Resident::of(usage, plan, options.target)),
+        resident: usage.and_then(|usage| Resident::estimate(usage, plan, options.target)),
         resident_between: pressure
             .and_then(|most| usage::resident_between(most, shared_bytes, plan, options.target)),
         audit: shape.and_then(|shape| audit(assembly, plan, shape, options, diagnostics)),
@@ -243,7 +243,7 @@ fn measure_kernel(
 fn audit(
     kernel: &Function,
     plan: &EntryPlan,
-    shape: &Shape,
+    shape: &ControlFlowSummary,
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Option<Audit> {

@@ -83,7 +83,10 @@ pub(crate) fn compile(
     let options = request.options;
     let source = read(&slots.source, request, observer)?;
     let sites = profile_sites(&source, options)?;
-    let mut observer = Recorder::new(observer, Weighing::of(options) == Weighing::ByCode);
+    let mut observer = Recorder::new(
+        observer,
+        Weighing::from_options(options) == Weighing::ByCode,
+    );
     let first = prepare_first(&slots, &source, options, &mut observer)?;
     let selected = select(&source, first, &sites, request, &mut observer)?;
     if let Some(output) = selected.output {
@@ -111,7 +114,10 @@ pub(crate) fn candidate<'w>(
     let options = request.options;
     let source = read(&slots.source, request, observer)?;
     let sites = profile_sites(&source, options)?;
-    let mut observer = Recorder::new(observer, Weighing::of(options) == Weighing::ByCode);
+    let mut observer = Recorder::new(
+        observer,
+        Weighing::from_options(options) == Weighing::ByCode,
+    );
     let first = prepare_first(slots, &source, options, &mut observer)?;
     let selected = select(&source, first, &sites, request, &mut observer)?;
     let prepared = match selected.module {
@@ -137,7 +143,7 @@ fn read<'w>(
 
 /// The measurements of the profile, if barriers are weighed.
 fn profile_sites(source: &Source<'_>, options: &Options) -> Result<ProfileSites, Failure> {
-    if Weighing::of(options) == Weighing::Done {
+    if Weighing::from_options(options) == Weighing::Done {
         return Ok(ProfileSites::default());
     }
     ProfileSites::read(options, source)

@@ -57,7 +57,7 @@ pub(crate) fn plan<'p, 'w>(
     observer.begin(Stage::Plan);
     let mut problems = prepared.problems.clone();
     let mut found = sites.doubts.clone();
-    let by_plan = decided.is_none() && Weighing::of(options) == Weighing::ByPlan;
+    let by_plan = decided.is_none() && Weighing::from_options(options) == Weighing::ByPlan;
     let known = Known {
         given: prepared.given,
         sites,
@@ -107,7 +107,7 @@ fn decide_by_plan(
         found.push(foreign);
     }
     let barriers = barriers(&plan, &prepared.source_pairs, None, known);
-    SplitDecisions::of(Default::default(), barriers)
+    SplitDecisions::new(Default::default(), barriers)
 }
 
 /// The plan of one kernel, by what was decided for its barriers.

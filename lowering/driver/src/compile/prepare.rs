@@ -15,9 +15,9 @@ use splitbar_passes::analysis::program::Program;
 use splitbar_passes::analysis::uses::{Reached, Uses};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Module, WordOffset};
-use splitbar_passes::transform::Origin;
+use splitbar_passes::transform::SourceMap;
 use splitbar_passes::validate::{Checked, Inlined};
-use splitbar_typed::{Kernel, Wanted};
+use splitbar_typed::{Kernel, KernelOptions};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -32,7 +32,7 @@ pub(crate) struct PreparedSlots<'w> {
     inlined: OnceCell<Inlined<'w>>,
     inlined_declarations: OnceCell<Declarations<'w>>,
     program: OnceCell<Program<'w>>,
-    source_map: OnceCell<Origin>,
+    source_map: OnceCell<SourceMap>,
 }
 
 /// The kernels of a module that was checked.
@@ -43,7 +43,7 @@ pub(crate) struct Prepared<'w> {
     /// The module that people know.
     pub(crate) given: &'w Module<'w>,
     /// Where the module came from, if it is not the one that was given.
-    pub(crate) source_map: Option<&'w Origin>,
+    pub(crate) source_map: Option<&'w SourceMap>,
     /// The entry points that are compiled, in the module's order.
     pub(crate) kernels: Vec<PreparedKernel<'w>>,
     /// The problems so far.
@@ -80,7 +80,7 @@ impl SourcePair {
 struct Unchecked<'w> {
     declarations: &'w Declarations<'w>,
     constants: &'w Constants,
-    source_map: Option<&'w Origin>,
+    source_map: Option<&'w SourceMap>,
     motions: &'w [BarrierMotion],
     /// The variables that the entry points of the given module use, by their functions, if it was
     /// split.
@@ -120,7 +120,7 @@ pub(crate) fn prepare<'w>(
     let span = info_span!("inline").entered();
     observer.begin(Stage::Inline);
     let (declarations, constants) = (unchecked.declarations, unchecked.constants);
-    let inlined = Inlined::of(declarations).map_err(|refused| {
+    let inlined = Inlined::new(declarations).map_err(|refused| {
         let mut found = Diagnostics::new();
         let rules = options.validation;
         rules.check_alone(declarations, constants, &mut found);
@@ -150,12 +150,14 @@ pub(crate) fn prepare<'w>(
     // the module before inlining.
     let span = info_span!("validate").entered();
     observer.begin(Stage::Validate);
-    let (module, warnings) = Checked::of(inlined, program, options.validation)
+    let (module, warnings) = Checked::validate(inlined, program, options.validation)
         .map_err(|refused| problems.and(refused))?;
     problems.add(warnings);
     let source_map = match (inlined.edited(), unchecked.source_map) {
-        (Some(edited), Some(split)) => Some(fill(&slots.source_map, edited.origin.through(split))),
-        (Some(edited), None) => Some(&edited.origin),
+        (Some(edited), Some(split)) => {
+            Some(fill(&slots.source_map, edited.source_map.through(split)))
+        }
+        (Some(edited), None) => Some(&edited.source_map),
         (None, split) => split,
     };
     problems.map_by(source_map);
@@ -208,7 +210,7 @@ fn declare_split<'w>(
     Ok(Unchecked {
         declarations,
         constants,
-        source_map: Some(&split.edited.origin),
+        source_map: Some(&split.edited.source_map),
         motions: &split.motions,
         touched,
     })
@@ -217,14 +219,14 @@ fn declare_split<'w>(
 /// The variables that each entry point uses, by its function.
 ///
 /// # Errors
-/// Those of [`Reached::of`].
+/// Those of [`Reached::analyze`].
 fn touched(
     declarations: &Declarations<'_>,
     constants: &Constants,
 ) -> Result<BTreeMap<Id, Uses>, Diagnostic> {
     let mut touched = BTreeMap::new();
     for entry in &declarations.entry_points {
-        let reached = Reached::of(declarations, constants, entry)?;
+        let reached = Reached::analyze(declarations, constants, entry)?;
         touched.insert(entry.function, reached.own);
     }
     Ok(touched)
@@ -278,14 +280,14 @@ fn kernels<'w>(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Kernel<'w>> {
-    let wanted = Wanted {
+    let wanted = KernelOptions {
         workgroup_size: options.workgroup_size,
         promote_async_copies: options.promote_async_copies,
         narrowing: options.narrowing(),
     };
     let mut kernels = Vec::new();
     for entry in entries(module.declarations(), options, diagnostics) {
-        match Kernel::of(module.program(), entry, options.target, wanted, diagnostics) {
+        match Kernel::analyze(module.program(), entry, options.target, wanted, diagnostics) {
             Ok(mut kernel) => {
                 keep_arguments(module.declarations(), touched, &mut kernel);
                 kernels.push(kernel);

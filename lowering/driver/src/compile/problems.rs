@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use splitbar_passes::diagnostic::{Diagnostics, Location};
 use splitbar_passes::module::{Declarations, WordOffset};
-use splitbar_passes::transform::Origin;
+use splitbar_passes::transform::SourceMap;
 
 /// The problems of one compilation. Passes make other modules of the one that was given; users know
 /// only their own, so every problem is led back to that one.
@@ -12,7 +12,7 @@ pub(crate) struct Problems<'p> {
     given: &'p Declarations<'p>,
     /// Where the instructions of the module that is looked at now came from, if it is not the one
     /// that was given.
-    source_map: Option<&'p Origin>,
+    source_map: Option<&'p SourceMap>,
     found: Diagnostics,
 }
 
@@ -28,7 +28,7 @@ impl<'p> Problems<'p> {
 
     /// From now on problems name words of another module, whose instructions came from the given
     /// one by `source_map`.
-    pub(crate) fn map_by(&mut self, source_map: Option<&'p Origin>) {
+    pub(crate) fn map_by(&mut self, source_map: Option<&'p SourceMap>) {
         self.source_map = source_map;
     }
 

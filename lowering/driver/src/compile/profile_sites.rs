@@ -39,10 +39,10 @@ impl ProfileSites {
             Ok(profile)
         });
         let profile = profile.map_err(|refused| source.problems().and(refused.into()))?;
-        Ok(ProfileSites::of(profile))
+        Ok(ProfileSites::from_profile(profile))
     }
 
-    fn of(profile: Profile) -> ProfileSites {
+    fn from_profile(profile: Profile) -> ProfileSites {
         let mut sites = ProfileSites {
             gpu: profile.gpu,
             ..ProfileSites::default()

@@ -67,7 +67,7 @@ pub(super) fn select(
     request: Request<'_>,
     observer: &mut Recorder<'_>,
 ) -> Result<Selected, Failure> {
-    if Weighing::of(request.options) != Weighing::ByCode {
+    if Weighing::from_options(request.options) != Weighing::ByCode {
         return Ok(Selected {
             module: SelectedModule::First,
             decisions: None,
@@ -284,7 +284,7 @@ impl Selector<'_, '_, '_> {
         };
         let windows = entry.final_windows();
         let barriers = barriers(&entry.plan, &entry.source_pairs, windows, known);
-        Ok(SplitDecisions::of(entry.version(), barriers))
+        Ok(SplitDecisions::new(entry.version(), barriers))
     }
 
     /// Gives up the splits of entry points that leave fewer workgroups at once than the module as
@@ -337,7 +337,7 @@ impl Selector<'_, '_, '_> {
             shared_memory_bytes: entry.abi.static_shared_bytes(),
             spilled_bytes: 0,
         };
-        let resident = Resident::of(least, &entry.plan, self.request.options.target)?;
+        let resident = Resident::estimate(least, &entry.plan, self.request.options.target)?;
         Some(resident.workgroups)
     }
 

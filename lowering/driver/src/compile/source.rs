@@ -49,7 +49,7 @@ impl<'w> Source<'w> {
         show(observer, Artefact::Input, || bytes.to_vec());
         let mut module = fill(&slots.given, Module::parse(bytes)?);
         let mut found = Diagnostics::new();
-        let mut declarations = Declarations::of(module, &mut found);
+        let mut declarations = Declarations::new(module, &mut found);
         if !found.has_errors()
             && let Some(normalized) = normalize(&declarations)?
         {

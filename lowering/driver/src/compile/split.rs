@@ -21,7 +21,7 @@ use splitbar_passes::transform::registry::{
     MOVE_SPLIT_BARRIERS, PassOptions, SPLIT_CONTROL_BARRIERS, STAGE_BARRIER_LOOP_LOADS,
     UNROLL_BARRIER_LOOPS,
 };
-use splitbar_passes::transform::{Edited, Fill, Origin, Stop, Stopped, stops};
+use splitbar_passes::transform::{Fill, RewrittenModule, SourceMap, Stop, Stopped, stops};
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{Strategy, least_window};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +50,7 @@ pub(crate) enum KeepFull {
 #[derive(Debug)]
 pub(crate) struct SplitModule {
     /// The module, and where it came from.
-    pub(super) edited: Edited,
+    pub(super) edited: RewrittenModule,
     /// The results of splitting, in words of the given module.
     pub(super) motions: Vec<BarrierMotion>,
 }
@@ -117,7 +117,7 @@ fn split_module(
     let keep = keep.with(&options.full_barriers);
     let mut splitting = Splitting {
         module: module.clone().into_owned(),
-        origin: None,
+        source_map: None,
     };
     let mut steps = before_splitting(options, keep == KeepFull::Untouched);
     match keep {
@@ -222,7 +222,7 @@ fn check_cluster(options: &Options) -> Result<(), Diagnostic> {
 /// The instructions that a window must have: as many as the target asks for, where nothing is
 /// compiled to decide; `None` if no window is known to pay there.
 fn least_of_target(options: &Options) -> Option<u32> {
-    if Weighing::of(options) != Weighing::ByPlan || options.profile.is_some() {
+    if Weighing::from_options(options) != Weighing::ByPlan || options.profile.is_some() {
         return Some(LEAST_WINDOW);
     }
     let target = options.target;
@@ -261,29 +261,29 @@ impl KeepFull {
 struct Splitting {
     module: Module<'static>,
     /// Where its instructions came from; `None`: it is the one that was given.
-    origin: Option<Origin>,
+    source_map: Option<SourceMap>,
 }
 
 impl Splitting {
     fn run(&mut self, steps: &[Step]) -> Result<(), Diagnostics> {
         let module = self.module.clone();
         let outcome = pipeline::run(module, steps, Settings::IN_COMPILATIONS, &mut |_, _| ())
-            .map_err(|problems| self.lead_back(problems))?;
-        if let Some(origin) = outcome.origin {
-            self.take(outcome.module, origin);
+            .map_err(|problems| self.map_to_source(problems))?;
+        if let Some(source_map) = outcome.source_map {
+            self.take(outcome.module, source_map);
         }
         Ok(())
     }
 
     /// The places in the module of the barriers at `words` of the given one.
     fn words_of(&self, words: &BTreeSet<WordOffset>) -> BTreeSet<WordOffset> {
-        let Some(origin) = &self.origin else {
+        let Some(source_map) = &self.source_map else {
             return words.clone();
         };
         let barriers = self.module.instructions();
         let barriers = barriers.filter(|inst| inst.op() == Some(Op::ControlBarrier));
         let kept = barriers.filter(|inst| {
-            let given = origin.of(inst.offset);
+            let given = source_map.of(inst.offset);
             given.is_some_and(|word| words.contains(&word))
         });
         kept.map(|inst| inst.offset).collect()
@@ -292,10 +292,10 @@ impl Splitting {
     /// Where the halves of pairs stand, and why.
     fn motions(&self, options: &Options, least: u32) -> Vec<BarrierMotion> {
         let mut problems = Diagnostics::new();
-        let declarations = Declarations::of(&self.module, &mut problems);
+        let declarations = Declarations::new(&self.module, &mut problems);
         let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
-        let given = |word: WordOffset| match &self.origin {
-            Some(origin) => origin.of(word),
+        let given = |word: WordOffset| match &self.source_map {
+            Some(source_map) => source_map.of(word),
             None => Some(word),
         };
         let named = |stop: Stop| {
@@ -332,26 +332,26 @@ impl Splitting {
 
     /// What came out, unless it is what went in.
     fn done(self, motions: Vec<BarrierMotion>) -> Option<SplitModule> {
-        let Splitting { module, origin } = self;
-        origin.map(|origin| SplitModule {
-            edited: Edited { module, origin },
+        let Splitting { module, source_map } = self;
+        source_map.map(|source_map| SplitModule {
+            edited: RewrittenModule { module, source_map },
             motions,
         })
     }
 
-    fn take(&mut self, module: Module<'static>, origin: Origin) {
-        self.origin = Some(match &self.origin {
-            Some(earlier) => origin.through(earlier),
-            None => origin,
+    fn take(&mut self, module: Module<'static>, source_map: SourceMap) {
+        self.source_map = Some(match &self.source_map {
+            Some(earlier) => source_map.through(earlier),
+            None => source_map,
         });
         self.module = module;
     }
 
     /// Problems at their places in the given module.
-    fn lead_back(&self, mut problems: Diagnostics) -> Diagnostics {
-        if let Some(origin) = &self.origin {
+    fn map_to_source(&self, mut problems: Diagnostics) -> Diagnostics {
+        if let Some(source_map) = &self.source_map {
             for problem in problems.iter_mut() {
-                problem.location.word = problem.location.word.and_then(|word| origin.of(word));
+                problem.location.word = problem.location.word.and_then(|word| source_map.of(word));
             }
         }
         problems

@@ -15,7 +15,7 @@ pub(crate) enum Weighing {
 
 impl Weighing {
     /// How the options have barriers weighed.
-    pub(crate) fn of(options: &Options) -> Weighing {
+    pub(crate) fn from_options(options: &Options) -> Weighing {
         let names_strategy = options.strategy.is_some();
         let gates = options.split_barriers == SplitBarriers::Auto;
         if names_strategy && !gates {

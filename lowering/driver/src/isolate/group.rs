@@ -41,7 +41,7 @@ impl Group {
             stdout: child.stdout.take(),
             stderr: child.stderr.take(),
         };
-        Ok((Group::of(Process::Started(child)), streams))
+        Ok((Group::from_process(Process::Started(child)), streams))
     }
 
     /// Runs `work` in a copy of this process, which has a group of its own and ends with the exit
@@ -57,7 +57,7 @@ impl Group {
         #[cfg(unix)]
         {
             let copied = super::copy::copy(pipes, work)?;
-            Ok(copied.map(|(id, streams)| (Group::of(Process::Copied(id)), streams)))
+            Ok(copied.map(|(id, streams)| (Group::from_process(Process::Copied(id)), streams)))
         }
         #[cfg(not(unix))]
         {
@@ -66,7 +66,7 @@ impl Group {
         }
     }
 
-    fn of(process: Process) -> Group {
+    fn from_process(process: Process) -> Group {
         Group {
             process,
             status: None,

@@ -18,10 +18,10 @@ mod copy;
 mod group;
 mod message;
 mod product;
-mod said;
 mod serve;
 mod source;
 mod streams;
+mod worker_stderr;
 
 pub(crate) use bytes::Bytes;
 pub use command::{run_isolated, serve_command};
@@ -32,7 +32,6 @@ pub use source::Source;
 use crate::{Failure, Observer, Options, Stage, exit, refusal};
 use group::Group;
 use message::{Event, Request};
-use said::Listener;
 use source::Language;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use std::ffi::OsString;
@@ -42,6 +41,7 @@ use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use streams::{Pipes, Streams};
+use worker_stderr::Listener;
 
 /// How many lines of what a dying worker said go into the report.
 const LAST_WORDS: usize = 8;

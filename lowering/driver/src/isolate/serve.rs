@@ -4,8 +4,8 @@ use super::bytes::Bytes;
 use super::group;
 use super::message::{self, Event, Request};
 use super::product::Product;
-use super::said::NO_PASS;
 use super::source::{Language, Source};
+use super::worker_stderr::NO_PASS;
 #[cfg(not(feature = "llvm"))]
 use crate::interface::interfaces;
 use crate::{Artefact, Compiler, Failure, Input, Observer, Options, Output, Stage};

@@ -232,7 +232,7 @@ impl Binary {
     ) -> Result<Timed, Refusal> {
         let (kernel, launch) = self.prepared(arguments, inputs, sizes, global)?;
         let estimate = timing::estimate(&kernel, global, &launch, setup, watch);
-        Ok(Timed::of(&kernel, estimate))
+        Ok(Timed::new(&kernel, estimate))
     }
 
     /// The kernel with its arguments, and its launch.

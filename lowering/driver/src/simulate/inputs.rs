@@ -40,7 +40,7 @@ pub enum BufferName {
 
 impl BufferName {
     /// What the buffer of `argument` is called.
-    pub(super) fn of(argument: &Argument) -> BufferName {
+    pub(super) fn from_argument(argument: &Argument) -> BufferName {
         match (argument.set, argument.binding) {
             (Some(set), Some(binding)) => BufferName::Binding(set, binding),
             _ => BufferName::Argument(argument.index),

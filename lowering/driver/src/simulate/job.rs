@@ -121,7 +121,7 @@ impl Job {
             tensors: BTreeMap::new(),
             prints: abi.prints.clone(),
             print_capacity: PRINT_CAPACITY,
-            unit: Unit::of(output.target, entry.plan.wave_size, entry.usage),
+            unit: Unit::new(output.target, entry.plan.wave_size, entry.usage),
         })
     }
 
@@ -137,7 +137,7 @@ impl Job {
     ) -> Result<Job, Refusal> {
         let binary = amdgpu::Binary::read(bytes, target, kernel)?;
         let signature = binary.signature();
-        let unit = Unit::of(target, binary.wave_size(), None);
+        let unit = Unit::new(target, binary.wave_size(), None);
         Ok(Job::of_code(Code::Amdgpu(binary), signature, unit))
     }
 
@@ -150,7 +150,7 @@ impl Job {
     pub fn ptx(text: &str, target: &Target, kernel: Option<&str>) -> Result<Job, Refusal> {
         let text = nvptx::Text::read(text, kernel)?.of(target)?;
         let signature = text.signature();
-        let unit = Unit::of(target, target.default_wave_size(), None);
+        let unit = Unit::new(target, target.default_wave_size(), None);
         Ok(Job::of_code(Code::Nvptx(text), signature, unit))
     }
 

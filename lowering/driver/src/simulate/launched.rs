@@ -28,7 +28,7 @@ impl Job {
         let has = |place: &BufferName, kinds: &[ArgumentKind]| {
             let is = |argument: &Argument| kinds.contains(&argument.kind);
             let mut arguments = self.arguments.iter().filter(|argument| is(argument));
-            arguments.any(|argument| BufferName::of(argument) == *place)
+            arguments.any(|argument| BufferName::from_argument(argument) == *place)
         };
         const SAMPLERS: [ArgumentKind; 1] = [ArgumentKind::Sampler];
         const BUFFERS: [ArgumentKind; 4] = [
@@ -151,7 +151,11 @@ impl Job {
             ]
             .contains(&argument.kind)
         };
-        let arguments = self.arguments.iter().filter(wants).map(BufferName::of);
+        let arguments = self
+            .arguments
+            .iter()
+            .filter(wants)
+            .map(BufferName::from_argument);
         let tables = self.resources.iter();
         let tables = tables.filter(|one| one.reach.descriptor.is_some());
         let tables = tables.map(|one| BufferName::Binding(one.reach.set, one.reach.binding));
@@ -177,7 +181,7 @@ impl Job {
         let mut push = inputs.push.as_slice();
         let tables = self.tables(inputs, global, regions)?;
         for argument in &self.arguments {
-            let place = BufferName::of(argument);
+            let place = BufferName::from_argument(argument);
             let given = inputs.buffers.iter().zip(regions);
             let mut given = given.filter(|((p, _), _)| *p == place);
             let region = given.next().map(|((_, bytes), id)| (*id, bytes.len()));

@@ -105,7 +105,7 @@ impl Text {
     ) -> Timed {
         let (kernel, launch) = self.prepared(arguments, inputs, sizes, global);
         let estimate = timing::estimate(&kernel, global, &launch, setup, watch);
-        Timed::of(&kernel, estimate)
+        Timed::new(&kernel, estimate)
     }
 
     /// The kernel with its arguments, and its launch.

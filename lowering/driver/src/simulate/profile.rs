@@ -59,7 +59,7 @@ pub fn instrument(bytes: &[u8]) -> Result<Measured, Diagnostics> {
 /// The smallest descriptor set that no variable is in.
 fn free_set(module: &Module<'_>) -> Result<u32, Diagnostics> {
     let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut problems);
+    let declarations = Declarations::new(module, &mut problems);
     if problems.has_errors() {
         return Err(problems);
     }

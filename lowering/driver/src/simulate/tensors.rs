@@ -87,11 +87,11 @@ impl Job {
         let has = |place: &BufferName| {
             let mut arguments = self.arguments.iter();
             let mut resources = self.resources.iter();
-            arguments.any(|one| one.kind == ArgumentKind::Tensor && BufferName::of(one) == *place)
-                || resources.any(|one| {
-                    one.kind == ResourceKind::Tensor
-                        && super::tables::element(one, *place).is_some()
-                })
+            arguments.any(|one| {
+                one.kind == ArgumentKind::Tensor && BufferName::from_argument(one) == *place
+            }) || resources.any(|one| {
+                one.kind == ResourceKind::Tensor && super::tables::element(one, *place).is_some()
+            })
         };
         match self.tensors.keys().find(|place| !has(place)) {
             Some(place) => Err(Refusal::Launch(format!(

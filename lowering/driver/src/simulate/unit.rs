@@ -20,11 +20,11 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    pub(super) fn of(target: &Target, wave_size: u32, usage: Option<Usage>) -> Unit {
+    pub(super) fn new(target: &Target, wave_size: u32, usage: Option<Usage>) -> Unit {
         Unit {
             target: target.gpu(),
-            timing: Timing::of(target),
-            residency: Residency::of(target),
+            timing: Timing::for_target(target),
+            residency: Residency::for_target(target),
             wave_size,
             usage,
         }
@@ -83,7 +83,7 @@ pub(super) struct Timed {
 }
 
 impl Timed {
-    pub(super) fn of<P: timing::Timed>(program: &P, estimate: timing::Estimate) -> Timed {
+    pub(super) fn new<P: timing::Timed>(program: &P, estimate: timing::Estimate) -> Timed {
         let costs = program.costs();
         let is_barrier =
             |unit: CostUnit| matches!(unit, CostUnit::Barrier { .. } | CostUnit::Object { .. });

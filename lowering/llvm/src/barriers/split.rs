@@ -18,7 +18,7 @@ use splitbar_plan::backend::{DebugLines, IrModule as _, LowerInput, LowerKernel}
 use splitbar_plan::faults::Guards;
 use splitbar_plan::{EntryPlan, PlanOptions, Target, plan};
 use splitbar_typed::abi::AbiForm;
-use splitbar_typed::{Kernel, Wanted};
+use splitbar_typed::{Kernel, KernelOptions};
 
 /// Arrives at the end of `block`, which has no terminator yet, at the barrier of `scope`; what
 /// `semantics` name is released. [`finish`] puts instructions in its place.
@@ -140,7 +140,7 @@ pub fn finish<'c>(
     target: &'static Target,
     options: &Finish,
 ) -> Result<Vec<EntryPlan>, Diagnostics> {
-    let Some(ir) = IrModule::of(context, module, target, options.workgroup_size)? else {
+    let Some(ir) = IrModule::new(context, module, target, options.workgroup_size)? else {
         return Ok(Vec::new());
     };
     let plans = planned(context, module, &ir, target, options).map_err(|mut problems| {
@@ -164,18 +164,18 @@ fn planned<'c>(
 ) -> Result<Vec<EntryPlan>, Diagnostics> {
     let mut found = Diagnostics::new();
     let skeleton = Skeleton::parse(ir.skeleton())?;
-    let declarations = Declarations::of(&skeleton, &mut found);
+    let declarations = Declarations::new(&skeleton, &mut found);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut found);
-    let inlined = Inlined::of(&declarations)?;
+    let inlined = Inlined::new(&declarations)?;
     let program = Program::new(&declarations, &constants);
-    let (checked, _) = Checked::of(&inlined, &program, Validation::Default)?;
-    let wanted = Wanted {
+    let (checked, _) = Checked::validate(&inlined, &program, Validation::Default)?;
+    let wanted = KernelOptions {
         workgroup_size: options.workgroup_size,
-        ..Wanted::default()
+        ..KernelOptions::default()
     };
     let (mut kernels, mut plans) = (Vec::new(), Vec::new());
     for entry in &declarations.entry_points {
-        match Kernel::of(checked.program(), entry, target, wanted, &mut found) {
+        match Kernel::analyze(checked.program(), entry, target, wanted, &mut found) {
             Ok(kernel) => {
                 plans.push(plan(&kernel, options.plan.clone(), &mut found));
                 kernels.push(kernel);
@@ -195,7 +195,7 @@ fn planned<'c>(
         target,
         kernels: &pairs,
         lines: DebugLines::None,
-        origin: None,
+        source_map: None,
         optimization: Optimization::O2,
         abi: &AbiForm::Arguments,
         late_windows: None,

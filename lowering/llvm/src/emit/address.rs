@@ -46,7 +46,7 @@ impl<'c> Emission<'_, 'c, '_> {
             )
         };
         let chain = op.zip(inst.operands().get(1..));
-        let chain = chain.and_then(|(op, operands)| Chain::of(op, operands));
+        let chain = chain.and_then(|(op, operands)| Chain::decode(op, operands));
         let value = match op {
             _ if let Some(chain) = chain.filter(|chain| chain.base_type.is_none()) => {
                 let bytes = self.constant_offset(inst, chain)?;

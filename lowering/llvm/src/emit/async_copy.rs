@@ -11,7 +11,7 @@
 //! 23.1 wraps one that is too large without a word.
 
 use super::function::FunctionEmitter;
-use super::held::{Rounds, if_there, plain};
+use super::staged::{Rounds, if_there, plain};
 use super::{Handled, Result, builtin, group};
 use crate::ffi::{self, IntPredicate, Opcode, Value};
 use spirv::Op;
@@ -24,7 +24,7 @@ use splitbar_plan::{CopyPlan, Engine};
 
 /// Lowers a copy of a group, or a wait for some.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
-    let scope = Scope::of(inst.id(0)?, inst, e.constants)?;
+    let scope = Scope::evaluate(inst.id(0)?, inst, e.constants)?;
     if scope != Scope::Workgroup {
         return Err(e.unsupported(inst, format!("scope {scope}; only Workgroup is")));
     }
@@ -117,7 +117,7 @@ fn copy(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
                 count,
             };
             rounds.each(e, |e, round, first| transfer.unit(e, round, first))?;
-            match plan.held {
+            match plan.staged {
                 Some(set) => e.hold(set, local),
                 None => Ok(()),
             }
@@ -191,7 +191,7 @@ impl<'c> Transfer<'c> {
                 };
                 let ty = plain(e, self.plan.unit);
                 let value = b.load(ty, from, self.plan.unit)?;
-                match self.plan.held {
+                match self.plan.staged {
                     Some(set) => e.hold_value(set, round, value),
                     None => b.store(value, to, self.plan.unit).map(|_| ()),
                 }

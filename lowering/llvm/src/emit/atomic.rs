@@ -46,7 +46,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::AtomicFlagClear => return flag_clear(e, inst),
         _ => return Ok(Handled::No),
     };
-    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
+    let place = AtomicAccess::decode(e, inst, 0, 1, 2)?;
     let value = match op {
         Op::AtomicIIncrement | Op::AtomicIDecrement => e.b.int(e.result_ty(inst)?, 1)?,
         _ => e.operand(inst, 3)?,
@@ -67,15 +67,15 @@ pub(super) struct Ordering {
 
 impl Ordering {
     /// From the operands at these indices.
-    pub(super) fn of(
+    pub(super) fn from_semantics(
         e: &FunctionEmitter<'_, '_, '_>,
         inst: Inst<'_>,
         scope: usize,
         semantics: usize,
         fenced: bool,
     ) -> Result<Ordering> {
-        let scope = Scope::of(inst.id(scope)?, inst, e.constants)?;
-        let semantics = Semantics::of(inst.id(semantics)?, inst, e.constants)?;
+        let scope = Scope::evaluate(inst.id(scope)?, inst, e.constants)?;
+        let semantics = Semantics::evaluate(inst.id(semantics)?, inst, e.constants)?;
         Ok(Ordering {
             scope: ffi::sync_scope(e.b.context(), scope_name(e, scope)),
             reach: fence_scope(scope),
@@ -106,7 +106,12 @@ impl Ordering {
             && self.semantics.order.releases()
         {
             e.wait_zero(
-                &release_waits(self.reach, e.target, e.plan.placement, e.plan.passed_on),
+                &release_waits(
+                    self.reach,
+                    e.target,
+                    e.plan.placement,
+                    e.plan.releases_cumulatively,
+                ),
                 gpu,
             )?;
         }
@@ -154,7 +159,7 @@ struct AtomicAccess<'c> {
 
 impl<'c> AtomicAccess<'c> {
     /// From the operands at these indices: pointer, scope, semantics.
-    fn of(
+    fn decode(
         e: &FunctionEmitter<'_, 'c, '_>,
         inst: Inst<'_>,
         pointer: usize,
@@ -166,7 +171,7 @@ impl<'c> AtomicAccess<'c> {
             return Err(e.unsupported_on_target(inst, "generic pointers"));
         }
         let fenced = matches!(e.target.arch, Arch::Nvptx(_));
-        let mut ordering = Ordering::of(e, inst, scope, semantics, fenced)?;
+        let mut ordering = Ordering::from_semantics(e, inst, scope, semantics, fenced)?;
         ordering.semantics.volatile |= pointer.qualifiers.volatile;
         Ok(AtomicAccess { pointer, ordering })
     }
@@ -263,14 +268,14 @@ fn number<'c>(e: &FunctionEmitter<'_, 'c, '_>, ty: Ty<'c>) -> Result<Ty<'c>> {
 }
 
 fn load(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
+    let place = AtomicAccess::decode(e, inst, 0, 1, 2)?;
     let value = place.load(e, number(e, e.result_ty(inst)?)?)?;
     e.bind(inst, value)?;
     Ok(Handled::Yes)
 }
 
 fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
+    let place = AtomicAccess::decode(e, inst, 0, 1, 2)?;
     let value = e.operand(inst, 3)?;
     number(e, value.ty())?;
     place.store(e, value)?;
@@ -281,8 +286,8 @@ fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled>
 /// result is the old value.
 fn compare_exchange(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
     use AtomicOrdering::*;
-    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
-    let unequal = Semantics::of(inst.id(3)?, inst, e.constants)?;
+    let place = AtomicAccess::decode(e, inst, 0, 1, 2)?;
+    let unequal = Semantics::evaluate(inst.id(3)?, inst, e.constants)?;
     let (value, comparator) = (e.operand(inst, 4)?, e.operand(inst, 5)?);
     let failure = match (place.ordering.fenced, unequal.order) {
         (true, _) | (false, Order::Relaxed | Order::Release) => LLVMAtomicOrderingMonotonic,
@@ -313,7 +318,7 @@ fn compare_exchange(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
 
 /// A flag is a 32-bit integer, set when it is not 0.
 fn flag_test_and_set(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
+    let place = AtomicAccess::decode(e, inst, 0, 1, 2)?;
     let old = place.rmw(e, RmwOp::LLVMAtomicRMWBinOpXchg, e.b.i32(1))?;
     let set = e.b.icmp(IntPredicate::LLVMIntNE, old, e.b.i32(0))?;
     e.bind(inst, set)?;
@@ -321,7 +326,7 @@ fn flag_test_and_set(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Res
 }
 
 fn flag_clear(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
+    let place = AtomicAccess::decode(e, inst, 0, 1, 2)?;
     place.store(e, e.b.i32(0))?;
     Ok(Handled::Yes)
 }

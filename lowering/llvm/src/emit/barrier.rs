@@ -276,7 +276,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::BulkWait(outstanding), Arch::Nvptx(gpu)) if gpu.bulk_copy => {
                 self.bulk_wait(*outstanding)?
             }
-            (Step::StoreHeld(set), _) => self.store_held(*set)?,
+            (Step::StoreStaged(set), _) => self.store_held(*set)?,
             (Step::SetOutstanding(value), _) => {
                 let Some(slot) = self.barrier_state.outstanding else {
                     return Err(self.lacks(step));

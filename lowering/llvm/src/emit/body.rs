@@ -39,7 +39,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             heads: vec![None; count],
             incoming: vec![Vec::new(); count],
             done: vec![false; count],
-            unroll: Hints::of(
+            unroll: Hints::collect(
                 self.declarations.module,
                 function,
                 self.target,

@@ -321,7 +321,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             return Err(unsupported());
         };
         let value = compute(self, declared.ok_or_else(unsupported)?)?.ok_or_else(unsupported)?;
-        let Kind::Plain(shape) = self.kind(pointee)? else {
+        let Kind::ScalarOrVector(shape) = self.kind(pointee)? else {
             return Err(unsupported());
         };
         if value.ty().lanes() != shape.lanes {

@@ -8,7 +8,7 @@ use splitbar_plan::target::Arch;
 
 /// Lowers OpReadClockKHR; the result is a 64-bit integer, or its two words.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let name = match Scope::of(inst.id(0)?, inst, e.constants)? {
+    let name = match Scope::evaluate(inst.id(0)?, inst, e.constants)? {
         Scope::Subgroup => "llvm.readcyclecounter",
         // A workgroup's waves may run on units with counters of their own: the device's clock is
         // the one that they share.

@@ -127,7 +127,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             values.push(value);
         }
         Ok(match info.kind {
-            Kind::Plain(_) => Value::vector(&values),
+            Kind::ScalarOrVector(_) => Value::vector(&values),
             Kind::Struct { .. } => ffi::const_struct(self.b.context(), &values, false),
             _ => Value::array(llvm.element(), &values),
         })
@@ -245,7 +245,7 @@ pub(super) fn lay_out(
             Kind::Array { element, .. } => {
                 (info.stride.checked_mul(index as u64)?, *element, matrix)
             }
-            Kind::Plain(_) | Kind::Matrix { .. } if matrix.is_none() => (
+            Kind::ScalarOrVector(_) | Kind::Matrix { .. } if matrix.is_none() => (
                 info.stride.checked_mul(index as u64)?,
                 component_type(declarations, ty)?,
                 None,

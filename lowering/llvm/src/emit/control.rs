@@ -20,7 +20,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             .and_then(|id| self.declarations.type_of(Id(*id)))
             .and_then(|ty| self.types.get(ty))
             .map_or(32, |info| {
-                if let Kind::Plain(shape) = info.kind {
+                if let Kind::ScalarOrVector(shape) = info.kind {
                     shape.scalar.bits()
                 } else {
                     32

@@ -269,7 +269,7 @@ fn bitcast(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handle
 /// The width of the numbers of `ty` where they have less than the 8 bits that hold each of them.
 fn narrow(e: &FunctionEmitter<'_, '_, '_>, ty: Id) -> Result<Option<u32>> {
     Ok(match e.kind(ty)? {
-        Kind::Plain(shape) if SmallFloat::of(shape.scalar).is_some() => {
+        Kind::ScalarOrVector(shape) if SmallFloat::from_scalar(shape.scalar).is_some() => {
             Some(shape.scalar.bits()).filter(|bits| *bits < 8)
         }
         _ => None,

@@ -130,7 +130,7 @@ fn place<'c>(
 /// The bytes of an element of the vector that operand or result type `ty` is.
 fn element_bytes(e: &FunctionEmitter<'_, '_, '_>, ty: Id) -> Result<u32> {
     match e.kind(ty)? {
-        Kind::Plain(shape) => Ok(shape.scalar.bytes()),
+        Kind::ScalarOrVector(shape) => Ok(shape.scalar.bytes()),
         _ => Err(e.b.mismatch(format!("{ty} is not a vector"))),
     }
 }
@@ -242,7 +242,7 @@ fn input<'c>(
     let b = e.b;
     let id = inst.id(0)?;
     let mut vector = e.value(id)?;
-    let Kind::Plain(shape) = *e.kind(e.type_of(id)?)? else {
+    let Kind::ScalarOrVector(shape) = *e.kind(e.type_of(id)?)? else {
         return Err(e.mismatch(inst, "the input is not a vector"));
     };
     if packed {
@@ -253,7 +253,7 @@ fn input<'c>(
         return Err(e.mismatch(inst, format!("the input does not have {wanted} numbers")));
     }
     let (float, int) = (b.float_type(32), b.int_type(32));
-    let own = SmallFloat::of(shape.scalar);
+    let own = SmallFloat::from_scalar(shape.scalar);
     let is_float = matches!(shape.scalar, Scalar::Float { .. });
     let one = |lane: u32| {
         let x = b.lane(vector, lane)?;

@@ -20,7 +20,7 @@ use splitbar_plan::backend::{DebugLines, LowerInput, LowerKernel};
 use splitbar_plan::faults::Guards;
 use splitbar_plan::{PlanOptions, Target, plan};
 use splitbar_typed::abi::{AbiForm, ArgumentKind};
-use splitbar_typed::{Kernel, Wanted};
+use splitbar_typed::{Kernel, KernelOptions};
 
 const MATMUL: &[u8] = include_bytes!("../../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
 
@@ -48,29 +48,29 @@ pub(crate) fn lowered_with(
     correctly_rounded: bool,
 ) -> Result<Lowered, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut diagnostics);
+    let declarations = Declarations::new(module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
     let target = Target::by_name(target).unwrap();
-    let inlined = Inlined::of(&declarations)?;
+    let inlined = Inlined::new(&declarations)?;
     let program = Program::new(&declarations, &constants);
     let mut kernels = Vec::new();
     for entry in &declarations.entry_points {
-        let wanted = Wanted::default();
-        kernels.push(Kernel::of(&program, entry, target, wanted, &mut diagnostics).unwrap());
+        let wanted = KernelOptions::default();
+        kernels.push(Kernel::analyze(&program, entry, target, wanted, &mut diagnostics).unwrap());
     }
     let plans: Vec<_> = kernels
         .iter()
         .map(|kernel| plan(kernel, PlanOptions::default(), &mut diagnostics))
         .collect();
     assert!(!diagnostics.has_errors(), "{diagnostics}");
-    let (checked, _) = Checked::of(&inlined, &program, Validation::Waived)?;
+    let (checked, _) = Checked::validate(&inlined, &program, Validation::Waived)?;
     let pairs = kernels.iter().zip(&plans);
     let pairs: Vec<LowerKernel<'_>> = pairs
         .map(|(kernel, plan)| LowerKernel { kernel, plan })
         .collect();
     let input = LowerInput {
         module: checked,
-        origin: None,
+        source_map: None,
         target,
         kernels: &pairs,
         lines: if lines {

@@ -93,9 +93,9 @@ fn ballot<'c>(
 /// Faces of cube maps, and a clock.
 fn gcn<'c>(b: &Build<'c>, op: Gcn, args: &[Value<'c>]) -> Result<Option<Value<'c>>> {
     Ok(Some(match (op, args) {
-        (Gcn::CubeFaceIndexAMD, [direction]) => Cube::of(b, *direction)?.face,
+        (Gcn::CubeFaceIndexAMD, [direction]) => Cube::new(b, *direction)?.face,
         (Gcn::CubeFaceCoordAMD, [direction]) => {
-            let Cube { s, t, major, .. } = Cube::of(b, *direction)?;
+            let Cube { s, t, major, .. } = Cube::new(b, *direction)?;
             let half = b.float(major.ty(), 0.5)?;
             let twice = b.fadd(major, major)?;
             let coordinate = |along| b.fadd(b.fdiv(along, twice)?, half);
@@ -118,7 +118,7 @@ struct Cube<'c> {
 }
 
 impl<'c> Cube<'c> {
-    fn of(b: &Build<'c>, direction: Value<'c>) -> Result<Cube<'c>> {
+    fn new(b: &Build<'c>, direction: Value<'c>) -> Result<Cube<'c>> {
         let [x, y, z] = [
             b.lane(direction, 0)?,
             b.lane(direction, 1)?,

@@ -192,7 +192,7 @@ fn place(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<(Id, u64)> {
             (Op::SpecConstantOp, [op, operands @ ..]) => (Op::from_u32(*op)?, operands),
             (op, operands) => (op, operands),
         };
-        let base = match (op, Chain::of(op, operands)) {
+        let base = match (op, Chain::decode(op, operands)) {
             (Op::Bitcast | Op::CopyObject | Op::PtrCastToGeneric | Op::GenericCastToPtr, _) => {
                 Id(*operands.first()?)
             }

@@ -95,7 +95,7 @@ pub(crate) enum Float8Conversions {
 
 impl Float8Conversions {
     /// Those of `arch`.
-    pub(crate) fn of(arch: &Arch) -> Float8Conversions {
+    pub(crate) fn for_arch(arch: &Arch) -> Float8Conversions {
         match arch {
             Arch::Amdgpu(gpu) if gpu.float8_conversions => Float8Conversions::Amdgpu,
             Arch::Nvptx(gpu) if gpu.float8_conversions => Float8Conversions::Nvptx,

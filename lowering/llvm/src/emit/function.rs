@@ -18,7 +18,7 @@ use splitbar_passes::analysis::undefined::Undefined;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{BlockIndex, Constants, Declarations, Id, Inst, WordOffset};
 use splitbar_passes::printf::Table;
-use splitbar_passes::transform::Origin;
+use splitbar_passes::transform::SourceMap;
 use splitbar_plan::{EntryPlan, Optimization, Target};
 use splitbar_typed::abi::DescriptorArrays;
 use std::cell::{Cell, RefCell};
@@ -109,7 +109,7 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// The subprogram that debug locations name, when lines are asked for.
     pub(crate) scope: Option<Meta<'c>>,
     /// Where the module came from: debug lines count the words of that one.
-    pub(super) origin: Option<&'m Origin>,
+    pub(super) source_map: Option<&'m SourceMap>,
     /// What may be undefined where it arises.
     pub(super) undefined: Undefined,
     /// Blocks by label.
@@ -134,7 +134,7 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// Run-time state of the barriers; only the kernel itself has it.
     pub(super) barrier_state: super::state::StateSlots<'c>,
     /// The sets of registers in which copies are on their way; only the kernel itself has them.
-    pub(super) held: Vec<super::state::HeldSet<'c>>,
+    pub(super) staged: Vec<super::state::StagedSet<'c>>,
     /// What the loads of copies behind branches have noted, by their word offsets; only the kernel
     /// itself has any.
     pub(super) notes: BTreeMap<WordOffset, super::state::Note<'c>>,
@@ -150,7 +150,7 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
 impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     /// What is built from now on comes from the instruction at this word offset.
     pub(crate) fn locate(&self, offset: WordOffset) {
-        let line = line_of(self.origin, offset);
+        let line = line_of(self.source_map, offset);
         self.b.raw().set_location(line, self.scope);
     }
 

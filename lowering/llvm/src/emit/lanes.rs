@@ -74,7 +74,7 @@ impl<'e, 'c> Lanes<'e, 'c> {
                 (Some(mask), b.int_resize(mask, b.int_type(64), false)?)
             }
         };
-        Lanes::of(e, mask, active)
+        Lanes::from_size(e, mask, active)
     }
 
     /// All lanes of the wave, where every one of them is known to be active.
@@ -85,10 +85,10 @@ impl<'e, 'c> Lanes<'e, 'c> {
             Arch::Amdgpu(_) => None,
             Arch::Nvptx(_) => Some(b.i32(u32::MAX)),
         };
-        Lanes::of(e, mask, b.i64(all))
+        Lanes::from_size(e, mask, b.i64(all))
     }
 
-    fn of(
+    fn from_size(
         e: &FunctionEmitter<'e, 'c, '_>,
         mask: Option<Value<'c>>,
         active: Value<'c>,

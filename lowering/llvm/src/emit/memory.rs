@@ -10,7 +10,7 @@
 use super::function::{FunctionEmitter, Pointer};
 use super::layout;
 use super::layout::MatrixLayout;
-use super::types::{self, Kind, Scalar, Shape};
+use super::types::{self, Kind, Scalar, VectorType};
 use super::{Handled, Result, barrier, facts};
 use crate::ffi::{AtomicOrdering, IntPredicate, Opcode, Ty, Value};
 use spirv::MemoryAccess;
@@ -208,7 +208,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let info = self.type_info(ty)?;
         let llvm = self.ty(ty)?;
         let parts: u64 = match &info.kind {
-            Kind::Plain(shape) => return self.load_plain(pointer, *shape, access),
+            Kind::ScalarOrVector(shape) => return self.load_plain(pointer, *shape, access),
             Kind::Cooperative(matrix) => return self.load_plain(pointer, matrix.shape(), access),
             Kind::TensorObject(tensor) => return self.load_plain(pointer, tensor.shape(), access),
             // What is known of an image or a sampler is where its descriptor is. A variable of a
@@ -270,7 +270,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     ) -> Result<()> {
         let info = self.type_info(ty)?;
         let parts: u64 = match &info.kind {
-            Kind::Plain(shape) => return self.store_plain(pointer, *shape, value, access),
+            Kind::ScalarOrVector(shape) => return self.store_plain(pointer, *shape, value, access),
             Kind::Cooperative(matrix) => {
                 return self.store_plain(pointer, matrix.shape(), value, access);
             }
@@ -364,7 +364,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         &self,
         pointer: Pointer<'c>,
         natural: u64,
-        column: Shape,
+        column: VectorType,
         index: u32,
     ) -> Result<Pointer<'c>> {
         match pointer.matrix {
@@ -403,7 +403,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn load_plain(
         &mut self,
         pointer: Pointer<'c>,
-        shape: Shape,
+        shape: VectorType,
         access: Access,
     ) -> Result<Value<'c>> {
         let scattered = pointer.matrix.is_some_and(|m| m.row_major) && shape.lanes > 1;
@@ -412,7 +412,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 .matrix
                 .filter(|m| m.row_major)
                 .map_or(shape.scalar.bytes(), |m| m.stride);
-            let scalar = Shape {
+            let scalar = VectorType {
                 scalar: shape.scalar,
                 lanes: 1,
             };
@@ -437,7 +437,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn store_plain(
         &mut self,
         pointer: Pointer<'c>,
-        shape: Shape,
+        shape: VectorType,
         value: Value<'c>,
         access: Access,
     ) -> Result<()> {
@@ -452,7 +452,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 let part = self.b.lane(value, lane)?;
                 self.store_plain(
                     place,
-                    Shape {
+                    VectorType {
                         scalar: shape.scalar,
                         lanes: 1,
                     },
@@ -583,7 +583,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             inst.operand(next - 1).map(Some).map_err(Box::new)
         };
         let scope = |id: Option<u32>| {
-            id.map(|id| Scope::of(Id(id), inst, self.constants).map_err(Box::new))
+            id.map(|id| Scope::evaluate(Id(id), inst, self.constants).map_err(Box::new))
                 .transpose()
         };
         let aligned = operand(MemoryAccess::ALIGNED)?;

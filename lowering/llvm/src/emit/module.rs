@@ -94,15 +94,15 @@ pub(crate) fn with<'c, 'm, R>(
     let b = Build::new(context, ffi::module_ref(module));
     let ids = id_count(declarations);
     let form = lowering.abi.of_module(declarations);
-    let table = typed::Types::of(
+    let table = typed::Types::build(
         declarations,
         lowering.module.constants(),
         lowering.target,
         waves(lowering.plans(), lowering.target),
         form.descriptor_bytes(),
     );
-    let types = Types::of(table, lowering.target, &b);
-    let qualifiers = MemoryQualifiers::of(declarations);
+    let types = Types::build(table, lowering.target, &b);
+    let qualifiers = MemoryQualifiers::analyze(declarations);
     let materialized = RefCell::new(vec![None; ids]);
     let prints = RefCell::default();
     let barriers = Shared::default();
@@ -235,7 +235,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
     where
         'e: 'f,
     {
-        let line = line_of(self.lowering.origin, offset);
+        let line = line_of(self.lowering.source_map, offset);
         let scope = self
             .lines
             .map(|lines| lines.subprogram(function, name, line));
@@ -244,7 +244,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         self.b.raw().set_location(line, scope);
         self.b.raw().br(start);
         self.b.position(start);
-        self.b.quotients.set(Quotients::of(
+        self.b.quotients.set(Quotients::analyze(
             self.lowering.module.declarations(),
             plan.function,
             &self.lowering.target.arch,
@@ -252,7 +252,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         ));
         self.b
             .float8
-            .set(Float8Conversions::of(&self.lowering.target.arch));
+            .set(Float8Conversions::for_arch(&self.lowering.target.arch));
         let float_controls = spirv::Capability::FloatControls2;
         let strict = self
             .lowering
@@ -282,7 +282,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             cascade: Cell::new(false),
             prologue,
             scope,
-            origin: self.lowering.origin,
+            source_map: self.lowering.source_map,
             undefined: Undefined::default(),
             control: Control::default(),
             tangled: None,
@@ -294,7 +294,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             print_buffer: None,
             prints: self.prints,
             barrier_state: StateSlots::default(),
-            held: Vec::new(),
+            staged: Vec::new(),
             notes: BTreeMap::new(),
             end: None,
             barriers: self.barriers,
@@ -455,7 +455,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         is_entry: bool,
     ) -> Undefined {
         let module = &self.lowering.module;
-        Undefined::of(
+        Undefined::analyze(
             module.declarations(),
             module.constants(),
             function,

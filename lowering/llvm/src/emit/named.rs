@@ -109,8 +109,8 @@ fn meet(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
         return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the strategy named, and a wave can be joined to one named barrier at a time; choose the strategy native"));
     }
     let object = e.operand(inst, 0)?;
-    let scope = Scope::of(inst.id(1)?, inst, e.constants)?;
-    let semantics = Semantics::of(inst.id(2)?, inst, e.constants)?;
+    let scope = Scope::evaluate(inst.id(1)?, inst, e.constants)?;
+    let semantics = Semantics::evaluate(inst.id(2)?, inst, e.constants)?;
     let [before, after] =
         splitbar_plan::around_barrier(semantics, scope, e.target, e.plan.placement);
     e.steps(&before)?;

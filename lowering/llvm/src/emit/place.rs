@@ -96,7 +96,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 return narrowest;
             };
             let bytes = match self.types.get(ty).map(|info| &info.kind) {
-                Some(Kind::Plain(shape) | Kind::Matrix { column: shape, .. }) => {
+                Some(Kind::ScalarOrVector(shape) | Kind::Matrix { column: shape, .. }) => {
                     shape.scalar.bytes()
                 }
                 Some(Kind::Array { element, .. }) => {
@@ -316,7 +316,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                         .component_type(ty)
                         .ok_or_else(|| self.b.mismatch(format!("{ty} has no elements")))?;
                 }
-                Kind::Plain(shape) if shape.lanes > 1 || self.component_type(ty).is_some() => {
+                Kind::ScalarOrVector(shape)
+                    if shape.lanes > 1 || self.component_type(ty).is_some() =>
+                {
                     let stride = matrix
                         .filter(|m| m.row_major)
                         .map_or(u64::from(shape.scalar.bytes()), |m| u64::from(m.stride));
@@ -326,7 +328,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                         .component_type(ty)
                         .ok_or_else(|| self.b.mismatch(format!("{ty} has no components")))?;
                 }
-                Kind::Plain(_)
+                Kind::ScalarOrVector(_)
                 | Kind::TensorObject(_)
                 | Kind::Pointer { .. }
                 | Kind::Image(_)

@@ -9,8 +9,8 @@
 //! operand `src-size`); all others read zeros from memory.
 
 use super::function::{FunctionEmitter, Pointer};
-use super::held::plain;
 use super::memory::Access;
+use super::staged::plain;
 use super::state::Note;
 use super::{Handled, Result, lanes};
 use crate::ffi::{self, Linkage, Value};
@@ -69,7 +69,7 @@ fn begin<'c>(
         Engine::AsyncLds => e.async_lds(plan.direction, from.address, to, plan.unit),
         Engine::CpAsync => e.cp_async(from.address, to, plan.unit, from.read),
         Engine::Registers => {
-            let Some(set) = plan.held else {
+            let Some(set) = plan.staged else {
                 return Err(b.internal("a store became a copy by registers that does not hold"));
             };
             let value = b.load(plain(e, plan.unit), from.address, plan.unit)?;

@@ -33,7 +33,7 @@ pub(crate) enum SmallFloat {
 
 impl SmallFloat {
     /// The format of numbers of this type, if it is one of these.
-    pub(crate) fn of(scalar: Scalar) -> Option<SmallFloat> {
+    pub(crate) fn from_scalar(scalar: Scalar) -> Option<SmallFloat> {
         match scalar {
             Scalar::Float { format, .. } => match format {
                 FloatFormat::Float8E4M3 => Some(SmallFloat::E4M3),
@@ -108,8 +108,8 @@ impl FunctionEmitter<'_, '_, '_> {
     /// The format of the numbers that a value of type `ty` is made of, if they have at most 8 bits.
     pub(super) fn small_float(&self, ty: Id) -> Result<Option<SmallFloat>> {
         Ok(match self.kind(ty)? {
-            Kind::Plain(shape) => SmallFloat::of(shape.scalar),
-            Kind::Cooperative(matrix) => SmallFloat::of(matrix.component),
+            Kind::ScalarOrVector(shape) => SmallFloat::from_scalar(shape.scalar),
+            Kind::Cooperative(matrix) => SmallFloat::from_scalar(matrix.component),
             _ => None,
         })
     }

@@ -5,7 +5,7 @@ use super::uses::Hidden;
 use crate::ffi::{Block, Func, Meta, Value};
 use splitbar_passes::analysis::tangles::{Join, Tangles};
 use splitbar_passes::module::{BlockIndex, Id, Inst};
-use splitbar_plan::HeldShape;
+use splitbar_plan::StagedShape;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -112,8 +112,8 @@ pub(crate) struct Bulk<'c> {
 
 /// A set of registers.
 #[derive(Clone)]
-pub(super) struct HeldSet<'c> {
-    pub(super) shape: HeldShape,
+pub(super) struct StagedSet<'c> {
+    pub(super) shape: StagedShape,
     /// A slot for each value.
     pub(super) values: Vec<Value<'c>>,
     /// A slot for the address: that of the value, or where the copy of a group begins.

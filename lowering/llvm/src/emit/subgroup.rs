@@ -41,7 +41,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             | Op::GroupNonUniformPartitionEXT
     );
     if scoped {
-        let scope = Scope::of(inst.id(0)?, inst, e.constants)?;
+        let scope = Scope::evaluate(inst.id(0)?, inst, e.constants)?;
         match scope {
             Scope::Subgroup => {}
             // Those of SPV_AMD_shader_ballot need no uniform control flow, which barriers do.

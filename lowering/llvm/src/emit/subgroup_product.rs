@@ -37,7 +37,12 @@ impl Element {
 
     /// By the flags for packed integers of 8 and of 4 bits, halves and bfloat16, or else by the
     /// type of `value`'s components.
-    fn of(value: Value<'_>, flags: Operands, packed: [Operands; 4], signed: Operands) -> Element {
+    fn classify(
+        value: Value<'_>,
+        flags: Operands,
+        packed: [Operands; 4],
+        signed: Operands,
+    ) -> Element {
         let signed = flags.contains(signed);
         let [bytes, nibbles, halves, brains] = packed;
         let bits = value.ty().scalar_bits();
@@ -107,7 +112,7 @@ pub(super) fn multiply<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
     if depth == 0 || depth > MOST || rows > MOST || !depth.is_power_of_two() {
         return Err(e.unsupported(inst, format!("a dimension K of {depth}")));
     }
-    let of_left = Element::of(
+    let of_left = Element::classify(
         left,
         flags,
         [
@@ -118,7 +123,7 @@ pub(super) fn multiply<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
         ],
         Operands::MATRIX_A_SIGNED_COMPONENTS_INTEL,
     );
-    let of_right = Element::of(
+    let of_right = Element::classify(
         right,
         flags,
         [

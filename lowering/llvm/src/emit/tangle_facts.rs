@@ -54,7 +54,7 @@ pub(crate) fn of_kernel(
     if !found.values().any(depends) {
         return BTreeMap::new();
     }
-    let memory = Memory::of(declarations);
+    let memory = Memory::analyze(declarations);
     // The parameters that all callers give one value, callers first.
     let mut uniform: BTreeMap<Id, Vec<bool>> = BTreeMap::new();
     for (id, function) in functions.iter().rev() {
@@ -82,8 +82,8 @@ pub(crate) fn of_kernel(
         };
         let masked = masked && facts.iter().any(|facts| facts.tangled);
         let joined = if masked { joined } else { Joined::Loops };
-        let cfg = Cfg::of(declarations.module, function);
-        let (tangles, masked) = match Tangles::of(function, &cfg, facts, joined) {
+        let cfg = Cfg::analyze(declarations.module, function);
+        let (tangles, masked) = match Tangles::analyze(function, &cfg, facts, joined) {
             Ok(tangles) => (tangles, masked),
             Err(Unstructured) => (None, false),
         };
@@ -204,7 +204,7 @@ impl Scan<'_, '_> {
         uniform: &[bool],
         facts: &mut [Facts],
     ) -> Vec<(Id, Vec<bool>)> {
-        let cfg = Cfg::of(self.declarations.module, function);
+        let cfg = Cfg::analyze(self.declarations.module, function);
         let many: Vec<bool> = cfg
             .blocks()
             .map(|block| cfg.succs(block).len() > 1)
@@ -233,7 +233,7 @@ impl Scan<'_, '_> {
             cfg,
             (&places, &values),
         );
-        let uniformity = Uniformity::of(&model, self.level, size);
+        let uniformity = Uniformity::analyze(&model, self.level, size);
         let any: BTreeSet<NodeId> = own
             .zip(uniform)
             .filter(|(_, uniform)| !**uniform)

@@ -40,7 +40,7 @@ struct Extra {
 
 impl Extra {
     /// Decodes the tensor operands that begin at operand `first`.
-    fn of(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, first: usize) -> Result<Extra> {
+    fn decode(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, first: usize) -> Result<Extra> {
         let mut extra = Extra::default();
         let Some(bits) = inst.operands().get(first).copied() else {
             return Ok(extra);
@@ -57,7 +57,7 @@ impl Extra {
         extra.outside = id(T::OUT_OF_BOUNDS_VALUE_ARM)?;
         for bit in [T::MAKE_ELEMENT_AVAILABLE_ARM, T::MAKE_ELEMENT_VISIBLE_ARM] {
             if let Some(scope) = id(bit)? {
-                extra.coherent = Some(Scope::of(scope, inst, e.constants).map_err(Box::new)?);
+                extra.coherent = Some(Scope::evaluate(scope, inst, e.constants).map_err(Box::new)?);
             }
         }
         Ok(extra)
@@ -138,10 +138,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             return Err(wrong());
         };
         let signed = match self.kind(element)? {
-            Kind::Plain(shape) if shape.lanes == 1 && length == tensor.rank => match shape.scalar {
-                Scalar::Int { signed, .. } => signed,
-                Scalar::Bool | Scalar::Float { .. } => return Err(wrong()),
-            },
+            Kind::ScalarOrVector(shape) if shape.lanes == 1 && length == tensor.rank => {
+                match shape.scalar {
+                    Scalar::Int { signed, .. } => signed,
+                    Scalar::Bool | Scalar::Float { .. } => return Err(wrong()),
+                }
+            }
             _ => return Err(wrong()),
         };
         let array = self.operand(inst, 1)?;
@@ -261,7 +263,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     fn read_elements(&mut self, inst: Inst<'_>) -> Result<()> {
         let named = self.named_tensor(inst)?;
-        let extra = Extra::of(self, inst, 2)?;
+        let extra = Extra::decode(self, inst, 2)?;
         let ty = self.result_type(inst)?;
         let count = self.element_count(inst, named.tensor, ty)?;
         let row = self.row(inst, &named)?;
@@ -299,7 +301,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     fn write_elements(&mut self, inst: Inst<'_>) -> Result<()> {
         let named = self.named_tensor(inst)?;
-        let extra = Extra::of(self, inst, 3)?;
+        let extra = Extra::decode(self, inst, 3)?;
         let object = inst.id(2).map_err(Box::new)?;
         let count = self.element_count(inst, named.tensor, self.type_of(object)?)?;
         let value = self.value(object)?;

@@ -14,7 +14,7 @@ use std::ops::Deref;
 
 pub(crate) use splitbar_typed::pointers::address_space;
 pub(crate) use splitbar_typed::types::{
-    Kind, MAX_PARTS, Scalar, Shape, TypeInfo, require, too_many_parts,
+    Kind, MAX_PARTS, Scalar, TypeInfo, VectorType, require, too_many_parts,
 };
 
 /// The types of a module, each with its LLVM value type.
@@ -25,7 +25,7 @@ pub(crate) struct Types<'c> {
 
 impl<'c> Types<'c> {
     /// Makes the value types.
-    pub(crate) fn of(table: types::Types, target: &Target, b: &Build<'c>) -> Types<'c> {
+    pub(crate) fn build(table: types::Types, target: &Target, b: &Build<'c>) -> Types<'c> {
         let mut types = Types {
             values: Vec::new(),
             table,
@@ -55,10 +55,10 @@ impl<'c> Types<'c> {
 
     /// The value type of a type whose parts have theirs.
     fn make(&self, info: &TypeInfo, target: &Target, b: &Build<'c>) -> Option<Ty<'c>> {
-        let plain = |shape: Shape| scalar(b, shape.scalar).vector(shape.lanes);
+        let plain = |shape: VectorType| scalar(b, shape.scalar).vector(shape.lanes);
         let pointer = |class| Some(b.pointer_type(address_space(target, class)?));
         match &info.kind {
-            Kind::Plain(shape) => Some(plain(*shape)),
+            Kind::ScalarOrVector(shape) => Some(plain(*shape)),
             Kind::Matrix { column, columns } => Some(plain(*column).array(u64::from(*columns))),
             Kind::Array { element, length } => Some(self.value(*element)?.array(*length)),
             Kind::Struct { members } => {

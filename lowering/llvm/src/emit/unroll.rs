@@ -90,7 +90,7 @@ pub(super) struct Hints(BTreeMap<Id, Hint>);
 
 impl Hints {
     /// Those of `function`.
-    pub(super) fn of(
+    pub(super) fn collect(
         module: &Module<'_>,
         function: &Function<'_>,
         target: &Target,
@@ -100,11 +100,11 @@ impl Hints {
         let mut outer = BTreeSet::new();
         let decides = matches!(optimization, Optimization::O1 | Optimization::O2);
         if decides && goes_back(function) {
-            let cfg = Cfg::of(module, function);
-            let loops = Loops::of(&cfg, MOST_LOOPS).natural.unwrap_or_default();
+            let cfg = Cfg::analyze(module, function);
+            let loops = Loops::analyze(&cfg, MOST_LOOPS).natural.unwrap_or_default();
             let forms: Vec<Form> = loops
                 .into_iter()
-                .map(|natural| Form::of(function, &cfg, natural))
+                .map(|natural| Form::analyze(function, &cfg, natural))
                 .collect();
             for form in &forms {
                 let header = function.blocks.get(form.natural.header.index());
@@ -181,7 +181,7 @@ struct Form {
 }
 
 impl Form {
-    fn of(function: &Function<'_>, cfg: &Cfg, natural: Loop) -> Form {
+    fn analyze(function: &Function<'_>, cfg: &Cfg, natural: Loop) -> Form {
         let body = || natural.body.iter();
         let inside = |block: &&BlockIndex| natural.body.contains(block);
         let insts = body()
@@ -285,10 +285,10 @@ mod tests {
     fn hints(text: &str, target: &str, optimization: Optimization) -> [Option<Hint>; 2] {
         let words = assemble(text).unwrap().words;
         let module = Module::from_words(words).unwrap();
-        let declarations = Declarations::of(&module, &mut Diagnostics::new());
+        let declarations = Declarations::new(&module, &mut Diagnostics::new());
         let function = declarations.functions.first().unwrap();
         let target = Target::by_name(target).unwrap();
-        let Hints(hints) = Hints::of(&module, function, target, optimization);
+        let Hints(hints) = Hints::collect(&module, function, target, optimization);
         let headers = function.blocks.iter().filter(|block| {
             let mut insts = block.insts.iter();
             insts.any(|inst| inst.op() == Some(Op::LoopMerge))

@@ -25,10 +25,10 @@ pub(crate) fn rewrite(context: &Context, module: &Module<'_>, target: &Target, g
     let functions = ffi::functions(ffi::module_ref(module));
     for function in functions.into_iter().filter(|f| Func::has_body(*f)) {
         if guards.has(Guard::LoopExits) {
-            loop_exits::hide(&builder, function, &Shape::of(function));
+            loop_exits::hide(&builder, function, &Shape::summarize(function));
         }
         if guards.has(Guard::ScaledOffset) && scales_offsets(target) {
-            scaled_offset::hide(&builder, function, &Shape::of(function));
+            scaled_offset::hide(&builder, function, &Shape::summarize(function));
         }
         if guards.has(Guard::NanSelect) {
             values::hide_selected(&builder, function);

@@ -44,7 +44,7 @@ pub(super) struct Shape<'c> {
 const MOST_LOOPS: usize = 1000;
 
 impl<'c> Shape<'c> {
-    pub(super) fn of(function: Func<'c>) -> Self {
+    pub(super) fn summarize(function: Func<'c>) -> Self {
         let blocks = function.blocks();
         let index: HashMap<_, _> = blocks
             .iter()
@@ -58,7 +58,7 @@ impl<'c> Shape<'c> {
             .filter_map(|(from, to)| Some((from, index.get(&to)?.index())))
             .collect();
         let cfg = Cfg::from_edges(blocks.len(), &edges);
-        let dominators = Dominators::of(&cfg);
+        let dominators = Dominators::analyze(&cfg);
         let loops = natural(&cfg, &dominators, MOST_LOOPS);
         let mut shape = Shape {
             blocks,

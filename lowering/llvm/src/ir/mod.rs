@@ -67,13 +67,13 @@ impl IrModule {
         codegen::on_large_stack(|| {
             let context = Context::create();
             let module = parse(&context, bytes)?;
-            IrModule::of(&context, &module, target, workgroup_size)
+            IrModule::new(&context, &module, target, workgroup_size)
         })
     }
 
     /// As [`IrModule::read`], of a module that LLVM has read; functions with barriers go into its
     /// kernels.
-    pub(crate) fn of<'c>(
+    pub(crate) fn new<'c>(
         context: &'c Context,
         module: &Module<'c>,
         target: &'static Target,

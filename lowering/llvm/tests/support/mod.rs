@@ -9,28 +9,28 @@ use splitbar_plan::backend::{DebugLines, Lower, LowerInput, LowerKernel};
 use splitbar_plan::faults::Guards;
 use splitbar_plan::{Optimization, PlanOptions, Target, plan};
 use splitbar_typed::abi::AbiForm;
-use splitbar_typed::{Kernel, Wanted};
+use splitbar_typed::{Kernel, KernelOptions};
 
 /// The assembly of the kernel of a module.
 pub(crate) fn lowered(bytes: &[u8], target: &'static Target) -> String {
     let module = Module::parse(bytes).unwrap();
     let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut diagnostics);
+    let declarations = Declarations::new(&module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
     let entry = &declarations.entry_points[0];
-    let wanted = Wanted::default();
-    let inlined = Inlined::of(&declarations).unwrap();
+    let wanted = KernelOptions::default();
+    let inlined = Inlined::new(&declarations).unwrap();
     let program = Program::new(&declarations, &constants);
-    let kernel = Kernel::of(&program, entry, target, wanted, &mut diagnostics).unwrap();
+    let kernel = Kernel::analyze(&program, entry, target, wanted, &mut diagnostics).unwrap();
     let plan = plan(&kernel, PlanOptions::default(), &mut diagnostics);
     let kernels = [LowerKernel {
         kernel: &kernel,
         plan: &plan,
     }];
-    let (module, _) = Checked::of(&inlined, &program, Validation::Waived).unwrap();
+    let (module, _) = Checked::validate(&inlined, &program, Validation::Waived).unwrap();
     let input = LowerInput {
         module,
-        origin: None,
+        source_map: None,
         target,
         kernels: &kernels,
         lines: DebugLines::None,

@@ -69,9 +69,9 @@ pub struct CopyPlan {
     /// not known.
     pub rounds: Option<u32>,
     /// The set of registers that holds what it has loaded until
-    /// [`StoreHeld`](crate::Step::StoreHeld), by its number; `None` when it is stored at once, or
-    /// not by registers.
-    pub held: Option<usize>,
+    /// [`StoreStaged`](crate::Step::StoreStaged), by its number; `None` when it is stored at once,
+    /// or not by registers.
+    pub staged: Option<usize>,
 }
 
 impl CopyPlan {
@@ -91,7 +91,7 @@ impl fmt::Display for CopyPlan {
         if self.zeros.any() {
             write!(f, ", or zeros")?;
         }
-        match self.held {
+        match self.staged {
             Some(slot) => write!(f, ", held in set {slot}"),
             None => Ok(()),
         }
@@ -108,6 +108,6 @@ pub(super) fn plan_of(copy: &AsyncCopy, engine: Engine) -> CopyPlan {
         load: Some(copy.load),
         zeros: copy.zeros,
         rounds: Some(1),
-        held: None,
+        staged: None,
     }
 }

@@ -302,7 +302,7 @@ fn copy_plan(copy: &GroupCopy, target: &Target, invocations: Option<u64>) -> Opt
         load: None,
         zeros: Zeros::default(),
         rounds,
-        held: None,
+        staged: None,
     })
 }
 

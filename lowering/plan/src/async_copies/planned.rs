@@ -1,7 +1,7 @@
 //! The copies of a function as they are planned.
 
 use super::copy_plan::CopyPlan;
-use crate::held::HeldShape;
+use crate::staged::StagedShape;
 use crate::step::{FenceMemory, Step};
 use splitbar_passes::analysis::async_copy::{self};
 use splitbar_passes::module::WordOffset;
@@ -23,7 +23,7 @@ pub(crate) struct Planned {
     /// Steps at the entry.
     pub at_entry: Vec<Step>,
     /// The sets of registers that hold copies.
-    pub held: Vec<HeldShape>,
+    pub staged: Vec<StagedShape>,
     /// A wait leaves copies outstanding over a barrier.
     pub in_flight: bool,
     /// mbarriers of bulk copies.

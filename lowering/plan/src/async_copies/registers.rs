@@ -2,7 +2,7 @@
 //! them.
 
 use super::{Copies, CopyPlan, Engine, MOST_ROUNDS, Planned, allowed, plan_of};
-use crate::held::{self, Held, HeldShape, Moment, Timeline};
+use crate::staged::{self, Moment, Staged, StagedShape, Timeline};
 use crate::step::Step;
 use splitbar_passes::analysis::async_copy::AsyncCopy;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopy};
@@ -16,7 +16,7 @@ pub(super) fn hold_group(planned: &mut Planned, copies: &Copies, invocations: Op
         held_shape(copy, plan, invocations)
     };
     let chosen = copies.group.copies.iter();
-    let (offsets, shapes): (Vec<WordOffset>, Vec<HeldShape>) = chosen
+    let (offsets, shapes): (Vec<WordOffset>, Vec<StagedShape>) = chosen
         .filter_map(|copy| Some((copy.offset, shape_of(copy)?)))
         .unzip();
     if offsets.is_empty() {
@@ -48,19 +48,19 @@ pub(super) fn hold_group(planned: &mut Planned, copies: &Copies, invocations: Op
         ends: &copies.ends,
         shapes: &shapes,
     };
-    let held = held::hold(timeline, planned.free_registers());
-    planned.keep(&offsets, held);
+    let staged = staged::stage(timeline, planned.free_registers());
+    planned.keep(&offsets, staged);
 }
 
 /// What a copy of a group that goes through registers takes there.
-fn held_shape(copy: &GroupCopy, plan: &CopyPlan, invocations: Option<u64>) -> Option<HeldShape> {
+fn held_shape(copy: &GroupCopy, plan: &CopyPlan, invocations: Option<u64>) -> Option<StagedShape> {
     invocations?;
     let units = copy
         .elements?
         .checked_mul(plan.element_bytes / plan.unit.max(1))?;
     let rounds = plan.rounds.filter(|rounds| *rounds <= MOST_ROUNDS)?;
     let is_held = plan.engine == Engine::Registers && plan.direction == Direction::ToWorkgroup;
-    is_held.then_some(HeldShape {
+    is_held.then_some(StagedShape {
         unit: plan.unit,
         rounds,
         units: Some(units),
@@ -79,9 +79,9 @@ pub(super) fn hold_promoted(planned: &mut Planned, copies: &Copies) {
         return;
     }
     let offsets: Vec<WordOffset> = left.iter().map(|copy| copy.store).collect();
-    let shapes: Vec<HeldShape> = left
+    let shapes: Vec<StagedShape> = left
         .iter()
-        .map(|copy| HeldShape {
+        .map(|copy| StagedShape {
             unit: copy.bytes,
             rounds: 1,
             units: None,
@@ -99,40 +99,42 @@ pub(super) fn hold_promoted(planned: &mut Planned, copies: &Copies) {
         ends: &copies.ends,
         shapes: &shapes,
     };
-    let held = held::hold(timeline, planned.free_registers());
-    for (copy, slot) in left.iter().zip(&held.of_copy) {
+    let staged = staged::stage(timeline, planned.free_registers());
+    for (copy, slot) in left.iter().zip(&staged.of_copy) {
         if slot.is_some() {
             let plan = plan_of(copy, Engine::Registers);
             planned.copies.insert(copy.store, plan);
         }
     }
-    planned.keep(&offsets, held);
+    planned.keep(&offsets, staged);
 }
 
 impl Planned {
     /// Registers of an invocation that copies may still take.
     fn free_registers(&self) -> u32 {
-        let taken = self.held.iter().map(|shape| shape.registers());
-        held::MOST_REGISTERS.saturating_sub(taken.sum())
+        let taken = self.staged.iter().map(|shape| shape.registers());
+        staged::MOST_REGISTERS.saturating_sub(taken.sum())
     }
 
     /// Writes down which of the copies at `offsets` are held, and where they are stored.
-    fn keep(&mut self, offsets: &[WordOffset], held: Held) {
-        let first = self.held.len();
-        for (offset, slot) in offsets.iter().zip(&held.of_copy) {
+    fn keep(&mut self, offsets: &[WordOffset], staged: Staged) {
+        let first = self.staged.len();
+        for (offset, slot) in offsets.iter().zip(&staged.of_copy) {
             if let Some(copy) = self.copies.get_mut(offset) {
-                copy.held = slot.map(|slot| first + slot);
+                copy.staged = slot.map(|slot| first + slot);
             }
         }
-        for (offset, slots) in held.stores {
-            let stores = slots.into_iter().map(|slot| Step::StoreHeld(first + slot));
+        for (offset, slots) in staged.stores {
+            let stores = slots
+                .into_iter()
+                .map(|slot| Step::StoreStaged(first + slot));
             let steps = match self.waits.get_mut(&offset) {
                 Some((wait, _)) => wait,
                 None => self.before.entry(offset).or_default(),
             };
             steps.splice(0..0, stores); // before a wait for marks: the stores take their time as well
         }
-        self.in_flight |= !held.slots.is_empty();
-        self.held.extend(held.slots);
+        self.in_flight |= !staged.slots.is_empty();
+        self.staged.extend(staged.slots);
     }
 }

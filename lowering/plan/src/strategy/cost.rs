@@ -17,7 +17,7 @@ pub struct PhaseCycles {
 
 impl PhaseCycles {
     /// That of `strategy` on `target`; `None` where it has not been measured.
-    pub fn of(strategy: Strategy, target: &Target) -> Option<PhaseCycles> {
+    pub fn estimate(strategy: Strategy, target: &Target) -> Option<PhaseCycles> {
         if strategy.overlap() != Overlap::Split {
             // A full barrier, or none.
             return Some(PhaseCycles { least: 0, most: 0 });

@@ -486,11 +486,11 @@ impl Memory {
             Memories::Private => &[],
         };
         match self.action {
-            Action::Load => Accesses::of(named, &[]),
-            Action::Store => Accesses::of(&[], named),
-            Action::Atomic { .. } => Accesses::of(named, named),
-            Action::ToShared => Accesses::of(named, Accesses::SHARED),
-            Action::FromShared => Accesses::of(Accesses::SHARED, named),
+            Action::Load => Accesses::analyze(named, &[]),
+            Action::Store => Accesses::analyze(&[], named),
+            Action::Atomic { .. } => Accesses::analyze(named, named),
+            Action::ToShared => Accesses::analyze(named, Accesses::SHARED),
+            Action::FromShared => Accesses::analyze(Accesses::SHARED, named),
             Action::Pull
             | Action::Push
             | Action::Swizzle

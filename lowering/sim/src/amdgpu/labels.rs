@@ -68,7 +68,7 @@ struct Saved {
 }
 
 impl Saved {
-    fn of(wave: &Wave, uses: &[Use]) -> Saved {
+    fn capture(wave: &Wave, uses: &[Use]) -> Saved {
         let vector = registers(uses, File::Vector, None);
         Saved {
             vector: vector
@@ -236,7 +236,7 @@ impl Kernel {
             wave.labels.scc = all;
             return;
         }
-        let saved = Saved::of(wave, &inst.uses);
+        let saved = Saved::capture(wave, &inst.uses);
         let written: Vec<u16> = registers(&inst.uses, File::Scalar, Some(true)).collect();
         let mut result: BTreeMap<u16, OfBits> = written
             .iter()
@@ -541,7 +541,7 @@ fn label_lanes(
     let change = Change {
         inst,
         parts,
-        saved: Saved::of(wave, &inst.uses),
+        saved: Saved::capture(wave, &inst.uses),
         before,
         labelled,
         exec: wave.exec(),
@@ -558,7 +558,7 @@ fn label_lanes(
     for base in BASES {
         change.prepare(wave, base);
         run(wave);
-        let plain = Saved::of(wave, &inst.uses);
+        let plain = Saved::capture(wave, &inst.uses);
         for (slot, by) in slots.iter().flat_map(|slot| CHANGES.map(|by| (*slot, by))) {
             change.prepare(wave, base);
             change.apply(wave, slot, by);

@@ -154,7 +154,7 @@ impl Matrix {
     fn read_factors(&self, wave: &Wave, products: &mut [Product], pc: u32, cx: &mut Context<'_>) {
         let (size, count) = (wave.size, self.shape.factors(self.family, wave.size));
         for (which, (first, element)) in self.sources.into_iter().zip(self.factors).enumerate() {
-            let held = Held::of(wave, first, registers(element, count));
+            let held = Held::capture(wave, first, registers(element, count));
             for lane in Lane::all(size) {
                 let original = Lane::new(lane.number() % self.shape.side);
                 if self.family == Family::Copied && !held.same(lane, original) {
@@ -181,7 +181,7 @@ impl Matrix {
         let (size, sum) = (wave.size, self.shape.sum);
         let count = self.shape.sums(size);
         let held = match self.addend.kind {
-            Kind::Vgpr(first) => Some(Held::of(wave, first, registers(sum, count))),
+            Kind::Vgpr(first) => Some(Held::capture(wave, first, registers(sum, count))),
             _ => None,
         };
         let constant = constant(wave, &self.addend, sum);
@@ -224,7 +224,7 @@ fn constant(wave: &Wave, operand: &Operand, element: Element) -> f64 {
 struct Held(Vec<[u32; 64]>);
 
 impl Held {
-    fn of(wave: &Wave, first: u16, count: u16) -> Held {
+    fn capture(wave: &Wave, first: u16, count: u16) -> Held {
         Held((first..).take(count.into()).map(|n| wave.v(n)).collect())
     }
 

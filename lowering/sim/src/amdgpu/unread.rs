@@ -51,7 +51,7 @@ pub(super) fn narrow_loads(insts: &mut [Inst]) {
     if loads.is_empty() || insts.iter().any(is_open) {
         return;
     }
-    let blocks = Blocks::of(insts);
+    let blocks = Blocks::from_insts(insts);
     for (at, filled) in loads {
         let mut used = 0u16;
         for index in 0..filled.count.min(16) {
@@ -141,7 +141,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn of(insts: &[Inst]) -> Blocks {
+    fn from_insts(insts: &[Inst]) -> Blocks {
         let mut starts = BTreeSet::from([0]);
         for (at, inst) in (0..).zip(insts) {
             if let Op::Branch { target, .. } = inst.op {

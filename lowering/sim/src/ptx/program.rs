@@ -259,17 +259,17 @@ pub(super) struct Coded {
 impl Op {
     /// The shared and global memory that the operation may access.
     pub(super) fn accesses(&self) -> Accesses {
-        const READS_GLOBAL: Accesses = Accesses::of(Accesses::GLOBAL, &[]);
+        const READS_GLOBAL: Accesses = Accesses::analyze(Accesses::GLOBAL, &[]);
         match self {
             Op::Load { space, .. } | Op::LoadMatrix { space, .. } => {
-                Accesses::of(space.memory(), &[])
+                Accesses::analyze(space.memory(), &[])
             }
-            Op::Store { space, .. } => Accesses::of(&[], space.memory()),
+            Op::Store { space, .. } => Accesses::analyze(&[], space.memory()),
             Op::Atomic { space, .. }
             | Op::Mbarrier { space, .. }
-            | Op::CopyArrive { space, .. } => Accesses::of(space.memory(), space.memory()),
+            | Op::CopyArrive { space, .. } => Accesses::analyze(space.memory(), space.memory()),
             Op::Texel { action, .. } => match action {
-                TexelAction::Store { .. } => Accesses::of(&[], Accesses::GLOBAL),
+                TexelAction::Store { .. } => Accesses::analyze(&[], Accesses::GLOBAL),
                 TexelAction::Bytes(_)
                 | TexelAction::Fetch
                 | TexelAction::FetchSample { .. }
@@ -281,9 +281,9 @@ impl Op {
                 | TexelAction::ChannelType
                 | TexelAction::ChannelOrder => Accesses::NONE,
             },
-            Op::CopyAsync { .. } => Accesses::of(Accesses::GLOBAL, Accesses::SHARED),
+            Op::CopyAsync { .. } => Accesses::analyze(Accesses::GLOBAL, Accesses::SHARED),
             // It completes a phase of its mbarrier too.
-            Op::CopyBulk { .. } => Accesses::of(Accesses::ANY, Accesses::SHARED),
+            Op::CopyBulk { .. } => Accesses::analyze(Accesses::ANY, Accesses::SHARED),
             Op::CopyLocal { .. }
             | Op::Compute { .. }
             | Op::Branch { .. }

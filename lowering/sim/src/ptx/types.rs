@@ -43,18 +43,18 @@ pub(super) struct Type {
 
 impl Type {
     /// `.pred`
-    pub(super) const PREDICATE: Type = Type::of(Class::Bits, 1);
+    pub(super) const PREDICATE: Type = Type::new(Class::Bits, 1);
     /// `.b32`
-    pub(super) const B32: Type = Type::of(Class::Bits, 32);
+    pub(super) const B32: Type = Type::new(Class::Bits, 32);
     /// `.b64`
-    pub(super) const B64: Type = Type::of(Class::Bits, 64);
+    pub(super) const B64: Type = Type::new(Class::Bits, 64);
     /// `.u32`
-    pub(super) const U32: Type = Type::of(Class::Unsigned, 32);
+    pub(super) const U32: Type = Type::new(Class::Unsigned, 32);
     /// `.u64`
-    pub(super) const U64: Type = Type::of(Class::Unsigned, 64);
+    pub(super) const U64: Type = Type::new(Class::Unsigned, 64);
 
     /// One element.
-    pub(super) const fn of(class: Class, element: u32) -> Type {
+    pub(super) const fn new(class: Class, element: u32) -> Type {
         Type {
             class,
             element,
@@ -101,23 +101,23 @@ impl Type {
 
 const TYPES: &[(&str, Type)] = &[
     ("pred", Type::PREDICATE),
-    ("b8", Type::of(Class::Bits, 8)),
-    ("b16", Type::of(Class::Bits, 16)),
+    ("b8", Type::new(Class::Bits, 8)),
+    ("b16", Type::new(Class::Bits, 16)),
     ("b32", Type::B32),
     ("b64", Type::B64),
-    ("b128", Type::of(Class::Bits, 128)),
-    ("u8", Type::of(Class::Unsigned, 8)),
-    ("u16", Type::of(Class::Unsigned, 16)),
+    ("b128", Type::new(Class::Bits, 128)),
+    ("u8", Type::new(Class::Unsigned, 8)),
+    ("u16", Type::new(Class::Unsigned, 16)),
     ("u32", Type::U32),
     ("u64", Type::U64),
-    ("s8", Type::of(Class::Signed, 8)),
-    ("s16", Type::of(Class::Signed, 16)),
-    ("s32", Type::of(Class::Signed, 32)),
-    ("s64", Type::of(Class::Signed, 64)),
-    ("f16", Type::of(Class::Half, 16)),
-    ("bf16", Type::of(Class::Brain, 16)),
-    ("f32", Type::of(Class::Single, 32)),
-    ("f64", Type::of(Class::Double, 64)),
+    ("s8", Type::new(Class::Signed, 8)),
+    ("s16", Type::new(Class::Signed, 16)),
+    ("s32", Type::new(Class::Signed, 32)),
+    ("s64", Type::new(Class::Signed, 64)),
+    ("f16", Type::new(Class::Half, 16)),
+    ("bf16", Type::new(Class::Brain, 16)),
+    ("f32", Type::new(Class::Single, 32)),
+    ("f64", Type::new(Class::Double, 64)),
     ("f16x2", Type::packed(Class::Half, 16)),
     ("bf16x2", Type::packed(Class::Brain, 16)),
     ("f32x2", Type::packed(Class::Single, 32)),

@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_line_is_near_the_second_time() {
-        let timing = Timing::of(Target::by_name("sm_80").unwrap()).unwrap();
+        let timing = Timing::for_target(Target::by_name("sm_80").unwrap()).unwrap();
         let mut memory = Memory::new(timing, 4096);
         let line: Vec<Touch> = (0..32).map(|lane| touch(Space::Global, 4 * lane)).collect();
         let first = memory.access(&line, 0).at;

@@ -12,7 +12,7 @@ pub use rates::{Cache, Order, Pipe, Timing};
 
 impl Timing {
     /// That of `target`; `None` where it is not known.
-    pub fn of(target: &Target) -> Option<&'static Timing> {
+    pub fn for_target(target: &Target) -> Option<&'static Timing> {
         let row = (table::ROWS.iter()).find(|(names, _)| names.contains(&target.gpu()));
         row.map(|(_, timing)| timing)
     }
@@ -31,7 +31,7 @@ mod tests {
             .collect();
         for name in &names {
             let target = Target::by_name(name);
-            assert!(target.and_then(Residency::of).is_some(), "{name}");
+            assert!(target.and_then(Residency::for_target).is_some(), "{name}");
         }
         let rows = names.len();
         names.sort_unstable();

@@ -52,7 +52,7 @@ pub struct SamplerState {
 impl SamplerState {
     /// The state that the OpConstantSampler `inst` describes; `None` for numbers that SPIR-V does
     /// not have.
-    pub fn of(inst: Inst<'_>) -> Option<SamplerState> {
+    pub fn from_inst(inst: Inst<'_>) -> Option<SamplerState> {
         let [addressing, normalized, filter] = *inst.operands() else {
             return None;
         };
@@ -223,7 +223,7 @@ impl Tracer<'_, '_> {
                     }
                 }
                 Op::ConstantSampler => {
-                    places.insert(Place::Literal(SamplerState::of(inst)?));
+                    places.insert(Place::Literal(SamplerState::from_inst(inst)?));
                 }
                 _ => return None, // a variable of a function, say
             }

@@ -18,7 +18,7 @@ fn planned(
         size: target.default_wave_size(),
         subgroups: None,
     };
-    let types = Types::of(
+    let types = Types::build(
         declarations,
         constants,
         target,
@@ -26,12 +26,12 @@ fn planned(
         form.descriptor_bytes(),
     );
     let entry = declarations.entry_points.first().unwrap();
-    let reached = uses::Reached::of(declarations, constants, entry).unwrap();
+    let reached = uses::Reached::analyze(declarations, constants, entry).unwrap();
     let mut found = Diagnostics::new();
     let abi = Abi::plan(
         form,
         &types,
-        (declarations, &MemoryQualifiers::of(declarations)),
+        (declarations, &MemoryQualifiers::analyze(declarations)),
         target,
         declarations.function(entry.function).unwrap(),
         &reached,

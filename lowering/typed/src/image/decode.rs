@@ -8,7 +8,7 @@ use splitbar_passes::module::{Id, Inst};
 impl Image {
     /// Decodes OpTypeImage: sampled type, Dim, depth, arrayed, multisampled, sampled, format,
     /// access. `None`: it is not lowered.
-    pub fn of(inst: Inst<'_>, types: &Types) -> Option<Image> {
+    pub fn decode(inst: Inst<'_>, types: &Types) -> Option<Image> {
         let [
             sampled_type,
             dim,
@@ -24,7 +24,7 @@ impl Image {
         };
         let component = match types.get(Id(sampled_type))?.kind {
             Kind::Void => None,
-            Kind::Plain(shape) if shape.lanes == 1 => Some(texel_scalar(shape.scalar)?),
+            Kind::ScalarOrVector(shape) if shape.lanes == 1 => Some(texel_scalar(shape.scalar)?),
             _ => return None,
         };
         let shape = match (Dim::from_u32(dim)?, arrayed, samples) {

@@ -10,7 +10,7 @@ mod lookup;
 
 pub use lookup::get;
 
-use crate::scalar::{Scalar, Shape};
+use crate::scalar::{Scalar, VectorType};
 use crate::waves::Waves;
 use layout::Layout;
 use spirv::CooperativeMatrixUse;
@@ -56,7 +56,7 @@ impl Matrix {
     /// Decodes the operands of OpTypeCooperativeMatrixKHR: scope, rows, columns, use; products read
     /// an element as `factor`. `None`: it is not lowered (another scope than Subgroup and
     /// Workgroup, a workgroup whose number of subgroups is not known, or too large).
-    pub fn of(
+    pub fn from_type(
         component: Scalar,
         factor: Scalar,
         operands: [Id; 4],
@@ -99,8 +99,8 @@ impl Matrix {
     }
 
     /// The elements of one invocation.
-    pub fn shape(&self) -> Shape {
-        Shape {
+    pub fn shape(&self) -> VectorType {
+        VectorType {
             scalar: self.component,
             lanes: self.layout.slots,
         }

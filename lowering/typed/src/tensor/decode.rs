@@ -7,10 +7,10 @@ use splitbar_passes::module::{Constants, Inst, TensorType};
 impl Tensor {
     /// Decodes OpTypeTensorARM. `None` without a rank, which nothing can be read from or written
     /// to, and for what validation refuses.
-    pub fn of(inst: Inst<'_>, types: &Types, constants: &Constants) -> Option<Tensor> {
-        let ty = TensorType::of(inst)?;
+    pub fn decode(inst: Inst<'_>, types: &Types, constants: &Constants) -> Option<Tensor> {
+        let ty = TensorType::from_inst(inst)?;
         match types.get(ty.element)?.kind {
-            Kind::Plain(shape) if shape.lanes == 1 => Some(Tensor {
+            Kind::ScalarOrVector(shape) if shape.lanes == 1 => Some(Tensor {
                 element: ty.element,
                 rank: ty.rank(constants)?,
             }),

@@ -4,7 +4,7 @@ use super::{Kind, MAX_DEPTH, TypeInfo, Types, id_count};
 use crate::image::{self, Image};
 use crate::matrix::Matrix;
 use crate::pointers::address_space;
-use crate::scalar::{Scalar, Shape};
+use crate::scalar::{Scalar, VectorType};
 use crate::tensor::{self, Tensor};
 use crate::tensor_layout::TensorObject;
 use crate::waves::Waves;
@@ -18,7 +18,7 @@ impl Types {
     /// Builds the table. `descriptors`: bytes from one descriptor of an array of images or tensors
     /// to the next, where the kernel's binary interface has one distance for all
     /// ([`crate::abi::AbiForm::descriptor_bytes`]).
-    pub fn of(
+    pub fn build(
         declarations: &Declarations<'_>,
         constants: &Constants,
         target: &Target,
@@ -94,7 +94,7 @@ impl Table<'_, '_> {
             leaves: 1,
             depth: u32::from(lanes > 1),
             stride: element.size,
-            ..TypeInfo::not_a_value(Kind::Plain(Shape { scalar, lanes }))
+            ..TypeInfo::not_a_value(Kind::ScalarOrVector(VectorType { scalar, lanes }))
         }
     }
 
@@ -154,12 +154,12 @@ impl Table<'_, '_> {
                 known.then(|| self.plain(Scalar::Float { width, format }, 1))?
             }
             Type::Vector { component, count } => match self.get(*component)?.kind {
-                Kind::Plain(Shape { scalar, lanes: 1 }) => self.plain(scalar, *count),
+                Kind::ScalarOrVector(VectorType { scalar, lanes: 1 }) => self.plain(scalar, *count),
                 _ => return None,
             },
             Type::Matrix { column, count } => {
                 let info = self.get(*column)?;
-                let Kind::Plain(shape) = info.kind else {
+                let Kind::ScalarOrVector(shape) = info.kind else {
                     return None;
                 };
                 if !matches!(count, 2..=4) {
@@ -246,12 +246,15 @@ impl Table<'_, '_> {
                 component,
                 operands,
             } => {
-                let Kind::Plain(Shape { scalar, lanes: 1 }) = self.get(*component)?.kind else {
+                let Kind::ScalarOrVector(VectorType { scalar, lanes: 1 }) =
+                    self.get(*component)?.kind
+                else {
                     return None;
                 };
                 let factor = self.factor(scalar);
                 let (constants, target) = (self.constants, self.target);
-                let matrix = Matrix::of(scalar, factor, *operands, constants, target, self.waves)?;
+                let matrix =
+                    Matrix::from_type(scalar, factor, *operands, constants, target, self.waves)?;
                 let (element, slots) = (Extent::scalar(scalar.bits()), matrix.layout.slots.into());
                 TypeInfo {
                     is_value: true,
@@ -270,7 +273,9 @@ impl Table<'_, '_> {
                     self.address(kind(image), bytes.max(self.descriptors), 8)
                 };
                 match inst.op()? {
-                    Op::TypeImage => described(Kind::Image, Image::of(inst, &self.types)?, false),
+                    Op::TypeImage => {
+                        described(Kind::Image, Image::decode(inst, &self.types)?, false)
+                    }
                     Op::TypeSampledImage => {
                         let image = image::sampled(inst, &self.types)?;
                         described(Kind::SampledImage, image, true)
@@ -280,13 +285,13 @@ impl Table<'_, '_> {
                         self.address(Kind::Sampler, bytes, 8)
                     }
                     Op::TypeTensorARM => {
-                        let tensor = Tensor::of(inst, &self.types, self.constants)?;
+                        let tensor = Tensor::decode(inst, &self.types, self.constants)?;
                         let bytes = tensor::DESCRIPTOR_BYTES.max(self.descriptors);
                         self.address(Kind::Tensor(tensor), bytes, 8)
                     }
                     Op::TypeTensorLayoutNV | Op::TypeTensorViewNV => {
-                        let tensor = TensorObject::of(inst, self.constants)?;
-                        let Shape { scalar, lanes } = tensor.shape();
+                        let tensor = TensorObject::decode(inst, self.constants)?;
+                        let VectorType { scalar, lanes } = tensor.shape();
                         TypeInfo {
                             kind: Kind::TensorObject(tensor),
                             align: scalar.bytes(),

@@ -29,7 +29,7 @@ pub(super) struct AddressValue {
 
 impl Address {
     /// The address `pointer` in `variable`.
-    pub(super) fn of(model: &Model, variable: Option<Id>, pointer: Option<Id>) -> Address {
+    pub(super) fn analyze(model: &Model, variable: Option<Id>, pointer: Option<Id>) -> Address {
         let nodes = pointer
             .and_then(|pointer| model.value(pointer))
             .map_or(Vec::new(), |pointer| indices(model, pointer, variable));
@@ -37,7 +37,7 @@ impl Address {
             variable,
             indices: nodes
                 .iter()
-                .map(|node| Expression::of(&model.graph, *node))
+                .map(|node| Expression::analyze(&model.graph, *node))
                 .collect(),
             nodes,
         }
@@ -45,7 +45,7 @@ impl Address {
 
     /// The address of an access. One of a row ends with its last index not known.
     pub(super) fn of_access(model: &Model, access: &Access) -> Address {
-        let mut address = Address::of(model, access.variable, access.pointer);
+        let mut address = Address::analyze(model, access.variable, access.pointer);
         if access.is_row {
             address.indices.pop();
             address.nodes.pop();
@@ -108,7 +108,7 @@ pub(super) fn differ_by_a_constant(model: &Model, a: &Address, b: &Address) -> b
     a.variable == b.variable
         && a.nodes.len() == b.nodes.len()
         && a.nodes.iter().zip(&b.nodes).any(|(a, b)| {
-            let (a, b) = (Sum::of(model, *a), Sum::of(model, *b));
+            let (a, b) = (Sum::analyze(model, *a), Sum::analyze(model, *b));
             a.width == b.width && a.terms == b.terms && a.constant != b.constant
         })
 }

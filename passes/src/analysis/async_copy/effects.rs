@@ -15,14 +15,14 @@ pub(super) struct Effects {
 }
 
 impl Effects {
-    pub(super) fn of<'m>(declarations: &Declarations<'m>) -> Effects {
+    pub(super) fn analyze<'m>(declarations: &Declarations<'m>) -> Effects {
         let functions = declarations.functions.iter();
         let seeds: Vec<Id> = functions
             .filter(|function| does(declarations, function))
             .map(|function| function.id)
             .collect();
         Effects {
-            touching: CallGraph::of(declarations).callers(seeds),
+            touching: CallGraph::analyze(declarations).callers(seeds),
         }
     }
 

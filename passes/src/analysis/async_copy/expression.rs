@@ -24,7 +24,7 @@ struct Step {
 
 impl Expression {
     /// The expression of `root`.
-    pub(super) fn of(graph: &Graph, root: NodeId) -> Expression {
+    pub(super) fn analyze(graph: &Graph, root: NodeId) -> Expression {
         let mut found = vec![root];
         let mut seen = BTreeMap::from([(root, ())]);
         let mut next = 0;

@@ -24,7 +24,7 @@ pub(super) struct Fills {
 
 impl Fills {
     /// Those of `candidates`, which go to `addresses`.
-    pub(super) fn of(
+    pub(super) fn analyze(
         model: &Model,
         loops: &Loops,
         size: Option<[u32; 3]>,
@@ -94,7 +94,7 @@ fn repeats(model: &Model, inside: &Loop, block: BlockIndex) -> bool {
 /// Whether `index` has another value in each iteration of the loop: the counter and something that
 /// stays, or the counter divided by no more than its step.
 fn differs(model: &Model, inside: &Loop, counter: Induction, index: NodeId) -> bool {
-    let sum = Sum::of(model, index);
+    let sum = Sum::analyze(model, index);
     let (counters, others): (Vec<NodeId>, Vec<NodeId>) =
         sum.terms.into_iter().partition(|term| *term == counter.phi);
     if counters.len() == 1 {
@@ -121,7 +121,7 @@ fn differs(model: &Model, inside: &Loop, counter: Induction, index: NodeId) -> b
 
 /// Whether `node` has one value for an invocation in all iterations of one run of the loop.
 fn stays(model: &Model, inside: &Loop, node: NodeId) -> bool {
-    let expression = Expression::of(&model.graph, node);
+    let expression = Expression::analyze(&model.graph, node);
     expression.leaves().all(|leaf| {
         let leaf = model.graph.node(leaf);
         match leaf.op {

@@ -77,8 +77,8 @@ pub(super) struct Input<'i> {
 }
 
 impl Flow {
-    pub(super) fn of(input: Input<'_>) -> Flow {
-        let slots = SlotTable::of(input);
+    pub(super) fn analyze(input: Input<'_>) -> Flow {
+        let slots = SlotTable::analyze(input);
         let mut flow = Flow {
             events: input
                 .split
@@ -230,7 +230,7 @@ struct SlotTable {
 }
 
 impl SlotTable {
-    fn of(input: Input<'_>) -> SlotTable {
+    fn analyze(input: Input<'_>) -> SlotTable {
         SlotTable::number(input, false).unwrap_or_else(|| {
             SlotTable::number(input, true).unwrap_or(SlotTable {
                 numbers: BTreeMap::new(),

@@ -63,7 +63,7 @@ fn counter(
     let mut first: Option<(u64, u64)> = None;
     for (from, arg) in node.from.iter().zip(&node.args) {
         if inside.body.contains(from) {
-            let sum = Sum::of(model, *arg);
+            let sum = Sum::analyze(model, *arg);
             let grows = sum.terms == [phi] && sum.constant > 0;
             if !grows || step.is_some_and(|step| step != sum.constant) {
                 return None;
@@ -99,7 +99,7 @@ fn counter(
 
 /// What `node` can be, whatever the phis are.
 fn bounds(model: &Model, size: Option<[u32; 3]>, node: NodeId) -> Value {
-    Expression::of(&model.graph, node).evaluate(&model.graph, size, |_| None)
+    Expression::analyze(&model.graph, node).evaluate(&model.graph, size, |_| None)
 }
 
 /// A comparison that holds in every iteration but the last: `small < great`, or `small <= great`
@@ -183,7 +183,7 @@ impl Bound {
     /// by `step`, when this holds in each iteration but the last; `None` when that is beyond the
     /// limit.
     fn most_of(&self, model: &Model, phi: NodeId, step: u64, first: u64) -> Option<u64> {
-        let sum = Sum::of(model, self.small);
+        let sum = Sum::analyze(model, self.small);
         // What is compared is the counter, or the next one. Either way no turn but the last has a
         // greater one than these.
         let is_counter = sum.terms == [phi] && [0, step].contains(&sum.constant);

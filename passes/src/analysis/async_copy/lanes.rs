@@ -72,9 +72,9 @@ fn linear(
     )?;
     let mut terms: Vec<(u64, Term)> = Vec::new();
     for (node, stride) in address.nodes.iter().zip(strides) {
-        for term in Sum::of(model, *node).terms {
+        for term in Sum::analyze(model, *node).terms {
             if subgroup.value(term).is_some() {
-                terms.push((stride, Term::of(model, term)));
+                terms.push((stride, Term::analyze(model, term)));
             }
         }
     }
@@ -96,11 +96,11 @@ enum Term {
 }
 
 impl Term {
-    fn of(model: &Model, node: NodeId) -> Term {
+    fn analyze(model: &Model, node: NodeId) -> Term {
         const GLOBAL_ID: u32 = spirv::BuiltIn::GlobalInvocationId as u32;
         match model.graph.node(node).op {
             Op::Input(GLOBAL_ID, component) => Term::Global(component),
-            _ => Term::Other(Expression::of(&model.graph, node)),
+            _ => Term::Other(Expression::analyze(&model.graph, node)),
         }
     }
 

@@ -103,7 +103,7 @@ pub struct AsyncCopy {
 /// Workgroup arrays are in bounds, and all invocations of a workgroup execute its barriers in the
 /// same order.
 pub fn find(input: Input<'_, '_>) -> AsyncCopies {
-    let mut scan = Scan::of(input);
+    let mut scan = Scan::analyze(input);
     let mut found = AsyncCopies {
         refused: std::mem::take(&mut scan.refused),
         ..AsyncCopies::default()
@@ -113,11 +113,11 @@ pub fn find(input: Input<'_, '_>) -> AsyncCopies {
     }
     let size = input.size;
     let model = model(input, &scan);
-    let workgroup = Uniformity::of(&model, Level::Workgroup, size);
+    let workgroup = Uniformity::analyze(&model, Level::Workgroup, size);
     let copies: Vec<Address> = scan
         .candidates
         .iter()
-        .map(|copy| Address::of(&model, Some(copy.variable), Some(copy.pointer)))
+        .map(|copy| Address::analyze(&model, Some(copy.variable), Some(copy.pointer)))
         .collect();
     let accesses: Vec<Address> = scan
         .accesses
@@ -125,18 +125,18 @@ pub fn find(input: Input<'_, '_>) -> AsyncCopies {
         .map(|access| Address::of_access(&model, access))
         .collect();
     let indices = indices(&scan, &copies, &accesses);
-    let loops = Loops::of(&model.cfg, MOST_LOOPS);
-    let split = Split::of(split::Input {
+    let loops = Loops::analyze(&model.cfg, MOST_LOOPS);
+    let split = Split::analyze(split::Input {
         model: &model,
         loops: &loops,
         uniformity: &workgroup,
         size,
         indices: &indices,
     });
-    let fills = Fills::of(&model, &loops, size, &scan.candidates, &copies);
+    let fills = Fills::analyze(&model, &loops, size, &scan.candidates, &copies);
     let mut is_copy = vec![true; scan.candidates.len()];
     let flow = |is_copy: &[bool]| {
-        Flow::of(flow::Input {
+        Flow::analyze(flow::Input {
             scan: &scan,
             model: &model,
             size,
@@ -162,7 +162,7 @@ pub fn find(input: Input<'_, '_>) -> AsyncCopies {
         }
         ordered = flow(&is_copy);
     }
-    let subgroup = Uniformity::of(&model, Level::Subgroup, size);
+    let subgroup = Uniformity::analyze(&model, Level::Subgroup, size);
     for ((candidate, address), is_copy) in scan.candidates.iter().zip(&copies).zip(&is_copy) {
         if !is_copy {
             found.refused.push(Refused {

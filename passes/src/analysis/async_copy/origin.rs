@@ -61,7 +61,7 @@ struct Step {
 }
 
 impl<'o, 'm> Origins<'o, 'm> {
-    pub(super) fn of(
+    pub(super) fn analyze(
         declarations: &'o Declarations<'m>,
         constants: &'o Constants,
         function: &'o Function<'m>,

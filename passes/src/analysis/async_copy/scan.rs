@@ -56,9 +56,9 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    pub(super) fn of(input: Input<'_, '_>) -> Scan {
+    pub(super) fn analyze(input: Input<'_, '_>) -> Scan {
         let (declarations, function) = (input.declarations, input.function);
-        let origins = Origins::of(declarations, input.constants, function, input.cfg);
+        let origins = Origins::analyze(declarations, input.constants, function, input.cfg);
         let stores: BTreeMap<WordOffset, Result<Origin, Reason>> = function
             .insts()
             .filter_map(|inst| Some((inst.offset, origins.of_store(inst)?)))
@@ -66,7 +66,7 @@ impl Scan {
         if stores.is_empty() {
             return Scan::default();
         }
-        let effects = Effects::of(declarations);
+        let effects = Effects::analyze(declarations);
         let mut scanner = Scanner {
             judge: Judge {
                 declarations,
@@ -183,7 +183,7 @@ impl<'m> Scanner<'_, 'm> {
 
     /// What `inst`, which is no copy, does.
     fn act(&mut self, inst: Inst<'m>, acts: &mut Vec<(WordOffset, Act)>) {
-        if let Some(kind) = SiteKind::of(inst) {
+        if let Some(kind) = SiteKind::from_inst(inst) {
             acts.extend(self.barrier(kind, inst).map(|act| (inst.offset, act)));
             return;
         }
@@ -311,7 +311,7 @@ impl<'m> Scanner<'_, 'm> {
     }
 
     fn scope(&self, inst: Inst<'m>, operand: Option<u8>) -> Option<Scope> {
-        Scope::of(inst.id(operand?.into()).ok()?, inst, self.judge.constants).ok()
+        Scope::evaluate(inst.id(operand?.into()).ok()?, inst, self.judge.constants).ok()
     }
 
     fn memory_scope(&self, inst: Inst<'m>) -> Option<Scope> {
@@ -320,7 +320,7 @@ impl<'m> Scanner<'_, 'm> {
 
     fn semantics(&self, inst: Inst<'m>) -> Option<Semantics> {
         let operand = inst.sync_operands().semantics?;
-        Semantics::of(inst.id(operand.into()).ok()?, inst, self.judge.constants).ok()
+        Semantics::evaluate(inst.id(operand.into()).ok()?, inst, self.judge.constants).ok()
     }
 
     fn atomic_releases(&self, inst: Inst<'m>) -> bool {

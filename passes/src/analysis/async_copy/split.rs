@@ -108,7 +108,7 @@ pub(super) struct Input<'i> {
 }
 
 impl Split {
-    pub(super) fn of(input: Input<'_>) -> Split {
+    pub(super) fn analyze(input: Input<'_>) -> Split {
         let mut counters = counters(input);
         for _ in 0..MOST_ROUNDS {
             match explore(input, counters.clone()) {
@@ -193,7 +193,7 @@ fn counters(input: Input<'_>) -> Vec<Counter> {
         for arg in &node.args {
             let expression = expressions
                 .entry(*arg)
-                .or_insert_with(|| Expression::of(graph, *arg));
+                .or_insert_with(|| Expression::analyze(graph, *arg));
             work.extend(expression.demands(graph, demand));
         }
     }
@@ -206,7 +206,7 @@ fn counters(input: Input<'_>) -> Vec<Counter> {
             bits,
             block: node.block?,
             from: args
-                .map(|(from, arg)| (from, Expression::of(graph, *arg)))
+                .map(|(from, arg)| (from, Expression::analyze(graph, *arg)))
                 .collect(),
             cycle: None,
         })
@@ -248,7 +248,7 @@ fn explore(input: Input<'_>, counters: Vec<Counter>) -> Result<Split, usize> {
     let conditions: Vec<Option<Expression>> = model
         .branches
         .iter()
-        .map(|branch| Some(Expression::of(&model.graph, branch.condition()?)))
+        .map(|branch| Some(Expression::analyze(&model.graph, branch.condition()?)))
         .collect();
     let mut values: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); counters.len()];
     let mut numbers: BTreeMap<(BlockIndex, KnownCounters), usize> = BTreeMap::new();
@@ -360,7 +360,7 @@ fn live(input: Input<'_>, counters: &[Counter]) -> Vec<u64> {
     }
     for (block, branch) in BlockIndex::numbered(&model.branches) {
         if let Some(condition) = branch.condition() {
-            add(block, mask(&Expression::of(graph, condition)));
+            add(block, mask(&Expression::analyze(graph, condition)));
         }
     }
     for (place, counter) in counters.iter().enumerate() {

@@ -14,7 +14,7 @@ pub(super) struct Sum {
 
 impl Sum {
     /// `node`, taken apart at its additions.
-    pub(super) fn of(model: &Model, node: NodeId) -> Sum {
+    pub(super) fn analyze(model: &Model, node: NodeId) -> Sum {
         const MOST_TERMS: usize = 32;
         let width = model.graph.node(node).width;
         let mut sum = Sum {

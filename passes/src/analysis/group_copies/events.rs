@@ -67,7 +67,7 @@ pub(super) struct Events<'e> {
 
 impl<'e> Events<'e> {
     /// Reads them from `function`, whose graph is `cfg`.
-    pub(super) fn of<'m>(
+    pub(super) fn analyze<'m>(
         declarations: &'e Declarations<'m>,
         constants: &'e Constants,
         function: &Function<'_>,

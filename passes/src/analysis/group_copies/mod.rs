@@ -88,7 +88,7 @@ pub struct Counted {
 
 impl GroupCopies {
     /// What `function` has; `cfg` is its graph.
-    pub fn of(
+    pub fn analyze(
         declarations: &Declarations<'_>,
         constants: &Constants,
         function: &Function<'_>,
@@ -97,7 +97,7 @@ impl GroupCopies {
         if !function.syncs.iter().any(|inst| is_group_copy(*inst)) {
             return GroupCopies::default();
         }
-        let events = Events::of(declarations, constants, function, cfg);
+        let events = Events::analyze(declarations, constants, function, cfg);
         let mut found = GroupCopies {
             moves: events.moves(),
             ..GroupCopies::default()

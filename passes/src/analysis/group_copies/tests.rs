@@ -58,8 +58,8 @@ fn solved(body: &str) -> (GroupCopies, Vec<Wait>) {
     let function = declarations
         .function(declarations.entry_points[0].function)
         .unwrap();
-    let cfg = Cfg::of(&module, function);
-    let found = GroupCopies::of(&declarations, &constants, function, &cfg);
+    let cfg = Cfg::analyze(&module, function);
+    let found = GroupCopies::analyze(&declarations, &constants, function, &cfg);
     let mut events = vec![Vec::new(); cfg.len()];
     for copy in &found.copies {
         events[copy.block.index()].push((copy.offset, Event::Copy(copy.event)));

@@ -22,7 +22,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Columns {
+    fn analyze(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Columns {
         let copied = events.iter().flatten().filter_map(|event| match event {
             Event::Copy(group) => Some(*group),
             Event::Mark | Event::Need(_) | Event::NeedAll => None,
@@ -71,7 +71,7 @@ struct Effect {
 }
 
 impl Effect {
-    fn of(columns: &Columns, events: &[Event]) -> Effect {
+    fn analyze(columns: &Columns, events: &[Event]) -> Effect {
         let mut effect = Effect::default();
         for event in events.iter().rev() {
             match event {
@@ -101,16 +101,16 @@ pub(super) struct Ages {
 
 impl Ages {
     /// Ages at the starts of the blocks of `cfg`.
-    pub(super) fn of(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Ages {
-        let columns = Columns::of(cfg, events, moves);
+    pub(super) fn analyze(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Ages {
+        let columns = Columns::analyze(cfg, events, moves);
         let effects: Vec<Effect> = cfg
             .blocks()
             .map(|block| events.get(block.index()).map_or(&[][..], Vec::as_slice))
-            .map(|events| Effect::of(&columns, events))
+            .map(|events| Effect::analyze(&columns, events))
             .collect();
         let mut search = Search {
             cfg,
-            edges: Edges::of(&columns, moves),
+            edges: Edges::analyze(&columns, moves),
             width: columns.len(),
             at_start: vec![NONE; cfg.len() * columns.len()],
             buckets: vec![Vec::new(); usize::from(MAX_MARKS) + 1],
@@ -179,7 +179,7 @@ struct Edges {
 }
 
 impl Edges {
-    fn of(columns: &Columns, moves: &[Move]) -> Edges {
+    fn analyze(columns: &Columns, moves: &[Move]) -> Edges {
         let mut edges = Edges {
             moved: BTreeMap::new(),
             given: BTreeSet::new(),

@@ -51,7 +51,7 @@ pub fn solve(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Marks {
     if events.iter().all(Vec::is_empty) {
         return Marks::default();
     }
-    let mut waits = Ages::of(cfg, events, moves).waits(cfg, events);
+    let mut waits = Ages::analyze(cfg, events, moves).waits(cfg, events);
 
     // The same events as they will be, for the question which of them have an effect.
     let mut ticks = vec![Vec::new(); cfg.len()];

@@ -58,14 +58,14 @@ pub(super) fn flow(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Flow
 fn outstanding(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Vec<OpenArrives>> {
     let mut left = most;
     let last = |block: BlockIndex| events.get(block.index()).and_then(|events| events.last());
-    let passed_on = |block: BlockIndex| {
+    let releases_cumulatively = |block: BlockIndex| {
         if last(block).is_none() {
             cfg.succs(block)
         } else {
             &[]
         }
     };
-    let component = strongly_connected(cfg.len(), passed_on);
+    let component = strongly_connected(cfg.len(), releases_cumulatively);
     let mut order = cfg.reverse_postorder().to_vec();
     order.sort_by_key(|block| Reverse(component[block.index()]));
     let mut states = vec![OpenArrives::default(); cfg.len()];

@@ -88,7 +88,7 @@ fn is_structure(inst: Inst<'_>) -> bool {
 /// let bytes = include_bytes!("../../../../fixtures/kernels/message_passing/message_passing.spv");
 /// let module = Module::parse(bytes)?;
 /// let mut problems = Diagnostics::new();
-/// let declarations = Declarations::of(&module, &mut problems);
+/// let declarations = Declarations::new(&module, &mut problems);
 /// let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
 /// for entry in &declarations.entry_points {
 ///     let pairing = Pairing::analyse(&declarations, &constants, entry, &mut problems);
@@ -157,7 +157,7 @@ impl Pairing {
         diagnostics: &mut Diagnostics,
     ) -> Pairing {
         let function = declarations.function(entry.function);
-        let cfg = function.map(|function| Cfg::of(declarations.module, function));
+        let cfg = function.map(|function| Cfg::analyze(declarations.module, function));
         let cfg = cfg.unwrap_or_default();
         Pairing::analyse_in(declarations, constants, entry, &cfg, diagnostics)
     }
@@ -192,7 +192,7 @@ impl Pairing {
             let cfg = if is_entry {
                 cfg
             } else {
-                own = Cfg::of(declarations.module, function);
+                own = Cfg::analyze(declarations.module, function);
                 &own
             };
             let first = pairing.sites.len();
@@ -536,9 +536,9 @@ fn releases_beyond_workgroup(function: &Function<'_>, constants: &Constants) -> 
         };
         orders.is_some_and(|(scope, semantics)| {
             let scope = inst.id(scope.into());
-            let scope = scope.and_then(|id| Scope::of(id, inst, constants));
+            let scope = scope.and_then(|id| Scope::evaluate(id, inst, constants));
             let semantics = inst.id(semantics.into());
-            let semantics = semantics.and_then(|id| Semantics::of(id, inst, constants));
+            let semantics = semantics.and_then(|id| Semantics::evaluate(id, inst, constants));
             let within = scope.is_ok_and(|scope| {
                 matches!(
                     scope,
@@ -552,7 +552,7 @@ fn releases_beyond_workgroup(function: &Function<'_>, constants: &Constants) -> 
 
 fn has_barrier(function: &Function<'_>) -> bool {
     let mut syncs = function.syncs.iter();
-    syncs.any(|inst| SiteKind::of(*inst).is_some())
+    syncs.any(|inst| SiteKind::from_inst(*inst).is_some())
 }
 
 /// The instruction of the functions `reached` that calls `function` for each element of a

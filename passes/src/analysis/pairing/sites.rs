@@ -30,7 +30,7 @@ pub enum SiteKind {
 
 impl SiteKind {
     /// Which kind of barrier `inst` is.
-    pub fn of(inst: Inst<'_>) -> Option<SiteKind> {
+    pub fn from_inst(inst: Inst<'_>) -> Option<SiteKind> {
         match inst.facts().class {
             Class::Barrier(Barrier::Arrive) => Some(SiteKind::Arrive),
             Class::Barrier(Barrier::Wait) => Some(SiteKind::Wait),
@@ -93,7 +93,7 @@ pub(super) fn collect(
         };
         let mut adjoins = false;
         for inst in &block.insts {
-            let Some(kind) = SiteKind::of(*inst) else {
+            let Some(kind) = SiteKind::from_inst(*inst) else {
                 adjoins = adjoins && touches_no_memory(module, *inst);
                 continue;
             };
@@ -105,7 +105,8 @@ pub(super) fn collect(
                     continue;
                 }
             };
-            let post_dominators = post_dominators.get_or_insert_with(|| PostDominators::of(cfg));
+            let post_dominators =
+                post_dominators.get_or_insert_with(|| PostDominators::analyze(cfg));
             sites.push(Site {
                 id: SiteId(u32::try_from(sites.len()).unwrap_or(u32::MAX)),
                 kind,
@@ -119,7 +120,7 @@ pub(super) fn collect(
                 reachable: cfg.is_reachable(index),
                 repeats: !is_entry
                     || cycles
-                        .get_or_insert_with(|| Cycles::of(cfg))
+                        .get_or_insert_with(|| Cycles::analyze(cfg))
                         .contain(cfg, index),
                 adjoins: std::mem::replace(&mut adjoins, true),
             });
@@ -149,7 +150,7 @@ struct Cycles {
 }
 
 impl Cycles {
-    fn of(cfg: &Cfg) -> Cycles {
+    fn analyze(cfg: &Cfg) -> Cycles {
         let component = strongly_connected(cfg.len(), |block| cfg.succs(block));
         let mut sizes = vec![0; cfg.len()];
         for of in &component {
@@ -178,7 +179,8 @@ fn operands(
     let mut problems = Diagnostics::new();
     let mut scope = |index| {
         keep(
-            inst.id(index).and_then(|id| Scope::of(id, inst, constants)),
+            inst.id(index)
+                .and_then(|id| Scope::evaluate(id, inst, constants)),
             &mut problems,
         )
     };
@@ -190,7 +192,7 @@ fn operands(
     };
     let semantics = keep(
         inst.id(next)
-            .and_then(|id| Semantics::of(id, inst, constants)),
+            .and_then(|id| Semantics::evaluate(id, inst, constants)),
         &mut problems,
     );
     if let Some(Some(execution)) = execution

@@ -427,7 +427,7 @@ mod paths {
             return;
         }
         for inst in &function.blocks[block.index()].insts {
-            match SiteKind::of(*inst) {
+            match SiteKind::from_inst(*inst) {
                 Some(SiteKind::Arrive) => since = Some((inst.offset, Vec::new())),
                 Some(SiteKind::Wait) => {
                     seen.reached.insert(inst.offset);
@@ -458,7 +458,7 @@ mod paths {
             let mut seen = Seen::default();
             // From the start to an arrive, from there to a place, from there to a wait: three times
             // the blocks at most.
-            walk(function, &Cfg::of(&module.module, function), BlockIndex::ENTRY, None, 3 * BLOCKS + 1, &mut seen);
+            walk(function, &Cfg::analyze(&module.module, function), BlockIndex::ENTRY, None, 3 * BLOCKS + 1, &mut seen);
             let offset = |id: &SiteId| pairing.sites[id.0 as usize].offset;
             for site in &pairing.sites {
                 if site.kind == SiteKind::Wait {

@@ -77,7 +77,7 @@ pub(super) fn windows(
                 .map_or(*wait_ahead, |(_, next)| *next == Event::Wait);
             if let Some(arrive) = open
                 && waited_for
-                && SiteKind::of(*inst).is_none()
+                && SiteKind::from_inst(*inst).is_none()
             {
                 windows[groups.find(arrive)].push(inst.offset);
             }

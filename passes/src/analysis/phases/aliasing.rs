@@ -5,7 +5,7 @@
 //! they may overlap, unless Restrict says that they do not. Two variables of one descriptor are one
 //! memory in any case: compilers of GLSL write them without the decoration.
 
-use super::places::Places;
+use super::memory_regions::MemoryRegions;
 use crate::analysis::uniformity::memory::class_of;
 use crate::module::{Declarations, Function, Id};
 use spirv::{Decoration, FunctionParameterAttribute, MemoryModel, StorageClass};
@@ -26,7 +26,7 @@ pub enum Aliasing {
 pub(super) fn separate(
     declarations: &Declarations<'_>,
     entry: &Function<'_>,
-) -> BTreeMap<Id, Places> {
+) -> BTreeMap<Id, MemoryRegions> {
     if declarations.memory_model == MemoryModel::OpenCL as u32 {
         let parameters = entry.params.iter().map(|(id, _)| *id);
         let restricted = parameters.filter(|id| {
@@ -35,7 +35,7 @@ pub(super) fn separate(
         });
         let places = restricted.zip(0..);
         return places
-            .map(|(id, number)| (id, Places::cross_workgroup(number)))
+            .map(|(id, number)| (id, MemoryRegions::cross_workgroup(number)))
             .collect();
     }
     let mut descriptors: BTreeMap<(u32, u32), Descriptor> = BTreeMap::new();
@@ -65,9 +65,9 @@ pub(super) fn separate(
     let place = |(id, key): (Id, (u32, u32))| {
         let descriptor = descriptors.get(&key)?;
         let place = if descriptor.is_image {
-            Places::image(descriptor.number)
+            MemoryRegions::image(descriptor.number)
         } else {
-            Places::buffer(descriptor.number)
+            MemoryRegions::buffer(descriptor.number)
         };
         (!descriptor.is_aliased).then_some((id, place))
     };

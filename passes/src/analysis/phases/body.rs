@@ -2,8 +2,8 @@
 //! workgroup's barriers between them.
 
 use super::effects::{Effect, Effects};
+use super::memory_regions::MemoryRegions;
 use super::mutant::{Rule, is_out};
-use super::places::Places;
 use crate::analysis::pairing::{Pairing, Site, SiteId, SiteKind};
 use crate::module::{BlockIndex, Declarations, Function, Id, Inst, Scope, WordOffset};
 use spirv::Op;
@@ -52,10 +52,10 @@ pub struct Barrier {
     /// The places of its waits; none for an OpControlBarrier.
     pub waits: Vec<WordOffset>,
     /// Memory that it surely orders: what all of its arrives release and all of its waits acquire.
-    pub orders: Places,
+    pub orders: MemoryRegions,
     /// Memory that it may order: what a side of it or an OpMemoryBarrier of the entry point names.
     /// An OpMemoryBarrier beside a barrier without semantics makes one with them.
-    pub may_order: Places,
+    pub may_order: MemoryRegions,
     /// Its operands are constants that no specialization changes, and none asks for Volatile.
     pub is_known: bool,
 }
@@ -72,7 +72,7 @@ pub struct Body {
 impl Body {
     /// That of `function`, whose barriers are those of `pairing`. With `orders_all` every barrier
     /// is taken to order all memory, whatever its semantics say.
-    pub fn of<'m>(
+    pub fn analyze<'m>(
         declarations: &Declarations<'m>,
         function: &Function<'m>,
         effects: &Effects<'_, 'm>,
@@ -138,7 +138,7 @@ impl Body {
 fn ended(inst: Inst<'_>, effect: Effect) -> Effect {
     match inst.op() {
         Some(Op::Return | Op::ReturnValue) => Effect {
-            reads: Places::GLOBAL,
+            reads: MemoryRegions::GLOBAL,
             ..effect
         },
         _ => effect,
@@ -175,26 +175,30 @@ fn barriers(declarations: &Declarations<'_>, pairing: &Pairing, orders_all: bool
         .sites
         .iter()
         .filter(|site| site.kind == SiteKind::MemoryBarrier && !is_out(Rule::MemoryBarriers))
-        .fold(Places::NONE, |all, site| {
+        .fold(MemoryRegions::NONE, |all, site| {
             if is_known(site) {
                 all | memory_barrier(site)
             } else {
-                Places::ALL
+                MemoryRegions::ALL
             }
         });
     let barrier = |arrives: &[&Site], waits: &[&Site]| {
         let sites = || arrives.iter().chain(waits);
         let is_known = sites().all(|site| is_known(site));
-        let orders = sites().fold(Places::ALL, |all, site| all & ordered(site));
+        let orders = sites().fold(MemoryRegions::ALL, |all, site| all & ordered(site));
         let may_order = sites().fold(named, |all, site| all | memory_barrier(site));
         Barrier {
             arrives: arrives.iter().map(|site| site.offset).collect(),
             waits: waits.iter().map(|site| site.offset).collect(),
-            orders: if is_known { orders } else { Places::NONE },
+            orders: if is_known {
+                orders
+            } else {
+                MemoryRegions::NONE
+            },
             may_order: if is_known && !orders_all {
                 may_order
             } else {
-                Places::ALL
+                MemoryRegions::ALL
             },
             is_known,
         }
@@ -219,7 +223,7 @@ fn barriers(declarations: &Declarations<'_>, pairing: &Pairing, orders_all: bool
 }
 
 /// What a side of a barrier orders for the others of the workgroup.
-fn ordered(site: &Site) -> Places {
+fn ordered(site: &Site) -> MemoryRegions {
     let order = site.semantics.order;
     let is_side = match site.kind {
         SiteKind::Arrive => order.releases(),
@@ -232,18 +236,18 @@ fn ordered(site: &Site) -> Places {
         Scope::Invocation | Scope::Subgroup | Scope::ShaderCall => false,
     };
     if is_side && reaches {
-        Places::of(site.semantics.classes)
+        MemoryRegions::from_classes(site.semantics.classes)
     } else {
-        Places::NONE
+        MemoryRegions::NONE
     }
 }
 
 /// What the semantics of a barrier name, if they order anything.
-fn memory_barrier(site: &Site) -> Places {
+fn memory_barrier(site: &Site) -> MemoryRegions {
     let order = site.semantics.order;
     if order.releases() || order.acquires() {
-        Places::of(site.semantics.classes)
+        MemoryRegions::from_classes(site.semantics.classes)
     } else {
-        Places::NONE
+        MemoryRegions::NONE
     }
 }

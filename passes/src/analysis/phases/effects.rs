@@ -1,8 +1,8 @@
 //! What an instruction does that other invocations of the workgroup may notice.
 
 use super::aliasing::{Aliasing, separate};
+use super::memory_regions::MemoryRegions;
 use super::mutant::{Rule, is_out};
-use super::places::Places;
 use crate::analysis::qualifiers::MemoryQualifiers;
 use crate::analysis::uniformity::memory;
 use crate::analysis::uses::is_shared_block;
@@ -22,46 +22,46 @@ const MOST_STEPS: usize = 64;
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
     /// What they read.
-    pub reads: Places,
+    pub reads: MemoryRegions,
     /// What they write.
-    pub writes: Places,
+    pub writes: MemoryRegions,
     /// Memory whose order atomic operations may make known to others, with no barrier: all memory,
     /// for those that order more than their own location.
-    pub publishes: Places,
+    pub publishes: MemoryRegions,
     /// No half of a barrier may pass: they order memory or execution themselves, or nothing is
     /// known of them.
-    pub stops: bool,
+    pub ordering_barrier: bool,
 }
 
 impl Effect {
     /// Nothing that is noticed.
     pub const NONE: Effect = Effect {
-        reads: Places::NONE,
-        writes: Places::NONE,
-        publishes: Places::NONE,
-        stops: false,
+        reads: MemoryRegions::NONE,
+        writes: MemoryRegions::NONE,
+        publishes: MemoryRegions::NONE,
+        ordering_barrier: false,
     };
     /// Nothing that is noticed, and nothing may pass.
     pub const STOP: Effect = Effect {
-        stops: true,
+        ordering_barrier: true,
         ..Effect::NONE
     };
     /// Anything.
     pub const UNKNOWN: Effect = Effect {
-        reads: Places::ALL,
-        writes: Places::ALL,
-        publishes: Places::ALL,
-        stops: true,
+        reads: MemoryRegions::ALL,
+        writes: MemoryRegions::ALL,
+        publishes: MemoryRegions::ALL,
+        ordering_barrier: true,
     };
 
-    fn read(reads: Places) -> Effect {
+    fn read(reads: MemoryRegions) -> Effect {
         Effect {
             reads,
             ..Effect::NONE
         }
     }
 
-    fn write(writes: Places) -> Effect {
+    fn write(writes: MemoryRegions) -> Effect {
         Effect {
             writes,
             ..Effect::NONE
@@ -69,18 +69,18 @@ impl Effect {
     }
 
     /// What is read or written.
-    pub fn touches(self) -> Places {
+    pub fn touches(self) -> MemoryRegions {
         self.reads | self.writes
     }
 
     /// The part of it that happens in `places`.
     #[must_use]
-    pub fn within(self, places: Places) -> Effect {
+    pub fn within(self, places: MemoryRegions) -> Effect {
         Effect {
             reads: self.reads & places,
             writes: self.writes & places,
             publishes: self.publishes & places,
-            stops: self.stops,
+            ordering_barrier: self.ordering_barrier,
         }
     }
 
@@ -102,7 +102,7 @@ impl BitOr for Effect {
             reads: self.reads | other.reads,
             writes: self.writes | other.writes,
             publishes: self.publishes | other.publishes,
-            stops: self.stops || other.stops,
+            ordering_barrier: self.ordering_barrier || other.ordering_barrier,
         }
     }
 }
@@ -112,20 +112,20 @@ pub struct Effects<'e, 'm> {
     pub(super) declarations: &'e Declarations<'m>,
     constants: &'e Constants,
     pub(super) qualifiers: MemoryQualifiers,
-    /// Places of Workgroup variables, and of pointers to Workgroup memory that kernels are given.
-    workgroup: BTreeMap<Id, Places>,
-    /// Places of buffers, images and pointers that overlap no other.
-    separate: BTreeMap<Id, Places>,
+    /// Regions of Workgroup variables, and of pointers to Workgroup memory that kernels are given.
+    workgroup: BTreeMap<Id, MemoryRegions>,
+    /// MemoryRegions of buffers, images and pointers that overlap no other.
+    separate: BTreeMap<Id, MemoryRegions>,
     /// All of what a function and its callees do, for those that were asked for.
     functions: BTreeMap<Id, Effect>,
     /// Memory in which an invocation may learn of others' accesses by what it reads from an atomic
     /// operation, before it waits: what its fences and atomic operations acquire.
-    acquired: Places,
+    acquired: MemoryRegions,
 }
 
 impl<'e, 'm> Effects<'e, 'm> {
     /// For the entry function `entry` and what it calls.
-    pub fn of(
+    pub fn analyze(
         declarations: &'e Declarations<'m>,
         constants: &'e Constants,
         entry: &Function<'m>,
@@ -134,14 +134,14 @@ impl<'e, 'm> Effects<'e, 'm> {
         let mut effects = Effects {
             declarations,
             constants,
-            qualifiers: MemoryQualifiers::of(declarations),
+            qualifiers: MemoryQualifiers::analyze(declarations),
             workgroup: workgroup(declarations, entry),
             separate: match aliasing {
                 Aliasing::Possible => BTreeMap::new(),
                 Aliasing::Declared => separate(declarations, entry),
             },
             functions: BTreeMap::new(),
-            acquired: Places::NONE,
+            acquired: MemoryRegions::NONE,
         };
         // A module with recursion is not valid: its calls stay unknown.
         let reached = declarations.reachable_functions(entry.id);
@@ -150,7 +150,7 @@ impl<'e, 'm> Effects<'e, 'm> {
         effects.acquired = bodies
             .flat_map(|function| function.insts())
             .map(|inst| effects.acquires(inst))
-            .fold(Places::NONE, BitOr::bitor);
+            .fold(MemoryRegions::NONE, BitOr::bitor);
         for id in reached.iter().flatten().filter(|id| **id != entry.id) {
             let effect = match declarations.function(*id) {
                 Some(function) if !function.blocks.is_empty() => function
@@ -176,7 +176,7 @@ impl<'e, 'm> Effects<'e, 'm> {
             }
             Class::Atomic(_) => self.atomic(inst),
             Class::Memory if facts.is_guarded() => Effect::UNKNOWN,
-            Class::Memory => match TensorAccess::of(inst) {
+            Class::Memory => match TensorAccess::from_inst(inst) {
                 Some(access) => self.tensor(inst, access),
                 None => self.accessed(inst),
             },
@@ -208,11 +208,11 @@ impl<'e, 'm> Effects<'e, 'm> {
         self.declarations.accesses(inst, |id, access| {
             let places = match access.kind {
                 Operand::Pointer => self.places(id),
-                Operand::Pointers => Places::ALL, // their class is not looked up
+                Operand::Pointers => MemoryRegions::ALL, // their class is not looked up
                 Operand::Image => self.image(id),
                 // Elements lie in memory like that of buffers, and no specification says which
                 // storage class of memory semantics speaks of them.
-                Operand::Tensor => Places::TENSORS,
+                Operand::Tensor => MemoryRegions::TENSORS,
             };
             let mut effect = Effect::NONE;
             if access.role.reads() {
@@ -222,7 +222,7 @@ impl<'e, 'm> Effects<'e, 'm> {
                 effect = effect | Effect::write(places);
             }
             let qualifiers = self.qualifiers.get(self.declarations, id);
-            effect.stops =
+            effect.ordering_barrier =
                 !effect.touches().is_empty() && (self.is_volatile(inst) || qualifiers.volatile);
             all = all | effect;
         });
@@ -230,12 +230,12 @@ impl<'e, 'm> Effects<'e, 'm> {
     }
 
     /// The images that `inst` samples.
-    fn sampled(&self, inst: Inst<'m>) -> Places {
-        let mut images = Places::NONE;
+    fn sampled(&self, inst: Inst<'m>) -> MemoryRegions {
+        let mut images = MemoryRegions::NONE;
         self.declarations
             .accesses(inst, |id, _| images |= self.image(id));
         if images.is_empty() {
-            Places::IMAGES // its row names none
+            MemoryRegions::IMAGES // its row names none
         } else {
             images
         }
@@ -263,7 +263,7 @@ impl<'e, 'm> Effects<'e, 'm> {
 
     /// Memory in which other invocations' accesses are known after `inst`, if it reads what they
     /// have published. What barriers of the workgroup acquire is left out: all arrive there first.
-    fn acquires(&self, inst: Inst<'_>) -> Places {
+    fn acquires(&self, inst: Inst<'_>) -> MemoryRegions {
         let is_read = match inst.facts().class {
             Class::Fence => true,
             Class::Atomic(kind) => kind != Atomic::Store,
@@ -271,27 +271,30 @@ impl<'e, 'm> Effects<'e, 'm> {
             _ => false,
         };
         if !is_read {
-            return Places::NONE;
+            return MemoryRegions::NONE;
         }
         let operands = inst.sync_operands();
         let of = |operand: u8| match self.semantics(inst, operand.into()) {
-            Some(semantics) if semantics.order.acquires() => Places::of(semantics.classes),
-            Some(_) => Places::NONE,
-            None => Places::ALL,
+            Some(semantics) if semantics.order.acquires() => {
+                MemoryRegions::from_classes(semantics.classes)
+            }
+            Some(_) => MemoryRegions::NONE,
+            None => MemoryRegions::ALL,
         };
         let both = operands.semantics.into_iter().chain(operands.unequal);
-        both.map(of).fold(Places::NONE, BitOr::bitor)
+        both.map(of).fold(MemoryRegions::NONE, BitOr::bitor)
     }
 
     /// An access through the pointer that is operand `index`.
-    fn access(&self, inst: Inst<'m>, index: usize, kind: fn(Places) -> Effect) -> Effect {
+    fn access(&self, inst: Inst<'m>, index: usize, kind: fn(MemoryRegions) -> Effect) -> Effect {
         let Ok(pointer) = inst.id(index) else {
             return Effect::UNKNOWN;
         };
         let effect = kind(self.places(pointer));
         let qualifiers = self.qualifiers.get(self.declarations, pointer);
         Effect {
-            stops: !effect.touches().is_empty() && (self.is_volatile(inst) || qualifiers.volatile),
+            ordering_barrier: !effect.touches().is_empty()
+                && (self.is_volatile(inst) || qualifiers.volatile),
             ..effect
         }
     }
@@ -307,7 +310,9 @@ impl<'e, 'm> Effects<'e, 'm> {
         let own = self.access(inst, 0, kind);
         match access.decode.map(|function| self.functions.get(&function)) {
             None => own,
-            Some(Some(decode)) if decode.writes.is_empty() && !decode.stops => own | *decode,
+            Some(Some(decode)) if decode.writes.is_empty() && !decode.ordering_barrier => {
+                own | *decode
+            }
             Some(_) => Effect::UNKNOWN,
         }
     }
@@ -341,51 +346,55 @@ impl<'e, 'm> Effects<'e, 'm> {
         let operands = inst.sync_operands();
         let mut semantics = operands.semantics.into_iter().chain(operands.unequal);
         let is_relaxed = semantics.all(|operand| relaxed(operand.into()));
-        let stays = places.without(Places::WORKGROUP).is_empty();
+        let stays = places.without(MemoryRegions::WORKGROUP).is_empty();
         Effect {
             reads: places,
             writes: places,
             publishes: if is_relaxed && stays {
                 places | self.acquired
             } else {
-                Places::ALL
+                MemoryRegions::ALL
             },
-            stops: true,
+            ordering_barrier: true,
         }
     }
 
     /// The shared memory that `pointer` may lead to.
-    fn places(&self, pointer: Id) -> Places {
+    fn places(&self, pointer: Id) -> MemoryRegions {
         match memory::class_of(self.declarations, pointer) {
-            Some(class) if memory::is_unshared(class) => Places::NONE,
+            Some(class) if memory::is_unshared(class) => MemoryRegions::NONE,
             Some(StorageClass::Uniform) => match self.root(pointer) {
-                Some(variable) if !self.is_written_block(variable) => Places::NONE,
-                variable => self.separate(variable, Places::BUFFERS),
+                Some(variable) if !self.is_written_block(variable) => MemoryRegions::NONE,
+                variable => self.separate(variable, MemoryRegions::BUFFERS),
             },
-            Some(StorageClass::StorageBuffer) => self.separate(self.root(pointer), Places::BUFFERS),
-            Some(StorageClass::PhysicalStorageBuffer) => Places::BUFFERS,
-            Some(StorageClass::CrossWorkgroup) => {
-                self.separate(self.root(pointer), Places::CROSS_WORKGROUP)
+            Some(StorageClass::StorageBuffer) => {
+                self.separate(self.root(pointer), MemoryRegions::BUFFERS)
             }
-            Some(StorageClass::Image) => Places::IMAGES,
+            Some(StorageClass::PhysicalStorageBuffer) => MemoryRegions::BUFFERS,
+            Some(StorageClass::CrossWorkgroup) => {
+                self.separate(self.root(pointer), MemoryRegions::CROSS_WORKGROUP)
+            }
+            Some(StorageClass::Image) => MemoryRegions::IMAGES,
             Some(StorageClass::Workgroup) => {
                 let root = self.root(pointer);
                 let known = root.and_then(|root| self.workgroup.get(&root));
-                known.copied().unwrap_or(Places::WORKGROUP)
+                known.copied().unwrap_or(MemoryRegions::WORKGROUP)
             }
-            Some(StorageClass::Generic) => Places::WORKGROUP | Places::CROSS_WORKGROUP,
-            _ => Places::ALL,
+            Some(StorageClass::Generic) => {
+                MemoryRegions::WORKGROUP | MemoryRegions::CROSS_WORKGROUP
+            }
+            _ => MemoryRegions::ALL,
         }
     }
 
     /// The place of the variable or parameter `root`, which is one of `kind`.
-    fn separate(&self, root: Option<Id>, kind: Places) -> Places {
+    fn separate(&self, root: Option<Id>, kind: MemoryRegions) -> MemoryRegions {
         let place = root.and_then(|root| self.separate.get(&root));
         place.copied().unwrap_or(kind)
     }
 
     /// The image that `id` is, or is a part of, or is sampled from.
-    fn image(&self, id: Id) -> Places {
+    fn image(&self, id: Id) -> MemoryRegions {
         let mut at = id;
         for _ in 0..MOST_STEPS {
             let Some(inst) = self.declarations.module.def(at) else {
@@ -394,7 +403,7 @@ impl<'e, 'm> Effects<'e, 'm> {
             let next = match inst.op() {
                 Some(Op::Load) => {
                     let root = inst.id(0).ok().and_then(|pointer| self.root(pointer));
-                    return self.separate(root, Places::IMAGES);
+                    return self.separate(root, MemoryRegions::IMAGES);
                 }
                 Some(Op::SampledImage | Op::Image | Op::CopyObject) => inst.id(0),
                 _ => break,
@@ -402,7 +411,7 @@ impl<'e, 'm> Effects<'e, 'm> {
             let Ok(next) = next else { break };
             at = next;
         }
-        Places::IMAGES
+        MemoryRegions::IMAGES
     }
 
     /// Whether a variable of class Uniform may be written: BufferBlock is the storage buffer of old
@@ -432,7 +441,7 @@ impl<'e, 'm> Effects<'e, 'm> {
 /// Workgroup variables and the Workgroup pointers that the kernel `entry` is given, each in a place
 /// of its own, unless the variables share their memory
 /// (SPV_KHR_workgroup_memory_explicit_layout).
-fn workgroup(declarations: &Declarations<'_>, entry: &Function<'_>) -> BTreeMap<Id, Places> {
+fn workgroup(declarations: &Declarations<'_>, entry: &Function<'_>) -> BTreeMap<Id, MemoryRegions> {
     let explicit = Capability::WorkgroupMemoryExplicitLayoutKHR;
     if declarations.has_capability(explicit)
         || declarations
@@ -452,7 +461,7 @@ fn workgroup(declarations: &Declarations<'_>, entry: &Function<'_>) -> BTreeMap<
     variables
         .chain(parameters)
         .zip(0..)
-        .map(|(id, number)| (id, Places::variable(number)))
+        .map(|(id, number)| (id, MemoryRegions::variable(number)))
         .collect()
 }
 
@@ -479,7 +488,7 @@ mod tests {
         let module = assemble(GLOBALS, &text);
         let (declarations, constants) = declared(&module.module);
         let function = declarations.function(module.id("main")).unwrap();
-        let effects = Effects::of(&declarations, &constants, function, Aliasing::Possible);
+        let effects = Effects::analyze(&declarations, &constants, function, Aliasing::Possible);
         function
             .insts()
             .map(|inst| effects.instruction(inst))
@@ -492,14 +501,14 @@ mod tests {
             "%a = OpLoad %uint %one\nOpStore %two %a\nOpStore %out %a\n%b = OpIAdd %uint %a %a\n%c = OpLoad %uint %buffer\nOpStore %one %b 1",
         );
         let expected = [
-            Effect::read(Places::variable(0)),
-            Effect::write(Places::variable(1)),
+            Effect::read(MemoryRegions::variable(0)),
+            Effect::write(MemoryRegions::variable(1)),
             Effect::NONE,
             Effect::NONE,
-            Effect::read(Places::BUFFERS),
+            Effect::read(MemoryRegions::BUFFERS),
             Effect {
-                stops: true,
-                ..Effect::write(Places::variable(0))
+                ordering_barrier: true,
+                ..Effect::write(MemoryRegions::variable(0))
             },
             Effect::NONE,
         ];
@@ -511,14 +520,14 @@ mod tests {
         let found = effects(
             "barrier\nOpMemoryBarrier %group %both\n%a = OpAtomicIAdd %uint %one %group %none %u1\n%b = OpAtomicIAdd %uint %buffer %group %none %u1\n%c = OpAtomicIAdd %uint %one %group %both %u1",
         );
-        assert!(found.iter().take(5).all(|effect| effect.stops));
-        let publishes: Vec<Places> = found.iter().map(|effect| effect.publishes).collect();
-        let (none, all) = (Places::NONE, Places::ALL);
+        assert!(found.iter().take(5).all(|effect| effect.ordering_barrier));
+        let publishes: Vec<MemoryRegions> = found.iter().map(|effect| effect.publishes).collect();
+        let (none, all) = (MemoryRegions::NONE, MemoryRegions::ALL);
         // What the fence acquires is known to those that read from the relaxed one.
-        let acquired = Places::WORKGROUP;
+        let acquired = MemoryRegions::WORKGROUP;
         assert_eq!(publishes, [none, none, acquired, all, all, none]);
         let relaxed = "%a = OpAtomicIAdd %uint %one %group %none %u1";
-        assert_eq!(effects(relaxed)[0].publishes, Places::variable(0));
+        assert_eq!(effects(relaxed)[0].publishes, MemoryRegions::variable(0));
     }
 
     #[test]
@@ -527,7 +536,7 @@ mod tests {
             "OpCopyMemory %one %two 2 4\nOpCopyMemory %one %two 2 4 3 4\nOpCopyMemory %one %two 1 0
             OpCopyMemorySized %one %two %u2 2 4 1\n%a = OpLoad %uint %one 2 4",
         );
-        let stops: Vec<bool> = found.iter().map(|effect| effect.stops).collect();
+        let stops: Vec<bool> = found.iter().map(|effect| effect.ordering_barrier).collect();
         assert_eq!(stops, [false, true, true, true, false, false]);
     }
 
@@ -558,20 +567,27 @@ mod tests {
         let assembled = assemble(annotations, body);
         let (declarations, constants) = declared(&assembled.module);
         let function = declarations.function(assembled.id("main")).unwrap();
-        let effects = Effects::of(&declarations, &constants, function, Aliasing::Possible);
+        let effects = Effects::analyze(&declarations, &constants, function, Aliasing::Possible);
         let loads = function.insts().filter(|inst| inst.op() == Some(Op::Load));
-        let reads: Vec<Places> = loads.map(|inst| effects.instruction(inst).reads).collect();
-        assert_eq!(reads, [Places::BUFFERS, Places::NONE, Places::BUFFERS]);
+        let reads: Vec<MemoryRegions> = loads.map(|inst| effects.instruction(inst).reads).collect();
+        assert_eq!(
+            reads,
+            [
+                MemoryRegions::BUFFERS,
+                MemoryRegions::NONE,
+                MemoryRegions::BUFFERS
+            ]
+        );
     }
 
     #[test]
     fn conflicts_need_a_write_and_one_memory() {
-        let (one, two) = (Places::variable(0), Places::variable(1));
+        let (one, two) = (MemoryRegions::variable(0), MemoryRegions::variable(1));
         let (read, write) = (Effect::read(one), Effect::write(one));
         assert!(read.conflicts(write) && write.conflicts(read) && write.conflicts(write));
         assert!(!read.conflicts(read) && !read.conflicts(Effect::write(two)));
         let publishes = Effect {
-            publishes: Places::ALL,
+            publishes: MemoryRegions::ALL,
             ..Effect::NONE
         };
         assert!(publishes.conflicts(read) && !publishes.conflicts(Effect::NONE));

@@ -12,7 +12,7 @@
 //! that surely orders the memory in question, and C forward to the wait of the next ([`Zones`]).
 //!
 //! What conflicts: two accesses to memory that may be the same, one of them a write
-//! ([`Places::meets`]), of classes that the barrier's semantics name, or those of an
+//! ([`MemoryRegions::meets`]), of classes that the barrier's semantics name, or those of an
 //! OpMemoryBarrier of the entry point: with one beside it a barrier without semantics orders what
 //! the other names. An atomic operation that may tell invocations of other workgroups what this
 //! invocation has seen conflicts with everything ([`Effect::publishes`]): locations alone do not
@@ -24,20 +24,20 @@
 mod aliasing;
 mod body;
 mod effects;
+mod memory_regions;
 pub(crate) mod mutant;
 mod narrowed;
 mod openness;
 mod ordered;
 mod own;
-mod places;
 mod zones;
 
 pub use aliasing::Aliasing;
 pub use body::{Barrier, Body, Item, Role, Side};
 pub use effects::{Effect, Effects};
+pub use memory_regions::MemoryRegions;
 pub use narrowed::Narrowed;
 pub use openness::{Open, Openness};
 pub use ordered::still_ordered;
 pub use own::Own;
-pub use places::Places;
 pub use zones::Zones;

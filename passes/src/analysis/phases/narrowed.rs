@@ -21,9 +21,9 @@
 use super::aliasing::Aliasing;
 use super::body::{Barrier, Body, Role};
 use super::effects::{Effect, Effects};
+use super::memory_regions::MemoryRegions;
 use super::openness::Openness;
 use super::ordered::still_ordered;
-use super::places::Places;
 use super::zones::Zones;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::{Pairing, Site};
@@ -48,7 +48,7 @@ impl Narrowed {
     ///
     /// # Errors
     /// `Internal`, in debug builds, if accesses have lost their order.
-    pub fn of<'m>(
+    pub fn analyze<'m>(
         declarations: &Declarations<'m>,
         constants: &Constants,
         function: &Function<'m>,
@@ -60,8 +60,8 @@ impl Narrowed {
         if !pairing.sites.iter().any(names_memory) {
             return Ok(Narrowed::default());
         }
-        let effects = Effects::of(declarations, constants, function, aliasing);
-        let given = Body::of(declarations, function, &effects, pairing, false);
+        let effects = Effects::analyze(declarations, constants, function, aliasing);
+        let given = Body::analyze(declarations, function, &effects, pairing, false);
         let sites = pairing.sites.iter().map(|site| (site.offset, site));
         let sites: BTreeMap<WordOffset, &Site> = sites.collect();
         let (narrowed, barriers) = narrow(&given, cfg, &sites);
@@ -101,10 +101,12 @@ fn seen(effect: Effect, role: Role) -> Effect {
     match role {
         Role::Last => Effect::NONE,
         Role::Half(..) => effect,
-        Role::First | Role::Plain if effect.stops && !effect.touches().is_empty() => Effect {
-            publishes: Places::ALL,
-            ..effect
-        },
+        Role::First | Role::Plain if effect.ordering_barrier && !effect.touches().is_empty() => {
+            Effect {
+                publishes: MemoryRegions::ALL,
+                ..effect
+            }
+        }
         Role::First | Role::Plain => effect,
     }
 }
@@ -124,7 +126,7 @@ fn narrow(
     let halves = given.blocks.iter().flatten();
     let halves = halves.filter(|item| matches!(item.role, Role::Half(..)));
     let halves: BTreeSet<WordOffset> = halves.map(|item| item.offset).collect();
-    let openness = Openness::of(given, cfg);
+    let openness = Openness::analyze(given, cfg);
     let mut narrowed = Narrowed::default();
     // Of the barriers as they are now; `None` once one has lost a class.
     let mut zones = None;
@@ -141,13 +143,13 @@ fn narrow(
         if work > MOST_WORK {
             break;
         }
-        let around = zones.get_or_insert_with(|| Zones::of(&body, cfg));
+        let around = zones.get_or_insert_with(|| Zones::analyze(&body, cfg));
         let gone = unneeded(&own, around.before(number), around.behind(number));
         if gone.is_empty() {
             continue;
         }
         let changed = own.iter().filter(|site| {
-            let named = Places::of(site.semantics.classes);
+            let named = MemoryRegions::from_classes(site.semantics.classes);
             !(named & gone).is_empty()
         });
         let kept = changed.map(|site| (site.offset, without(site.semantics.classes, gone)));
@@ -170,24 +172,24 @@ fn is_wide(site: &Site) -> bool {
 }
 
 /// What the sites of a barrier name and order nothing of, between accesses `before` and `behind`.
-fn unneeded(sites: &[&Site], before: Effect, behind: Effect) -> Places {
+fn unneeded(sites: &[&Site], before: Effect, behind: Effect) -> MemoryRegions {
     let named = sites.iter().flat_map(|site| parts(site.semantics.classes));
-    let is_needed = |part: &Places| {
+    let is_needed = |part: &MemoryRegions| {
         before.within(*part).conflicts(behind) || behind.within(*part).conflicts(before)
     };
     named
         .filter(|part| !is_needed(part))
-        .fold(Places::NONE, |all, part| all | part)
+        .fold(MemoryRegions::NONE, |all, part| all | part)
 }
 
 /// The memory of each class.
-fn parts(classes: Classes) -> impl Iterator<Item = Places> {
+fn parts(classes: Classes) -> impl Iterator<Item = MemoryRegions> {
     let one = |named: bool, places| named.then_some(places);
     [
-        one(classes.uniform, Places::BUFFERS),
-        one(classes.workgroup, Places::WORKGROUP),
-        one(classes.cross_workgroup, Places::CROSS_WORKGROUP),
-        one(classes.image, Places::IMAGES),
+        one(classes.uniform, MemoryRegions::BUFFERS),
+        one(classes.workgroup, MemoryRegions::WORKGROUP),
+        one(classes.cross_workgroup, MemoryRegions::CROSS_WORKGROUP),
+        one(classes.image, MemoryRegions::IMAGES),
     ]
     .into_iter()
     .flatten()
@@ -195,13 +197,13 @@ fn parts(classes: Classes) -> impl Iterator<Item = Places> {
 
 /// The classes but for those whose memory is `gone`. SubgroupMemory, AtomicCounterMemory and
 /// OutputMemory name memory that kernels do not have; they go with the last of the others.
-fn without(classes: Classes, gone: Places) -> Classes {
-    let left = |named: bool, places: Places| named && (places & gone).is_empty();
+fn without(classes: Classes, gone: MemoryRegions) -> Classes {
+    let left = |named: bool, places: MemoryRegions| named && (places & gone).is_empty();
     let kept = Classes {
-        uniform: left(classes.uniform, Places::BUFFERS),
-        workgroup: left(classes.workgroup, Places::WORKGROUP),
-        cross_workgroup: left(classes.cross_workgroup, Places::CROSS_WORKGROUP),
-        image: left(classes.image, Places::IMAGES),
+        uniform: left(classes.uniform, MemoryRegions::BUFFERS),
+        workgroup: left(classes.workgroup, MemoryRegions::WORKGROUP),
+        cross_workgroup: left(classes.cross_workgroup, MemoryRegions::CROSS_WORKGROUP),
+        image: left(classes.image, MemoryRegions::IMAGES),
         ..classes
     };
     match parts(kept).next() {

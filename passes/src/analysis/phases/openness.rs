@@ -57,7 +57,7 @@ pub struct Openness<'b> {
 
 impl<'b> Openness<'b> {
     /// That of `body`, whose blocks are those of `cfg`.
-    pub fn of(body: &'b Body, cfg: &Cfg) -> Openness<'b> {
+    pub fn analyze(body: &'b Body, cfg: &Cfg) -> Openness<'b> {
         let pass = |block, open: Open| {
             let open = if block == BlockIndex::ENTRY {
                 open | Open::CLOSED

@@ -10,7 +10,7 @@
 
 use super::body::{Body, Item, Role, Side};
 use super::effects::Effect;
-use super::places::Places;
+use super::memory_regions::MemoryRegions;
 use crate::analysis::cfg::Cfg;
 use crate::module::{BlockIndex, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,14 +23,14 @@ const MOST_WORK: usize = 1 << 24;
 
 /// Classes of memory, and those of two that may be the same memory: a barrier keeps two accesses
 /// apart that orders both of their classes.
-const CLASSES: [&[Places]; 7] = [
-    &[Places::WORKGROUP],
-    &[Places::BUFFERS],
-    &[Places::CROSS_WORKGROUP],
-    &[Places::IMAGES],
-    &[Places::BUFFERS, Places::CROSS_WORKGROUP],
-    &[Places::BUFFERS, Places::IMAGES],
-    &[Places::CROSS_WORKGROUP, Places::IMAGES],
+const CLASSES: [&[MemoryRegions]; 7] = [
+    &[MemoryRegions::WORKGROUP],
+    &[MemoryRegions::BUFFERS],
+    &[MemoryRegions::CROSS_WORKGROUP],
+    &[MemoryRegions::IMAGES],
+    &[MemoryRegions::BUFFERS, MemoryRegions::CROSS_WORKGROUP],
+    &[MemoryRegions::BUFFERS, MemoryRegions::IMAGES],
+    &[MemoryRegions::CROSS_WORKGROUP, MemoryRegions::IMAGES],
 ];
 
 /// Whether every two conflicting accesses that the barriers of `before` keep apart are kept apart
@@ -44,7 +44,7 @@ pub fn still_ordered(
     after: (&Body, &Cfg),
     origin: &dyn Fn(WordOffset) -> Option<WordOffset>,
 ) -> Option<Vec<(WordOffset, WordOffset)>> {
-    let (old, new) = (Accesses::of(before.0), Accesses::of(after.0));
+    let (old, new) = (Accesses::analyze(before.0), Accesses::analyze(after.0));
     let numbers: BTreeMap<WordOffset, usize> = old.offsets.iter().copied().zip(0..).collect();
     let number = |(offset, effect): (&WordOffset, &Effect)| {
         let number = *numbers.get(&origin(*offset)?)?;
@@ -77,7 +77,7 @@ struct Accesses {
 }
 
 impl Accesses {
-    fn of(body: &Body) -> Accesses {
+    fn analyze(body: &Body) -> Accesses {
         let mut accesses = Accesses {
             effects: Vec::new(),
             offsets: Vec::new(),
@@ -106,7 +106,7 @@ fn at_once(
     body: &Body,
     accesses: &Accesses,
     cfg: &Cfg,
-    classes: &[Places],
+    classes: &[MemoryRegions],
 ) -> Option<BTreeSet<(usize, usize)>> {
     let mut walk = Walk {
         body,
@@ -170,7 +170,7 @@ struct Walk<'w> {
     body: &'w Body,
     accesses: &'w Accesses,
     cfg: &'w Cfg,
-    classes: &'w [Places],
+    classes: &'w [MemoryRegions],
     found: BTreeSet<(usize, usize)>,
     work: usize,
 }

@@ -3,8 +3,8 @@
 
 use super::body::{Body, Item, Role, Side};
 use super::effects::Effect;
+use super::memory_regions::MemoryRegions;
 use super::mutant::{Rule, is_out};
-use super::places::Places;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
 
@@ -20,7 +20,7 @@ pub struct Zones {
 
 impl Zones {
     /// Those of `body`, whose blocks are those of `cfg`.
-    pub fn of(body: &Body, cfg: &Cfg) -> Zones {
+    pub fn analyze(body: &Body, cfg: &Cfg) -> Zones {
         let mut zones = Zones {
             before: vec![Effect::NONE; body.barriers.len()],
             behind: vec![Effect::NONE; body.barriers.len()],
@@ -83,7 +83,7 @@ impl Zones {
 fn step(body: &Body, state: Effect, item: Item, end: Side) -> Effect {
     let Role::Half(number, side) = item.role else {
         let effect = Effect {
-            stops: false,
+            ordering_barrier: false,
             ..item.effect
         };
         return state | effect;
@@ -91,9 +91,9 @@ fn step(body: &Body, state: Effect, item: Item, end: Side) -> Effect {
     let orders = body
         .barriers
         .get(number)
-        .map_or(Places::NONE, |barrier| barrier.orders);
+        .map_or(MemoryRegions::NONE, |barrier| barrier.orders);
     if side == end || side == Side::Both || is_out(Rule::Neighbours) {
-        state.within(Places::ALL.without(orders))
+        state.within(MemoryRegions::ALL.without(orders))
     } else {
         state
     }

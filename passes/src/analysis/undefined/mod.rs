@@ -29,7 +29,7 @@ impl Undefined {
     /// What may be undefined in `function`. `uses` says which module-scope variables functions
     /// touch. In the function of an entry point (`is_entry`) Private variables begin without a
     /// value.
-    pub fn of(
+    pub fn analyze(
         declarations: &Declarations<'_>,
         constants: &Constants,
         function: &Function<'_>,

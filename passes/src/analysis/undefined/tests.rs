@@ -29,7 +29,7 @@ fn found(body: &str) -> (Undefined, Assembled) {
     let assembled = assemble("", &text);
     let (declarations, constants) = declared(&assembled.module);
     let main = declarations.function(assembled.id("main")).unwrap();
-    let found = Undefined::of(&declarations, &constants, main, &BTreeMap::new(), true);
+    let found = Undefined::analyze(&declarations, &constants, main, &BTreeMap::new(), true);
     (found, assembled)
 }
 
@@ -220,6 +220,6 @@ fn types_with_shared_parts_are_looked_at_once() {
     let assembled = assemble("", &text);
     let (declarations, constants) = declared(&assembled.module);
     let main = declarations.function(assembled.id("main")).unwrap();
-    let found = Undefined::of(&declarations, &constants, main, &BTreeMap::new(), true);
+    let found = Undefined::analyze(&declarations, &constants, main, &BTreeMap::new(), true);
     assert!(found.is_read_unwritten(assembled.id("v")));
 }

@@ -67,14 +67,14 @@ pub(super) fn unwritten(
             loads: BTreeSet::new(),
         };
     }
-    let cfg = Cfg::of(declarations.module, function);
+    let cfg = Cfg::analyze(declarations.module, function);
     let flow = Flow {
         function,
         numbers: &numbers,
         words: numbers.len().div_ceil(64),
     };
     let before = solve(&cfg, &flow);
-    let arrays = Arrays::of(declarations, function, &numbers, uses);
+    let arrays = Arrays::analyze(declarations, function, &numbers, uses);
     let mut found = Unwritten::default();
     for (index, block) in function.numbered() {
         let Some(Some(mut written)) = before.get(index.index()).cloned() else {
@@ -107,7 +107,7 @@ struct Arrays {
 }
 
 impl Arrays {
-    fn of(
+    fn analyze(
         declarations: &Declarations<'_>,
         function: &Function<'_>,
         numbers: &BTreeMap<Id, usize>,

@@ -19,7 +19,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    pub(super) fn of(cfg: &Cfg, post: &PostDominators) -> Control {
+    pub(super) fn analyze(cfg: &Cfg, post: &PostDominators) -> Control {
         Control {
             deciders: deciders(cfg, post),
         }

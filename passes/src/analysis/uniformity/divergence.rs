@@ -19,7 +19,7 @@ const LEAST_REGIONS: usize = 1 << 16;
 
 impl Uniformity {
     /// The uniformity of a function that all invocations enter together.
-    pub fn of(model: &Model, level: Level, size: Option<[u32; 3]>) -> Uniformity {
+    pub fn analyze(model: &Model, level: Level, size: Option<[u32; 3]>) -> Uniformity {
         if size.and_then(lanes::count) == Some(1) {
             return Uniformity {
                 values: vec![None; model.graph.nodes().len()],
@@ -63,7 +63,7 @@ impl Uniformity {
             users: users(model),
             decides: vec![Vec::new(); model.graph.nodes().len()],
             leaves: vec![Vec::new(); blocks],
-            regions: Regions::of(
+            regions: Regions::analyze(
                 &model.cfg,
                 &model.post,
                 LEAST_REGIONS.max(REGIONS_PER_BLOCK * blocks),

@@ -64,7 +64,7 @@ pub fn evaluate(
 
 impl Lanes {
     /// The invocations of a workgroup of `size`.
-    pub fn of(size: Option<[u32; 3]>) -> Lanes {
+    pub fn from_size(size: Option<[u32; 3]>) -> Lanes {
         Lanes {
             size,
             left: MOST_WORK,

@@ -52,7 +52,7 @@ pub(in crate::analysis) fn root(module: &Module<'_>, pointer: Id) -> Option<Id> 
 
 impl Memory {
     /// Reads all functions of the module.
-    pub fn of(declarations: &Declarations<'_>) -> Memory {
+    pub fn analyze(declarations: &Declarations<'_>) -> Memory {
         let module = declarations.module;
         let of_class = |class: StorageClass| {
             let variables = declarations.variables.iter();
@@ -63,7 +63,7 @@ impl Memory {
         let private: BTreeSet<u32> = of_class(StorageClass::Private).map(|id| id.0).collect();
         let mut memory = Memory {
             workgroup: of_class(StorageClass::Workgroup).zip(0..).collect(),
-            qualifiers: MemoryQualifiers::of(declarations),
+            qualifiers: MemoryQualifiers::analyze(declarations),
             ..Memory::default()
         };
         let mut loads = Vec::new();
@@ -76,7 +76,7 @@ impl Memory {
                 memory.impure.insert(function);
             }
         }
-        let calls = CallGraph::of(declarations);
+        let calls = CallGraph::analyze(declarations);
         memory.impure = calls.callers(memory.impure.iter().copied().collect::<Vec<_>>());
         memory
     }

@@ -55,7 +55,7 @@ impl Model {
     ///
     /// `size` is the size of the workgroup, where it is fixed: with it, branches on constants and
     /// on the ids inside of the workgroup that go one way for all invocations lose their other way.
-    pub fn of(
+    pub fn analyze(
         declarations: &Declarations<'_>,
         constants: &Constants,
         memory: &Memory,
@@ -75,7 +75,7 @@ impl Model {
         )
     }
 
-    /// As [`Model::of`], with the values of some ids as well ([`Model::value`]).
+    /// As [`Model::analyze`], with the values of some ids as well ([`Model::value`]).
     pub fn with_values(
         declarations: &Declarations<'_>,
         constants: &Constants,
@@ -85,9 +85,9 @@ impl Model {
         cfg: Cfg,
         (places, values): (&[BlockIndex], &[Id]),
     ) -> Model {
-        let post = PostDominators::of(&cfg);
-        let variables = Variables::of(declarations, memory, function);
-        let slice = Slice::of(
+        let post = PostDominators::analyze(&cfg);
+        let variables = Variables::analyze(declarations, memory, function);
+        let slice = Slice::analyze(
             declarations,
             memory,
             function,
@@ -117,7 +117,7 @@ impl Model {
             let cfg = model
                 .cfg
                 .restricted(|from, to| decided[from.index()].is_none_or(|target| target == to));
-            let post = PostDominators::of(&cfg);
+            let post = PostDominators::analyze(&cfg);
             model = build::build(input, cfg, post);
         }
         Model {
@@ -154,7 +154,7 @@ impl Model {
     /// For each block with more than one successor: the one that all invocations take, if that is
     /// known.
     fn decided(&self, size: Option<[u32; 3]>) -> Vec<Option<BlockIndex>> {
-        let mut lanes = Lanes::of(size);
+        let mut lanes = Lanes::from_size(size);
         let decide = |(block, branch): (BlockIndex, &Branch)| {
             if self.cfg.succs(block).len() < 2 {
                 return None;

@@ -43,7 +43,7 @@ pub(super) struct Variables<'m> {
 }
 
 impl<'m> Variables<'m> {
-    pub(super) fn of(
+    pub(super) fn analyze(
         declarations: &Declarations<'m>,
         memory: &Memory,
         function: &Function<'m>,

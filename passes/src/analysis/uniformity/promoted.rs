@@ -24,7 +24,7 @@ pub(super) struct Promoted {
 
 impl Promoted {
     /// The variables of the slice, over `cfg`.
-    pub(super) fn of(input: &Input<'_, '_>, cfg: &Cfg, dominators: &Dominators) -> Promoted {
+    pub(super) fn analyze(input: &Input<'_, '_>, cfg: &Cfg, dominators: &Dominators) -> Promoted {
         let variables = input.variables;
         let mut promoted = Promoted {
             phis: vec![Vec::new(); cfg.len()],

@@ -41,7 +41,7 @@ enum Effect {
 }
 
 impl Effect {
-    fn of(declarations: &Declarations<'_>, memory: &Memory, inst: Inst<'_>) -> Option<Effect> {
+    fn analyze(declarations: &Declarations<'_>, memory: &Memory, inst: Inst<'_>) -> Option<Effect> {
         // Which scope a barrier has is looked up nowhere here: one of a subgroup is told by its
         // constant.
         let of_group = || {
@@ -50,7 +50,7 @@ impl Effect {
                 scope.op() == Some(spirv::Op::Constant) && scope.operands() == [2]
             })
         };
-        match SiteKind::of(inst) {
+        match SiteKind::from_inst(inst) {
             Some(SiteKind::ControlBarrier) => of_group().then_some(Effect::ControlBarrier),
             Some(SiteKind::Arrive) => of_group().then_some(Effect::Arrive),
             Some(SiteKind::Wait) => of_group().then_some(Effect::Wait),
@@ -93,14 +93,14 @@ pub(super) struct Quiet {
 }
 
 impl Quiet {
-    pub(super) fn of(
+    pub(super) fn analyze(
         declarations: &Declarations<'_>,
         memory: &Memory,
         function: &Function<'_>,
         cfg: &Cfg,
     ) -> Quiet {
         let effect =
-            |inst: &Inst<'_>| Some((inst.offset, Effect::of(declarations, memory, *inst)?));
+            |inst: &Inst<'_>| Some((inst.offset, Effect::analyze(declarations, memory, *inst)?));
         let effects: Effects = function
             .blocks
             .iter()

@@ -30,7 +30,7 @@ pub struct Regions<'p> {
 
 impl<'p> Regions<'p> {
     /// For `cfg`, whose post-dominators are `post`; all regions together may have `most` blocks.
-    pub fn of(cfg: &Cfg, post: &'p PostDominators, most: usize) -> Regions<'p> {
+    pub fn analyze(cfg: &Cfg, post: &'p PostDominators, most: usize) -> Regions<'p> {
         Regions {
             post,
             mark: vec![0; cfg.len()],

@@ -31,7 +31,7 @@ pub(super) struct Slice<'m> {
 impl<'m> Slice<'m> {
     /// What decides about the execution of `places` (blocks), whether loops end at all, and what
     /// `values` are computed from.
-    pub(super) fn of(
+    pub(super) fn analyze(
         declarations: &Declarations<'m>,
         memory: &Memory,
         function: &Function<'m>,
@@ -46,7 +46,7 @@ impl<'m> Slice<'m> {
             function,
             variables,
             cfg,
-            control: Control::of(cfg, post),
+            control: Control::analyze(cfg, post),
             marked: vec![false; words],
             wanted: vec![false; variables.len()],
             asked: vec![false; cfg.len()],

@@ -39,11 +39,11 @@ fn levels(code: &str) -> [bool; 2] {
     let (declarations, constants) = declared(&assembled.module);
     let entry = &declarations.entry_points[0];
     let size = declarations.workgroup_size(entry, &constants);
-    let memory = Memory::of(&declarations);
+    let memory = Memory::analyze(&declarations);
     let function = declarations.function(entry.function).unwrap();
-    let cfg = Cfg::of(declarations.module, function);
+    let cfg = Cfg::analyze(declarations.module, function);
     let [then, end] = ["then", "end"].map(|name| cfg.index_of(assembled.id(name)).unwrap());
-    let model = Model::of(
+    let model = Model::analyze(
         &declarations,
         &constants,
         &memory,
@@ -53,7 +53,7 @@ fn levels(code: &str) -> [bool; 2] {
         &[then, end],
     );
     [Level::Workgroup, Level::Subgroup].map(|level| {
-        let uniformity = Uniformity::of(&model, level, size);
+        let uniformity = Uniformity::analyze(&model, level, size);
         assert_eq!(
             uniformity.block(BlockIndex::ENTRY),
             None,

@@ -136,7 +136,7 @@ fn report(ran: &[Ran]) -> String {
 
 fn print_module(title: &str, module: &Module<'_>) {
     let mut ignored = Diagnostics::new();
-    print(title, &Declarations::of(module, &mut ignored));
+    print(title, &Declarations::new(module, &mut ignored));
 }
 
 /// Prints the disassembly of a module to the standard error.
@@ -173,7 +173,7 @@ fn fail(problems: Diagnostics, arguments: &Arguments, module: Option<&Module<'_>
 /// Prints problems to the standard error, with their places in `module`.
 fn show(mut problems: Diagnostics, arguments: &Arguments, module: Option<&Module<'_>>) {
     if let Some(module) = module {
-        let declarations = Declarations::of(module, &mut Diagnostics::new());
+        let declarations = Declarations::new(module, &mut Diagnostics::new());
         declarations.locate_all(&mut problems);
     }
     let name = if arguments.input == "-" {

@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// where it begins, the entry point. Functions that contain barriers have to be inlined.
 pub(crate) fn report(module: &Module<'_>) -> String {
     let mut ignored = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut ignored);
+    let declarations = Declarations::new(module, &mut ignored);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut ignored);
     let program = Program::new(&declarations, &constants);
     let mut text = format!(

@@ -34,8 +34,8 @@ pub struct Chain<'m> {
 impl<'m> Chain<'m> {
     /// Reads the `operands` of an instruction of opcode `op`; `None` where it is no access chain
     /// or lacks operands.
-    pub fn of(op: Op, operands: &'m [u32]) -> Option<Chain<'m>> {
-        let facts = Facts::of(op);
+    pub fn decode(op: Op, operands: &'m [u32]) -> Option<Chain<'m>> {
+        let facts = Facts::lookup(op);
         let Class::Address(address @ (Address::Members | Address::Element)) = facts.class else {
             return None;
         };
@@ -61,7 +61,7 @@ impl<'m> Chain<'m> {
 
 impl Facts {
     /// The row of the opcode `op`.
-    pub fn of(op: Op) -> &'static Facts {
+    pub fn lookup(op: Op) -> &'static Facts {
         grammar::shape(op as u16).facts
     }
 
@@ -148,7 +148,7 @@ impl<'m> Inst<'m> {
 
     /// The operands of an access chain; `None` for other instructions.
     pub fn chain(self) -> Option<Chain<'m>> {
-        Chain::of(self.op()?, self.operands())
+        Chain::decode(self.op()?, self.operands())
     }
 
     /// The scope and semantics operands.

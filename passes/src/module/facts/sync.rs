@@ -20,7 +20,10 @@ pub struct SyncOperands {
 impl SyncOperands {
     /// The operands of an instruction of `class` with the operands `pattern`, result type and
     /// result included.
-    pub(in crate::module) fn of(class: Class, pattern: &[LogicalOperand]) -> SyncOperands {
+    pub(in crate::module) fn from_pattern(
+        class: Class,
+        pattern: &[LogicalOperand],
+    ) -> SyncOperands {
         let of_kind = |kind: OperandKind| {
             let operands = pattern.iter().filter(|operand| {
                 !matches!(

@@ -25,7 +25,7 @@ pub(super) fn program_order(
     cfg: &Cfg,
     facts: &Facts,
 ) -> Result<(), Diagnostic> {
-    let dominators = Dominators::of(cfg);
+    let dominators = Dominators::analyze(cfg);
     let (old, new) = (spots(before, cfg), spots(after, cfg));
     let mut work = 0;
     for offset in moved {
@@ -92,7 +92,7 @@ fn depends(one: &Item, other: &Item, facts: &Facts) -> bool {
         (None, _) => true,
     };
     let effect = |item: &Item| {
-        if item.effect.stops {
+        if item.effect.ordering_barrier {
             Effect::UNKNOWN
         } else {
             item.effect

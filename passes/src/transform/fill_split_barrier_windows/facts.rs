@@ -35,7 +35,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn of<'m>(
+    pub(super) fn lookup<'m>(
         declarations: &Declarations<'m>,
         constants: &Constants,
         function: &Function<'m>,

@@ -30,7 +30,7 @@ use super::inlined::{entries, inlined};
 use super::move_split_barriers::{look, prove};
 use super::operands::is_split;
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::dominance::PostDominators;
 use crate::analysis::phases::{Aliasing, Effects};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -43,7 +43,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Fill(fill) = *options else {
         return Err(Diagnostic::bug("how windows are filled was not said").into());
     };
@@ -65,10 +65,10 @@ pub(super) fn run(
             if diagnostics.has_errors() {
                 return Err(diagnostics);
             }
-            let effects = Effects::of(declarations, &constants, function, Aliasing::Possible);
-            let post = PostDominators::of(&cfg);
-            let facts = Facts::of(declarations, &constants, function, &effects, &post);
-            let filled = Filling::of(&body, &cfg, &facts, fill.most_live).run();
+            let effects = Effects::analyze(declarations, &constants, function, Aliasing::Possible);
+            let post = PostDominators::analyze(&cfg);
+            let facts = Facts::lookup(declarations, &constants, function, &effects, &post);
+            let filled = Filling::analyze(&body, &cfg, &facts, fill.most_live).run();
             prove(&body, &filled.body, &cfg)?;
             check::program_order(&body, &filled.body, &filled.moved, &cfg, &facts)?;
             write(&mut edit, &filled)?;

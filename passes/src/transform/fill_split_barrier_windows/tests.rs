@@ -250,7 +250,7 @@ fn debug_information_keeps_its_values() {
         OpFunctionEnd";
     let module = assemble(text).unwrap().module().unwrap().into_owned();
     let mut found = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut found);
+    let declarations = Declarations::new(&module, &mut found);
     let options = PassOptions::Fill(Fill::default());
     let edited = run(&module, &declarations, &options, &mut found)
         .unwrap()

@@ -44,7 +44,7 @@ struct Staying {
 impl Staying {
     fn add(&mut self, item: &Item, fact: Option<&Fact>) {
         self.effect = self.effect
-            | if item.effect.stops {
+            | if item.effect.ordering_barrier {
                 Effect::UNKNOWN
             } else {
                 item.effect
@@ -100,9 +100,14 @@ impl Pressure {
 }
 
 impl<'f> Filling<'f> {
-    pub(super) fn of(body: &Body, cfg: &'f Cfg, facts: &'f Facts, most_live: u32) -> Filling<'f> {
+    pub(super) fn analyze(
+        body: &Body,
+        cfg: &'f Cfg,
+        facts: &'f Facts,
+        most_live: u32,
+    ) -> Filling<'f> {
         Filling {
-            motion: Motion::of(body, cfg, &|_| false),
+            motion: Motion::analyze(body, cfg, &|_| false),
             facts,
             most_live: u64::from(most_live),
             moved: BTreeSet::new(),
@@ -165,7 +170,7 @@ impl<'f> Filling<'f> {
             .iter()
             .map(|block| block.iter().map(ids).collect())
             .collect();
-        let live = Live::of(self.motion.terrain.cfg, &blocks, &facts.leaving)?;
+        let live = Live::analyze(self.motion.terrain.cfg, &blocks, &facts.leaving)?;
         self.work += live.words();
         let mut live = live.at_end(half.block);
         for inst in blocks

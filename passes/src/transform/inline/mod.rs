@@ -27,7 +27,7 @@ mod splice;
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
 
-use super::rewrite::{Edited, Writer};
+use super::rewrite::{RewrittenModule, Writer};
 use crate::analysis::callgraph::CallGraph;
 use crate::analysis::group_copies::is_group_copy;
 use crate::analysis::pairing::SiteKind;
@@ -51,7 +51,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub fn inline_barrier_functions(
     module: &Module<'_>,
     declarations: &Declarations<'_>,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut with_barrier = declarations
         .functions
         .iter()
@@ -61,7 +61,7 @@ pub fn inline_barrier_functions(
     if with_barrier.peek().is_none() {
         return Ok(None);
     }
-    let calls = CallGraph::of(declarations);
+    let calls = CallGraph::analyze(declarations);
     let concerned = calls.callers(with_barrier);
     let calls_one = |function: &Id| {
         calls
@@ -105,10 +105,13 @@ pub fn inline_barrier_functions(
 /// Whether `function` has a control barrier, or copies of a group: their waits are barriers, and
 /// which copies are outstanding depends on the caller as well.
 fn has_control_barrier(function: &Function<'_>) -> bool {
-    function.syncs.iter().any(|inst| match SiteKind::of(*inst) {
-        Some(SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier) => true,
-        Some(SiteKind::MemoryBarrier) | None => is_group_copy(*inst),
-    })
+    function
+        .syncs
+        .iter()
+        .any(|inst| match SiteKind::from_inst(*inst) {
+            Some(SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier) => true,
+            Some(SiteKind::MemoryBarrier) | None => is_group_copy(*inst),
+        })
 }
 
 /// Functions among `concerned` that must stay: entry points, and what is exported or named by
@@ -154,7 +157,7 @@ fn write(
     shared: Shared<'_, '_>,
     kept: &BTreeMap<Id, Code>,
     removed: &BTreeSet<Id>,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let Shared {
         declarations,
         mut writer,
@@ -176,7 +179,7 @@ fn write(
             if code.is_some() || removed.contains(&function.id) {
                 skip_to = function.behind();
                 for item in code.into_iter().flat_map(Code::items) {
-                    writer.push(item.words, item.origin)?;
+                    writer.push(item.words, item.source_map)?;
                 }
                 continue;
             }

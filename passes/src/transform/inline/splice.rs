@@ -95,10 +95,9 @@ impl Callee {
 /// An integer constant: the execution scope of the first control barrier, which is one in a valid
 /// module.
 fn constant(declarations: &Declarations<'_>, code: &Code) -> Option<u32> {
-    let barrier = code
-        .items()
-        .map(Item::inst)
-        .find(|inst| SiteKind::of(*inst).is_some_and(|kind| kind != SiteKind::MemoryBarrier))?;
+    let barrier = code.items().map(Item::inst).find(|inst| {
+        SiteKind::from_inst(*inst).is_some_and(|kind| kind != SiteKind::MemoryBarrier)
+    })?;
     let scope = barrier.id(0).ok()?;
     let def = declarations.module.def(scope)?;
     matches!(def.op(), Some(Op::Constant | Op::SpecConstant)).then_some(scope.0)
@@ -129,7 +128,7 @@ pub(super) fn splice(
         number: shared.copied,
         returns: Vec::new(),
         block: 0,
-        origin: call.offset,
+        source_map: call.offset,
     };
     copy.bind(shared, callee, call, place)?;
     for item in callee.code.items() {
@@ -171,7 +170,7 @@ struct Copy {
     returns: Vec<(u32, u32)>,
     /// Label of the block that is being copied.
     block: u32,
-    origin: WordOffset,
+    source_map: WordOffset,
 }
 
 impl Copy {
@@ -233,18 +232,18 @@ impl Copy {
             .and_then(|ty| ty.operand(0).ok());
         if class != Some(FUNCTION_CLASS) {
             return Err(Diagnostic::error(Problem::UnsupportedInstruction, "a parameter by value points to memory other than the function's own")
-                .at_word(self.origin)
+                .at_word(self.source_map)
                 .because("a function that contains barriers is copied into its callers, and its copy of the argument with it"));
         }
         let variable = shared.copy_of(param)?;
         place.variables.push(
             &instruction(Op::Variable, &[ty, variable, FUNCTION_CLASS])?,
-            self.origin,
+            self.source_map,
             1..3,
         );
         place.code.push_ids(
             &instruction(Op::CopyMemory, &[variable, argument])?,
-            self.origin,
+            self.source_map,
         );
         Ok(variable)
     }
@@ -267,29 +266,30 @@ impl Copy {
             .map(Item::inst)
             .filter(|inst| inst.op() == Some(Op::Label));
         let entry = labels.next().and_then(Inst::result).ok_or_else(|| {
-            Diagnostic::bug("a function without blocks is inlined").at_word(self.origin)
+            Diagnostic::bug("a function without blocks is inlined").at_word(self.source_map)
         })?;
         let entry = self.renamed(shared, entry.0);
         if let Some(selector) = callee.selector {
             let around = shared.writer.fresh()?.0;
             place
                 .code
-                .push_ids(&instruction(Op::Branch, &[around])?, self.origin);
+                .push_ids(&instruction(Op::Branch, &[around])?, self.source_map);
             place
                 .code
-                .push_ids(&instruction(Op::Label, &[around])?, self.origin);
+                .push_ids(&instruction(Op::Label, &[around])?, self.source_map);
             place.code.push(
                 &instruction(Op::SelectionMerge, &[place.after, 0])?,
-                self.origin,
+                self.source_map,
                 1..2,
             );
-            place
-                .code
-                .push_ids(&instruction(Op::Switch, &[selector, entry])?, self.origin);
+            place.code.push_ids(
+                &instruction(Op::Switch, &[selector, entry])?,
+                self.source_map,
+            );
         } else {
             place
                 .code
-                .push_ids(&instruction(Op::Branch, &[entry])?, self.origin);
+                .push_ids(&instruction(Op::Branch, &[entry])?, self.source_map);
         }
         Ok(())
     }
@@ -318,7 +318,7 @@ impl Copy {
                 if !callee.is_straight {
                     place
                         .code
-                        .push_ids(&instruction(Op::Branch, &[place.after])?, item.origin);
+                        .push_ids(&instruction(Op::Branch, &[place.after])?, item.source_map);
                 }
                 return Ok(());
             }
@@ -335,11 +335,13 @@ impl Copy {
             {
                 return Ok(());
             }
-            _ if !is_known(shared.declarations, inst) => return Err(unknown(inst, self.origin)),
+            _ if !is_known(shared.declarations, inst) => {
+                return Err(unknown(inst, self.source_map));
+            }
             _ => {} // renamed and copied
         }
         let words = self.copied(shared, item);
-        place.code.push(&words, item.origin, item.ids());
+        place.code.push(&words, item.source_map, item.ids());
         Ok(())
     }
 
@@ -376,11 +378,11 @@ impl Copy {
             }
             place.code.push_ids(
                 &instruction(Op::Store, &[variable, initializer])?,
-                item.origin,
+                item.source_map,
             );
         }
         let ids = item.ids().filter(|position| *position < initializer_at);
-        place.variables.push(&words, item.origin, ids);
+        place.variables.push(&words, item.source_map, ids);
         Ok(())
     }
 

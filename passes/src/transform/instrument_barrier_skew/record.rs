@@ -58,9 +58,9 @@ impl Recorder {
         let zero = edit.number(0)?;
         let clock = edit.type_of(Op::TypeVector, &[uint, 2])?;
         let inputs = Inputs {
-            workgroup: Input::of(edit, BuiltIn::WorkgroupId, 3)?,
-            subgroup: Input::of(edit, BuiltIn::SubgroupId, 1)?,
-            subgroups: Input::of(edit, BuiltIn::NumSubgroups, 1)?,
+            workgroup: Input::new(edit, BuiltIn::WorkgroupId, 3)?,
+            subgroup: Input::new(edit, BuiltIn::SubgroupId, 1)?,
+            subgroups: Input::new(edit, BuiltIn::NumSubgroups, 1)?,
         };
         let mut recorder = Recorder {
             uint,

@@ -60,8 +60,8 @@ impl Record {
         let mut name = vec![variable];
         name.extend(string("splitbar_violation"));
         edit.annotation_name(&name)?;
-        let index = Input::of(edit, BuiltIn::LocalInvocationIndex, 1)?;
-        let group = Input::of(edit, BuiltIn::WorkgroupId, 3)?;
+        let index = Input::new(edit, BuiltIn::LocalInvocationIndex, 1)?;
+        let group = Input::new(edit, BuiltIn::WorkgroupId, 3)?;
         let function = write(edit, variable, word, index, group)?;
         Ok(Record {
             variable,

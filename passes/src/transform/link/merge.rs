@@ -77,7 +77,7 @@ fn is_about_one(op: Op) -> bool {
 impl<'u, 'm> Merge<'u, 'm> {
     pub(super) fn new(units: &'u [Declarations<'m>], symbols: &'u Symbols) -> Self {
         let mut merge = Merge {
-            units: units.iter().map(Unit::of).collect(),
+            units: units.iter().map(Unit::new).collect(),
             symbols,
             sections: Default::default(),
             known: HashMap::new(),
@@ -364,7 +364,7 @@ impl<'u, 'm> Merge<'u, 'm> {
 }
 
 impl<'u, 'm> Unit<'u, 'm> {
-    fn of(declarations: &'u Declarations<'m>) -> Self {
+    fn new(declarations: &'u Declarations<'m>) -> Self {
         let mut unit = Unit {
             declarations,
             ids: HashMap::new(),

@@ -39,10 +39,10 @@ pub fn link(modules: &[Module<'_>]) -> Result<Module<'static>, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let units: Vec<Declarations<'_>> = modules
         .iter()
-        .map(|module| Declarations::of(module, &mut diagnostics))
+        .map(|module| Declarations::new(module, &mut diagnostics))
         .collect();
     check(&units, &mut diagnostics);
-    let symbols = Symbols::of(&units, &mut diagnostics);
+    let symbols = Symbols::collect(&units, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
@@ -95,7 +95,7 @@ fn complete_interfaces(module: Module<'static>) -> Result<Module<'static>, Diagn
         return Ok(module);
     }
     let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut diagnostics);
+    let declarations = Declarations::new(&module, &mut diagnostics);
     let mut edit = Edit::new(&declarations);
     for entry in &declarations.entry_points {
         // A circle of calls is reported by who compiles the module.

@@ -38,7 +38,7 @@ fn linkage(inst: Inst<'_>) -> Option<(Id, String, LinkageType)> {
 
 impl Symbols {
     /// Finds a provider for every import.
-    pub(super) fn of(units: &[Declarations<'_>], diagnostics: &mut Diagnostics) -> Symbols {
+    pub(super) fn collect(units: &[Declarations<'_>], diagnostics: &mut Diagnostics) -> Symbols {
         let mut provided: BTreeMap<String, (Symbol, LinkageType)> = BTreeMap::new();
         let mut symbols = Symbols::default();
         let mut imports = Vec::new();

@@ -21,7 +21,7 @@ pub(super) struct Core {
 /// Instructions that a call never is: those that are no operation on values, and those that end or
 /// begin blocks.
 fn is_call(op: Op) -> bool {
-    match Facts::of(op).class {
+    match Facts::lookup(op).class {
         Class::Marker => op != Op::Nop && !op.is_debug(),
         Class::Declaration
         | Class::Undef

@@ -28,7 +28,7 @@ mod write;
 
 use super::edit::Edit;
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{
     Constants, Declarations, ExtInstSet, Function, Id, Inst, Module, SpecValues, Type,
@@ -60,7 +60,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     _: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut provided = BTreeMap::new();
     for function in &declarations.functions {
         if !function.blocks.is_empty() {
@@ -132,7 +132,7 @@ fn provide(
         Wanted::Core(op, _) => return instructions::core(op).map(Provided::Core),
         Wanted::Library(library) => library,
     };
-    let signature = Signature::of(declarations, function);
+    let signature = Signature::from_function(declarations, function);
     if let Some(assertion) = Assertion::named(library, function) {
         return Some(Provided::Assertion(assertion));
     }

@@ -35,7 +35,10 @@ pub(super) struct Signature {
 }
 
 impl Signature {
-    pub(super) fn of(declarations: &Declarations<'_>, function: &Function<'_>) -> Signature {
+    pub(super) fn from_function(
+        declarations: &Declarations<'_>,
+        function: &Function<'_>,
+    ) -> Signature {
         let is_void = matches!(declarations.ty(function.result_type), Some(Type::Void));
         Signature {
             result: (!is_void).then(|| sort(declarations, function.result_type)),

@@ -3,15 +3,15 @@
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, assemble};
 use crate::transform::registry::{LINK_DEVICE_LIBRARY, PassOptions};
-use crate::transform::rewrite::Edited;
+use crate::transform::rewrite::RewrittenModule;
 
 /// A call that stays.
 const CALL: &str = "OpFunctionCall";
 
 /// Runs the pass.
-fn run(module: &Module<'_>) -> Option<Edited> {
+fn run(module: &Module<'_>) -> Option<RewrittenModule> {
     let mut found = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut found);
+    let declarations = Declarations::new(module, &mut found);
     let pass = LINK_DEVICE_LIBRARY;
     let edited = pass.run(module, &declarations, &PassOptions::None, &mut found);
     assert!(!found.has_errors(), "{found}");
@@ -68,7 +68,7 @@ fn outcome(text: &str) -> (Vec<String>, usize) {
         assert!(run(module).is_none(), "a second run changes it again");
     }
     let mut found = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut found);
+    let declarations = Declarations::new(module, &mut found);
     assert!(!found.has_errors(), "{found}");
     let entry = declarations.function(declarations.entry_points[0].function);
     let insts = entry.unwrap().insts();
@@ -173,6 +173,6 @@ fn an_instruction_declares_what_it_needs() {
     );
     let module = Module::from_words(assemble(&text).unwrap().words).unwrap();
     let edited = run(&module).unwrap();
-    let declarations = Declarations::of(&edited.module, &mut Diagnostics::new());
+    let declarations = Declarations::new(&edited.module, &mut Diagnostics::new());
     assert!(declarations.has_capability(spirv::Capability::Groups));
 }

@@ -35,7 +35,7 @@ use super::inline::inline_barrier_functions;
 use super::inlined::{entries, inlined};
 use super::operands::is_split;
 use super::options::PassOptions;
-use super::rewrite::{Edited, Origin};
+use super::rewrite::{RewrittenModule, SourceMap};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::Pairing;
 use crate::analysis::phases::{Aliasing, Body, Effects, Item, Openness, Role, still_ordered};
@@ -54,7 +54,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     if !module.instructions().any(is_split) {
         return Ok(None);
     }
@@ -82,7 +82,7 @@ pub(super) fn run(
                 });
                 known.block(block).is_none()
             };
-            let moved = Motion::of(&body, &cfg, &is_uniform).run();
+            let moved = Motion::analyze(&body, &cfg, &is_uniform).run();
             prove(&body, &moved.body, &cfg)?;
             write(&mut edit, &body, &moved)?;
         }
@@ -99,9 +99,9 @@ pub(super) fn look<'m>(
     diagnostics: &mut Diagnostics,
 ) -> (Body, Cfg) {
     let pairing = Pairing::analyse(declarations, constants, entry, diagnostics);
-    let cfg = Cfg::of(declarations.module, function);
-    let effects = Effects::of(declarations, constants, function, Aliasing::Possible);
-    let body = Body::of(declarations, function, &effects, &pairing, orders_all);
+    let cfg = Cfg::analyze(declarations.module, function);
+    let effects = Effects::analyze(declarations, constants, function, Aliasing::Possible);
+    let body = Body::analyze(declarations, function, &effects, &pairing, orders_all);
     (body, cfg)
 }
 
@@ -114,20 +114,20 @@ pub(super) fn uniformity(
 ) -> Uniformity {
     let fixed = constants.without_defaults();
     let size = declarations.workgroup_size(entry, &fixed);
-    let cfg = Cfg::of(declarations.module, function);
+    let cfg = Cfg::analyze(declarations.module, function);
     let places: Vec<BlockIndex> = cfg.blocks().collect();
-    let memory = Memory::of(declarations);
-    let model = Model::of(declarations, &fixed, &memory, function, size, cfg, &places);
-    Uniformity::of(&model, level, size)
+    let memory = Memory::analyze(declarations);
+    let model = Model::analyze(declarations, &fixed, &memory, function, size, cfg, &places);
+    Uniformity::analyze(&model, level, size)
 }
 
 /// Asks whether `after`, which a pass made of `before`, keeps the order of accesses that barriers
-/// of the workgroup gave them. Both are looked at with their barrier functions inlined; `origin`
-/// says what became of what.
+/// of the workgroup gave them. Both are looked at with their barrier functions inlined;
+/// `source_map` says what became of what.
 pub(crate) fn keeps_order(
     before: &Declarations<'_>,
     after: &Declarations<'_>,
-    origin: &Origin,
+    source_map: &SourceMap,
     options: &PassOptions,
 ) -> Result<(), Diagnostics> {
     let orders_all = options.orders_all_memory();
@@ -148,7 +148,7 @@ pub(crate) fn keeps_order(
         let place = inst.offset;
         let first = old_inlined
             .as_ref()
-            .map_or(Some(place), |edited| edited.origin.of(place));
+            .map_or(Some(place), |edited| edited.source_map.of(place));
         given.entry(first.unwrap_or(place)).or_default().push(place);
     }
     // An instruction that is still there has its words; ids are numbered alike in both.
@@ -163,9 +163,9 @@ pub(crate) fn keeps_order(
         let as_it_was = same.get_mut(inst.words).and_then(Vec::pop);
         let place = match &new_inlined {
             None => Some(inst.offset),
-            Some(edited) => edited.origin.of(inst.offset),
+            Some(edited) => edited.source_map.of(inst.offset),
         };
-        let first = place.and_then(|place| origin.of(place));
+        let first = place.and_then(|place| source_map.of(place));
         let old = match first.and_then(|first| given.get(&first)).map(Vec::as_slice) {
             Some([one]) => Some(*one),
             _ => as_it_was, // its function was inlined often
@@ -193,7 +193,7 @@ pub(crate) fn keeps_order(
 /// say.
 fn bodies(module: &Module<'_>, orders_all: bool) -> Vec<(Body, Cfg)> {
     let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut diagnostics);
+    let declarations = Declarations::new(module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
     let entries = entries(&declarations).into_iter();
     let bodies = entries
@@ -217,7 +217,7 @@ fn bodies(module: &Module<'_>, orders_all: bool) -> Vec<(Body, Cfg)> {
 /// Asks whether arrives and waits alternate as they did, and, in debug builds, in another way
 /// whether everything that was ordered is ordered still. Instructions keep their words.
 pub(super) fn prove(before: &Body, after: &Body, cfg: &Cfg) -> Result<(), Diagnostic> {
-    let alternates = |body| Openness::of(body, cfg).alternates();
+    let alternates = |body| Openness::analyze(body, cfg).alternates();
     if alternates(before) && !alternates(after) {
         return Err(Diagnostic::bug(
             "arrives and waits that were moved do not alternate any more",
@@ -233,9 +233,9 @@ pub(super) fn prove(before: &Body, after: &Body, cfg: &Cfg) -> Result<(), Diagno
 fn compare(
     before: (&Body, &Cfg),
     after: (&Body, &Cfg),
-    origin: &dyn Fn(WordOffset) -> Option<WordOffset>,
+    source_map: &dyn Fn(WordOffset) -> Option<WordOffset>,
 ) -> Result<(), Diagnostic> {
-    let lost = still_ordered(before, after, origin).unwrap_or_default();
+    let lost = still_ordered(before, after, source_map).unwrap_or_default();
     match lost.first() {
         None => Ok(()),
         Some((one, other)) => Err(Diagnostic::bug(format!(

@@ -16,7 +16,7 @@ pub(in crate::transform) struct Motion<'c> {
     pub(in crate::transform) terrain: Terrain<'c>,
     /// Whether the whole workgroup executes a block, or nobody.
     pub(super) is_uniform: &'c dyn Fn(BlockIndex) -> bool,
-    /// Places of halves that were added, with that of the half that each is a copy of.
+    /// MemoryRegions of halves that were added, with that of the half that each is a copy of.
     pub(super) added: BTreeMap<WordOffset, WordOffset>,
     pub(super) work: usize,
 }
@@ -29,14 +29,14 @@ pub(super) struct Moved {
 }
 
 impl<'c> Motion<'c> {
-    pub(in crate::transform) fn of(
+    pub(in crate::transform) fn analyze(
         body: &Body,
         cfg: &'c Cfg,
         is_uniform: &'c dyn Fn(BlockIndex) -> bool,
     ) -> Motion<'c> {
         Motion {
             body: body.clone(),
-            terrain: Terrain::of(cfg),
+            terrain: Terrain::analyze(cfg),
             is_uniform,
             added: BTreeMap::new(),
             work: 0,
@@ -83,7 +83,7 @@ impl<'c> Motion<'c> {
 
     pub(in crate::transform) fn zones(&mut self) -> Zones {
         self.work += 4 * self.body.len();
-        Zones::of(&self.body, self.terrain.cfg)
+        Zones::analyze(&self.body, self.terrain.cfg)
     }
 
     /// Whether the pair is one arrive and one wait that control comes to equally often.

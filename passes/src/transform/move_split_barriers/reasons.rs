@@ -91,10 +91,10 @@ pub fn stops(declarations: &Declarations<'_>, orders_all: bool) -> Vec<Stopped> 
         if diagnostics.has_errors() {
             return Vec::new();
         }
-        let cfg = Cfg::of(declarations.module, function);
-        let effects = Effects::of(declarations, &constants, function, Aliasing::Possible);
-        let body = Body::of(declarations, function, &effects, &pairing, orders_all);
-        let mut motion = Motion::of(&body, &cfg, &|_| false);
+        let cfg = Cfg::analyze(declarations.module, function);
+        let effects = Effects::analyze(declarations, &constants, function, Aliasing::Possible);
+        let body = Body::analyze(declarations, function, &effects, &pairing, orders_all);
+        let mut motion = Motion::analyze(&body, &cfg, &|_| false);
         let zones = motion.zones();
         for (number, barrier) in body.barriers.iter().enumerate() {
             if barrier.waits.is_empty() {
@@ -144,7 +144,7 @@ fn next(motion: &Motion<'_>, from: HalfPosition, side: Side, limit: Limit) -> St
             ..
         }) => Stop::Barrier(*offset),
         Some(item) if item.role == Role::Plain && !limit.lets(item) => {
-            if item.effect.stops {
+            if item.effect.ordering_barrier {
                 Stop::Orders(item.offset)
             } else {
                 Stop::Conflict(item.offset)

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// more.
 const LEAST_GAIN: usize = 8;
 
-/// Places of added halves begin here: no module has as many words.
+/// MemoryRegions of added halves begin here: no module has as many words.
 const FIRST_ADDED: u32 = 1 << 31;
 
 /// A loop that halves can go around.
@@ -66,7 +66,7 @@ struct Rotation {
 }
 
 impl Ring {
-    fn of(motion: &Motion<'_>, block: BlockIndex) -> Option<Ring> {
+    fn find(motion: &Motion<'_>, block: BlockIndex) -> Option<Ring> {
         let cfg = motion.terrain.cfg;
         let natural = motion.terrain.innermost_loop(block)?;
         let (mut inside, mut outside) = (Vec::new(), Vec::new());
@@ -115,8 +115,8 @@ impl Ring {
             latch: *latch,
             front: *front,
             body: natural.body.clone(),
-            dominators: Dominators::of(&iteration),
-            post: PostDominators::of(&iteration),
+            dominators: Dominators::analyze(&iteration),
+            post: PostDominators::analyze(&iteration),
             iteration,
             order,
         })
@@ -192,7 +192,7 @@ impl Motion<'_> {
     /// Takes one half around the back edge of its loop; whether there was one.
     pub(super) fn rotate(&mut self) -> bool {
         let zones = self.zones();
-        let open = Openness::of(&self.body, self.terrain.cfg);
+        let open = Openness::analyze(&self.body, self.terrain.cfg);
         let blocks = BlockIndex::all(self.body.blocks.len());
         let is_closed: Vec<bool> = blocks.map(|block| open.at_end(block).is_closed()).collect();
         for number in 0..self.body.barriers.len() {
@@ -223,7 +223,7 @@ impl Motion<'_> {
 
     fn rotation(&mut self, number: usize, side: Side, zones: &Zones) -> Option<(Ring, Rotation)> {
         let from = self.place(number, side)?;
-        let ring = Ring::of(self, from.block)?;
+        let ring = Ring::find(self, from.block)?;
         if !ring.is_in_every_iteration(from.block) {
             return None;
         }

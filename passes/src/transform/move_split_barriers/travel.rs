@@ -5,7 +5,7 @@ use crate::analysis::components::strongly_connected;
 use crate::analysis::dominance::{Dominators, PostDominators};
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::phases::mutant::{Rule, is_out};
-use crate::analysis::phases::{Body, Effect, Item, Places, Role};
+use crate::analysis::phases::{Body, Effect, Item, MemoryRegions, Role};
 use crate::module::BlockIndex;
 
 /// Most loops that are looked at; in a function with more of them halves stay in their blocks.
@@ -32,11 +32,11 @@ pub(in crate::transform) struct HalfPosition {
 #[derive(Copy, Clone, Debug)]
 pub(in crate::transform) struct Limit {
     zone: Effect,
-    may_order: Places,
+    may_order: MemoryRegions,
 }
 
 impl Limit {
-    pub(in crate::transform) fn new(zone: Effect, may_order: Places) -> Limit {
+    pub(in crate::transform) fn new(zone: Effect, may_order: MemoryRegions) -> Limit {
         Limit {
             zone: zone.within(may_order),
             may_order,
@@ -45,7 +45,7 @@ impl Limit {
 
     /// Whether the half may pass `item`.
     pub(in crate::transform) fn lets(self, item: &Item) -> bool {
-        let stops = item.effect.stops && !is_out(Rule::Stops);
+        let stops = item.effect.ordering_barrier && !is_out(Rule::Stops);
         let conflicts = self.zone.conflicts(item.effect.within(self.may_order));
         !stops && (!conflicts || is_out(Rule::Conflicts))
     }
@@ -72,11 +72,11 @@ pub(in crate::transform) struct Terrain<'c> {
 }
 
 impl<'c> Terrain<'c> {
-    pub(in crate::transform) fn of(cfg: &'c Cfg) -> Terrain<'c> {
-        let loops = Loops::of(cfg, MOST_LOOPS);
+    pub(in crate::transform) fn analyze(cfg: &'c Cfg) -> Terrain<'c> {
+        let loops = Loops::analyze(cfg, MOST_LOOPS);
         Terrain {
             cfg,
-            post: PostDominators::of(cfg),
+            post: PostDominators::analyze(cfg),
             innermost: loops.innermost(cfg.len()),
             is_irreducible: irreducible(cfg, &loops.dominators),
             loops,

@@ -386,7 +386,7 @@ impl<'t, 'd, 'm> Components<'t, 'd, 'm> {
     }
 
     fn access(&mut self, inst: Inst<'m>) -> Result<(), Diagnostic> {
-        let Some(access) = Masked::of(inst) else {
+        let Some(access) = Masked::from_inst(inst) else {
             return Err(refused(inst, "without its operands"));
         };
         self.has_accesses = true;

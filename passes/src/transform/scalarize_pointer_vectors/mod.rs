@@ -11,7 +11,7 @@ mod tests;
 
 use super::edit::{Edit, declaring};
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::guarded::{
     self, MASKED_CAPABILITY, MASKED_EXTENSION, PREDICATED_CAPABILITY, PREDICATED_EXTENSION,
     pointer_vector,
@@ -27,7 +27,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     _: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let vectors: BTreeMap<Id, (Id, u32)> = declarations
         .types()
         .filter_map(|(id, _)| Some((id, pointer_vector(declarations, id)?)))

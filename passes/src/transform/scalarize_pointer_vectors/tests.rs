@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::super::registry::{PassOptions, SCALARIZE_POINTER_VECTORS};
-use super::super::rewrite::Edited;
+use super::super::rewrite::RewrittenModule;
 use super::*;
 use crate::module::assemble;
 
@@ -46,16 +46,16 @@ fn module(globals: &str, lines: &str) -> Module<'static> {
     assemble(&text).unwrap().module().unwrap()
 }
 
-fn after(module: &Module<'_>) -> Result<Option<Edited>, Diagnostics> {
+fn after(module: &Module<'_>) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut found = Diagnostics::new();
-    let declarations = Declarations::of(module, &mut found);
+    let declarations = Declarations::new(module, &mut found);
     assert!(!found.has_errors(), "{found}");
     let pass = SCALARIZE_POINTER_VECTORS;
     pass.run(module, &declarations, &PassOptions::None, &mut found)
 }
 
 /// How often each instruction of the function stands there, without those that were there.
-fn count(edited: &Edited, name: &str) -> usize {
+fn count(edited: &RewrittenModule, name: &str) -> usize {
     let insts = edited.module.instructions();
     insts
         .skip_while(|inst| inst.op() != Some(Op::Label))

@@ -44,7 +44,7 @@ use super::edit::Edit;
 use super::inlined::{entries, follow, inlined};
 use super::move_split_barriers::look;
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use super::whole_variables::{Spot, whole_variables};
 use crate::analysis::layout::Extents;
 use crate::analysis::loops::Loops;
@@ -75,7 +75,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     _: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let is_whole = |inst: Inst<'_>| inst.op() == Some(Op::ControlBarrier);
     if !module.instructions().any(is_whole) {
         return Ok(None);
@@ -96,7 +96,7 @@ pub(super) fn run(
 }
 
 /// Stages the loads of the first loop that has some.
-fn stage_one(declarations: &Declarations<'_>) -> Result<Option<Edited>, Diagnostics> {
+fn stage_one(declarations: &Declarations<'_>) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
     for entry in entries(declarations) {
@@ -104,8 +104,8 @@ fn stage_one(declarations: &Declarations<'_>) -> Result<Option<Edited>, Diagnost
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
-        let effects = Effects::of(declarations, &constants, entry.1, Aliasing::Possible);
-        let loops = Loops::of(&cfg, MOST_LOOPS);
+        let effects = Effects::analyze(declarations, &constants, entry.1, Aliasing::Possible);
+        let loops = Loops::analyze(&cfg, MOST_LOOPS);
         for shape in shape::shapes(entry.1, &cfg, &loops, &body) {
             let mut edit = Edit::new(declarations);
             let staged = Staging {
@@ -378,7 +378,7 @@ impl<'m> Staging<'_, '_, 'm> {
     /// Whether nothing is lost with an instruction whose result nobody uses.
     fn is_only_a_value(&self, inst: Inst<'m>) -> bool {
         let effect = self.effects.instruction(inst);
-        let is_quiet = !effect.stops && effect.writes.is_empty();
+        let is_quiet = !effect.ordering_barrier && effect.writes.is_empty();
         is_quiet && inst.op() != Some(Op::Store) && self.effects.own(inst).is_some()
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Region {
 impl Region {
     /// The region between `header` and `last`. `inside` are the blocks of the loop, `own` those of
     /// them that are in no loop inside of it.
-    pub(super) fn of(
+    pub(super) fn analyze(
         function: &Function<'_>,
         cfg: &Cfg,
         [header, last]: [BlockIndex; 2],

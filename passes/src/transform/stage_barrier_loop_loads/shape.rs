@@ -5,7 +5,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::phases::mutant::{Rule, is_out};
-use crate::analysis::phases::{Body, Effect, Item, Places, Role, Side};
+use crate::analysis::phases::{Body, Effect, Item, MemoryRegions, Role, Side};
 use crate::module::{BlockIndex, Function, Id, Inst, WordOffset};
 use crate::transform::whole_variables::Spot;
 use spirv::Op;
@@ -48,7 +48,7 @@ pub(super) struct Shape<'s, 'm> {
     pub(super) blocks: BTreeSet<BlockIndex>,
     own: BTreeSet<BlockIndex>,
     /// What the loop writes and publishes.
-    changes: Places,
+    changes: MemoryRegions,
     /// What stands in front of the barrier.
     pub(super) region: Region,
 }
@@ -93,7 +93,7 @@ fn shape<'s, 'm>(
         return None; // the merge instruction stays in the header
     }
     let exit = exit(function, cfg, dominators, natural, &own, (block, latch))?;
-    let region = Region::of(function, cfg, [header, block], &natural.body, &own)?;
+    let region = Region::analyze(function, cfg, [header, block], &natural.body, &own)?;
     let insts = &block_of(block)?.insts;
     let mut phis = Vec::new();
     let behind = cfg.succs(block).iter().copied();
@@ -102,7 +102,7 @@ fn shape<'s, 'm>(
         phis.extend(insts.take_while(|inst| inst.op() == Some(Op::Phi)));
     }
     let mut spots = BTreeMap::new();
-    let mut changes = Places::NONE;
+    let mut changes = MemoryRegions::NONE;
     for at in &natural.body {
         for (index, inst) in block_of(*at)?.insts.iter().enumerate() {
             spots.extend(inst.result().map(|result| (result, (*at, index))));
@@ -163,7 +163,7 @@ fn first_barrier(
     let is_whole = matches!(first.role, Role::Half(_, Side::Both));
     let is_right = |at: BlockIndex, index: usize, item: &Item| match item.role {
         Role::Half(..) => (at, index) >= (block, barrier) || at != block,
-        Role::First | Role::Plain | Role::Last => !item.effect.stops,
+        Role::First | Role::Plain | Role::Last => !item.effect.ordering_barrier,
     };
     let is_behind = |at: BlockIndex| at == block || dominators.dominates(block, at);
     let all = natural.body.iter().all(|at| {

@@ -4,7 +4,7 @@
 use super::shape::Shape;
 use super::values::{Variables, is_copied, is_plain};
 use crate::analysis::phases::mutant::{Rule, is_out};
-use crate::analysis::phases::{Effects, Own, Places};
+use crate::analysis::phases::{Effects, MemoryRegions, Own};
 use crate::module::{BlockIndex, Declarations, Id, Inst};
 use crate::transform::whole_variables::Spot;
 use spirv::{Capability, Op};
@@ -57,7 +57,7 @@ impl<'m> Slicer<'_, 'm> {
                 let writes = self.effects.instruction(*inst).writes;
                 if is_store
                     && self.shape.may_precede((*block, index))
-                    && !(writes & Places::WORKGROUP).is_empty()
+                    && !(writes & MemoryRegions::WORKGROUP).is_empty()
                 {
                     work.extend(inst.id(1).ok());
                 }
@@ -90,7 +90,9 @@ impl<'m> Slicer<'_, 'm> {
         let inst = inst.filter(|inst| inst.op() == Some(Op::Load) && self.shape.is_in_region(spot));
         inst.is_some_and(|inst| {
             let reads = self.effects.instruction(inst).reads;
-            !reads.is_empty() && (reads & Places::WORKGROUP).is_empty() && self.is_early(inst)
+            !reads.is_empty()
+                && (reads & MemoryRegions::WORKGROUP).is_empty()
+                && self.is_early(inst)
         })
     }
 
@@ -266,6 +268,6 @@ impl<'m> Slicer<'_, 'm> {
         let effect = self.effects.instruction(load);
         let is_own = self.effects.own(load) != Some(Own::default());
         let is_free = effect.reads.is_empty() || !self.shape.changes(effect);
-        !effect.stops && !is_own && is_free && is_plain(self.declarations, load)
+        !effect.ordering_barrier && !is_own && is_free && is_plain(self.declarations, load)
     }
 }

@@ -190,7 +190,7 @@ impl<'v, 'm> Values<'v, 'm> {
         }
         let effect = self.effects.instruction(load);
         let is_own = self.effects.own(load) != Some(Own::default());
-        let is_constant = effect.reads.is_empty() && !effect.stops && !is_own;
+        let is_constant = effect.reads.is_empty() && !effect.ordering_barrier && !is_own;
         if !is_constant || !is_plain(edit.declarations, load) {
             return Ok(None);
         }

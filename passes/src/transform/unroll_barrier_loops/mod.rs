@@ -23,7 +23,7 @@ use super::edit::Edit;
 use super::inlined::{entries, follow, inlined};
 use super::move_split_barriers::look;
 use super::options::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::RewrittenModule;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::pairing::SiteKind;
@@ -45,7 +45,7 @@ pub(super) fn run(
     declarations: &Declarations<'_>,
     options: &PassOptions,
     _: &mut Diagnostics,
-) -> Result<Option<Edited>, Diagnostics> {
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Unroll(most) = *options else {
         return Err(Diagnostic::bug("how far loops are unrolled was not said").into());
     };
@@ -69,7 +69,10 @@ pub(super) fn run(
 }
 
 /// Unrolls the smallest loop that can be.
-fn unroll_one(declarations: &Declarations<'_>, most: usize) -> Result<Option<Edited>, Diagnostics> {
+fn unroll_one(
+    declarations: &Declarations<'_>,
+    most: usize,
+) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
     let fixed = constants.without_defaults();
@@ -78,7 +81,7 @@ fn unroll_one(declarations: &Declarations<'_>, most: usize) -> Result<Option<Edi
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
-        let loops = Loops::of(&cfg, MOST_LOOPS);
+        let loops = Loops::analyze(&cfg, MOST_LOOPS);
         let mut natural: Vec<&Loop> = loops.natural.iter().flatten().collect();
         natural.sort_by_key(|one| (one.body.len(), one.header));
         for natural in natural {
@@ -101,7 +104,7 @@ fn unroll_one(declarations: &Declarations<'_>, most: usize) -> Result<Option<Edi
 }
 
 fn is_barrier(inst: Inst<'_>) -> bool {
-    SiteKind::of(inst).is_some_and(|kind| kind != SiteKind::MemoryBarrier)
+    SiteKind::from_inst(inst).is_some_and(|kind| kind != SiteKind::MemoryBarrier)
 }
 
 fn unrollable<'f, 'm>(

@@ -16,7 +16,7 @@ pub(super) fn stays(
     unrollable: &Unrollable<'_, '_>,
     most: usize,
 ) -> Option<usize> {
-    let mut trips = Trips::of(declarations, constants, unrollable)?;
+    let mut trips = Trips::analyze(declarations, constants, unrollable)?;
     for count in 0..most {
         let condition = trips.value(trips.condition, 0)? != 0;
         if condition != unrollable.stays_if_true {
@@ -43,7 +43,7 @@ struct Trips<'t, 'm> {
 }
 
 impl<'t, 'm> Trips<'t, 'm> {
-    fn of(
+    fn analyze(
         declarations: &'t Declarations<'m>,
         constants: &'t Constants,
         unrollable: &'t Unrollable<'t, 'm>,

@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::module::{
     BlockIndex, Constants, Declarations, EntryPoint, Function, Inst, Scope, WordOffset,
 };
-use crate::transform::Origin;
+use crate::transform::SourceMap;
 
 /// An arrive, a wait, or a control barrier of scope Workgroup.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(crate) struct Entry<'e, 'm> {
     pub(crate) declarations: &'e Declarations<'m>,
     /// The module that was given.
     pub(crate) original: &'e Declarations<'e>,
-    origin: Option<&'e Origin>,
+    source_map: Option<&'e SourceMap>,
     /// The function.
     pub(crate) function: &'e Function<'m>,
     /// Size of the workgroup.
@@ -81,7 +81,7 @@ pub(crate) struct Entry<'e, 'm> {
 impl<'e, 'm> Entry<'e, 'm> {
     /// A place in the module that was given.
     pub(crate) fn word(&self, offset: WordOffset) -> WordOffset {
-        origin_of(self.origin, offset)
+        source_of(self.source_map, offset)
     }
 
     pub(super) fn open_scope(&self, offset: WordOffset) -> Diagnostic {
@@ -107,11 +107,11 @@ impl<'e, 'm> Entry<'e, 'm> {
         Some((before, after))
     }
 
-    pub(super) fn of(
+    pub(super) fn analyze(
         program: &'e Program<'m>,
         fixed: &'e Constants,
         original: &'e Declarations<'e>,
-        origin: Option<&'e Origin>,
+        source_map: Option<&'e SourceMap>,
         memory: &Memory,
         entry: &EntryPoint<'m>,
         diagnostics: &mut Diagnostics,
@@ -128,14 +128,14 @@ impl<'e, 'm> Entry<'e, 'm> {
             .by_block(&function.syncs)
             .filter_map(|(block, syncs)| {
                 let mut syncs = syncs.iter();
-                let counts = |inst: &Inst<'_>| SiteKind::of(*inst).is_some_and(stops);
+                let counts = |inst: &Inst<'_>| SiteKind::from_inst(*inst).is_some_and(stops);
                 syncs.any(counts).then_some(block)
             })
             .collect();
         let size = declarations.workgroup_size(entry, fixed);
         let cfg = program.cfg(entry).ok()?.clone();
-        let model = Model::of(declarations, fixed, memory, function, size, cfg, &places);
-        let uniformity = Uniformity::of(&model, Level::Workgroup, size);
+        let model = Model::analyze(declarations, fixed, memory, function, size, cfg, &places);
+        let uniformity = Uniformity::analyze(&model, Level::Workgroup, size);
         // Operands that cannot be decoded are for the static rules to report, a wait without an
         // arrive is for SB2001.
         let has_all_sites = undecoded
@@ -150,7 +150,7 @@ impl<'e, 'm> Entry<'e, 'm> {
             let word = limit.location.word.unwrap_or(function.offset);
             diagnostics.push(Diagnostic {
                 severity: Severity::Note,
-                ..limit.clone().at_word(origin_of(origin, word))
+                ..limit.clone().at_word(source_of(source_map, word))
             });
         }
         let mut has_all_events = true;
@@ -160,7 +160,7 @@ impl<'e, 'm> Entry<'e, 'm> {
         for (block, syncs) in function.by_block(&function.syncs) {
             let mut ranks = [0; 2];
             for inst in syncs {
-                let Some(kind) = SiteKind::of(*inst).filter(|kind| stops(*kind)) else {
+                let Some(kind) = SiteKind::from_inst(*inst).filter(|kind| stops(*kind)) else {
                     continue;
                 };
                 let is_split = kind != SiteKind::ControlBarrier;
@@ -197,7 +197,7 @@ impl<'e, 'm> Entry<'e, 'm> {
         Some(Entry {
             declarations,
             original,
-            origin,
+            source_map,
             function,
             size,
             model,
@@ -246,11 +246,11 @@ pub(super) fn scope_is_open(
 }
 
 /// The place in the module that was given of one in the module with inlined functions.
-pub(super) fn origin_of(origin: Option<&Origin>, offset: WordOffset) -> WordOffset {
-    origin.map_or(offset, |origin| origin.of(offset).unwrap_or(offset))
+pub(super) fn source_of(source_map: Option<&SourceMap>, offset: WordOffset) -> WordOffset {
+    source_map.map_or(offset, |source_map| source_map.of(offset).unwrap_or(offset))
 }
 
 pub(super) fn is_split_barrier(inst: Inst<'_>) -> bool {
-    let kind = SiteKind::of(inst);
+    let kind = SiteKind::from_inst(inst);
     matches!(kind, Some(SiteKind::Arrive | SiteKind::Wait))
 }

@@ -49,12 +49,12 @@ pub fn check(
     if !has_barriers(declarations) {
         return;
     }
-    let Ok(inlined) = Inlined::of(declarations) else {
+    let Ok(inlined) = Inlined::new(declarations) else {
         return; // what cannot be inlined is refused by those who lower
     };
     let after = inlined.edited().map(|edited| {
         // What a pass leaves can be read.
-        Declarations::of(&edited.module, &mut Diagnostics::new())
+        Declarations::new(&edited.module, &mut Diagnostics::new())
     });
     let program = Program::new(after.as_ref().unwrap_or(declarations), constants);
     check_program(&inlined, &program, settings, diagnostics);
@@ -63,7 +63,7 @@ pub fn check(
 fn has_barriers(declarations: &Declarations<'_>) -> bool {
     let functions = declarations.functions.iter();
     let mut syncs = functions.flat_map(|function| &function.syncs);
-    syncs.any(|inst| SiteKind::of(*inst).is_some_and(stops))
+    syncs.any(|inst| SiteKind::from_inst(*inst).is_some_and(stops))
 }
 
 /// As [`check`], of a module that was inlined already.
@@ -85,8 +85,8 @@ pub(super) fn check_program(
     };
     let strict = settings.strict;
     let (declarations, original) = (program.declarations(), inlined.original());
-    let origin = inlined.edited().map(|edited| &edited.origin);
-    let memory = Memory::of(declarations);
+    let source_map = inlined.edited().map(|edited| &edited.source_map);
+    let memory = Memory::analyze(declarations);
     let mut seen = BTreeSet::new();
     for entry in &declarations.entry_points {
         // Entry points that share a function share its execution modes, and so all that is said of
@@ -94,11 +94,11 @@ pub(super) fn check_program(
         if !seen.insert(entry.function) {
             continue;
         }
-        let entry = Entry::of(
+        let entry = Entry::analyze(
             program,
             fixed,
             original,
-            origin,
+            source_map,
             &memory,
             entry,
             diagnostics,
@@ -106,7 +106,7 @@ pub(super) fn check_program(
         let Some(entry) = entry else {
             continue;
         };
-        let paths = paths::Paths::of(&entry);
+        let paths = paths::Paths::analyze(&entry);
         let proved = entry.events.iter().enumerate().all(|(site, event)| {
             !paths.is_broken(site)
                 && (event.scope != Scope::Workgroup
@@ -115,7 +115,7 @@ pub(super) fn check_program(
         let trace = if proved {
             None
         } else {
-            Some(trace::Trace::of(&entry))
+            Some(trace::Trace::analyze(&entry))
         };
         for offset in &entry.open_scopes {
             diagnostics.push(severity(entry.open_scope(*offset), false, strict));

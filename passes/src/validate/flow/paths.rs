@@ -68,7 +68,7 @@ pub(in crate::validate) struct Paths {
 
 impl Paths {
     /// Looks at every path of `entry`.
-    pub(in crate::validate) fn of(entry: &Entry<'_, '_>) -> Paths {
+    pub(in crate::validate) fn analyze(entry: &Entry<'_, '_>) -> Paths {
         let mut paths = Paths {
             broken: BTreeMap::new(),
             open_at_end: [false; 2],
@@ -76,7 +76,7 @@ impl Paths {
         if !entry.events.iter().any(Event::pairs) {
             return paths;
         }
-        let conditions = Conditions::of(entry);
+        let conditions = Conditions::analyze(entry);
         for (slot, scope) in SCOPES.into_iter().enumerate() {
             if entry
                 .events
@@ -127,7 +127,7 @@ struct Conditions<'c> {
 }
 
 impl<'c> Conditions<'c> {
-    fn of(entry: &'c Entry<'_, '_>) -> Conditions<'c> {
+    fn analyze(entry: &'c Entry<'_, '_>) -> Conditions<'c> {
         let graph = &entry.model.graph;
         let mut uses: BTreeMap<NodeId, usize> = BTreeMap::new();
         for block in entry.model.cfg.reverse_postorder() {

@@ -75,7 +75,7 @@ pub(in crate::validate) fn problems_with(module: &Assembled, defaults: bool) -> 
     let mut diagnostics = Diagnostics::new();
     let settings = Settings {
         assume_default_spec: defaults,
-        ..Settings::new(Environment::of(&declarations))
+        ..Settings::new(Environment::from_declarations(&declarations))
     };
     check(&declarations, &constants, &settings, &mut diagnostics);
     diagnostics.sorted()

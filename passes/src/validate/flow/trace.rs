@@ -75,7 +75,7 @@ pub(in crate::validate) struct Trace {
 }
 
 impl Trace {
-    pub(in crate::validate) fn of(entry: &Entry<'_, '_>) -> Trace {
+    pub(in crate::validate) fn analyze(entry: &Entry<'_, '_>) -> Trace {
         let lanes = entry.size.and_then(lanes::count).filter(|lanes| *lanes > 0);
         let all = lanes.is_some_and(|lanes| lanes <= lanes::MOST_LANES);
         // Of workgroups that are too large, and of those of unknown size, some invocations can
@@ -216,7 +216,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
         Runner {
             entry,
             sized,
-            regions: Regions::of(
+            regions: Regions::analyze(
                 &entry.model.cfg,
                 &entry.model.post,
                 (1 << 16) + 64 * entry.model.cfg.len(),

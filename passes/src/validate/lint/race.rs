@@ -63,7 +63,7 @@ pub(super) fn check(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagno
         let Some((before, after)) = entry.around(arrive) else {
             continue;
         };
-        let stores = Stores::of(entry, before);
+        let stores = Stores::collect(entry, before);
         let window = after.iter().take_while(|inst| !is_barrier(**inst));
         for inst in window {
             let Some((variable, pointer)) =
@@ -95,7 +95,7 @@ pub(super) fn check(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagno
 }
 
 pub(super) fn is_barrier(inst: Inst<'_>) -> bool {
-    crate::analysis::pairing::SiteKind::of(inst).is_some()
+    crate::analysis::pairing::SiteKind::from_inst(inst).is_some()
 }
 
 /// Stores to workgroup variables since the last barrier: of each variable, the last one, and the
@@ -109,7 +109,7 @@ type ByVariable = BTreeMap<Id, [Option<(Id, Vec<u32>)>; 2]>;
 
 impl Stores {
     /// Of the instructions `before` an arrive, in its block.
-    fn of(entry: &Entry<'_, '_>, before: &[Inst<'_>]) -> Stores {
+    fn collect(entry: &Entry<'_, '_>, before: &[Inst<'_>]) -> Stores {
         let mut by_variable = ByVariable::new();
         let since = before.iter().rev().take_while(|inst| !is_barrier(**inst));
         for inst in since.filter(|inst| inst.op() == Some(Op::Store)) {

@@ -47,7 +47,7 @@ struct Access {
 }
 
 impl Access {
-    fn of(entry: &Entry<'_, '_>, block: BlockIndex, inst: Inst<'_>) -> Option<Access> {
+    fn from_inst(entry: &Entry<'_, '_>, block: BlockIndex, inst: Inst<'_>) -> Option<Access> {
         let pointer = inst.id(0).ok()?;
         let mut at = pointer;
         let mut chains: Vec<Vec<Id>> = Vec::new();
@@ -117,7 +117,7 @@ pub(super) fn check(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
     let blocks: BTreeSet<BlockIndex> = accesses().map(|access| access.block).collect();
     let (indices, blocks): (Vec<Id>, Vec<BlockIndex>) =
         (indices.into_iter().collect(), blocks.into_iter().collect());
-    let memory = Memory::of(entry.declarations);
+    let memory = Memory::analyze(entry.declarations);
     let model = Model::with_values(
         entry.declarations,
         entry.constants,
@@ -127,11 +127,11 @@ pub(super) fn check(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
         entry.model.cfg.clone(),
         (&blocks, &indices),
     );
-    let uniformity = Uniformity::of(&model, Level::Workgroup, entry.size);
+    let uniformity = Uniformity::analyze(&model, Level::Workgroup, entry.size);
     let values = Values {
         entry,
         size,
-        loops: Loops::of(&model.cfg, MOST_LOOPS),
+        loops: Loops::analyze(&model.cfg, MOST_LOOPS),
         model,
         uniformity,
         left: Cell::new(MOST_VALUES),
@@ -208,7 +208,7 @@ fn candidates(entry: &Entry<'_, '_>) -> Vec<Candidate> {
             let Some(block) = block_of(entry, *offset) else {
                 continue;
             };
-            let Some(store) = Access::of(entry, block, inst) else {
+            let Some(store) = Access::from_inst(entry, block, inst) else {
                 continue;
             };
             if found.len() >= MOST_STORES || !seen.insert(*offset) {
@@ -262,7 +262,7 @@ fn walk(entry: &Entry<'_, '_>, pair: &Pair, store: Access) -> Option<Candidate> 
                 spot.waited = true;
                 wait = wait.or(Some(inst.offset));
             } else if spot.waited && inst.op() == Some(Op::Load) && loads.len() < MOST_LOADS {
-                let load = Access::of(entry, spot.block, *inst);
+                let load = Access::from_inst(entry, spot.block, *inst);
                 loads.extend(
                     load.filter(|load| load.variable == store.variable)
                         .map(|load| (load, spot.went_back)),

@@ -19,7 +19,7 @@ pub(super) const DOMINANCE: Rule = Rule {
     check: Check::Module(|context, to| {
         let mut report = Report::new(to);
         for (function, cfg) in context.functions().zip(context.cfgs()) {
-            Uses::of(context, function, cfg).check(&mut report);
+            Uses::analyze(context, function, cfg).check(&mut report);
         }
     }),
 };
@@ -179,8 +179,8 @@ struct UseSite {
 }
 
 impl<'u, 'm> Uses<'u, 'm> {
-    fn of(context: &'u Context<'u, 'm>, function: &'u Function<'m>, cfg: &'u Cfg) -> Self {
-        let dominators = Dominators::of(cfg);
+    fn analyze(context: &'u Context<'u, 'm>, function: &'u Function<'m>, cfg: &'u Cfg) -> Self {
+        let dominators = Dominators::analyze(cfg);
         Uses {
             context,
             function,

@@ -45,7 +45,7 @@ fn access(op: Op) -> Option<(Access, usize)> {
         Op::ImageRead => (Access::Storage, 2),
         Op::ImageWrite => (Access::Storage, 3),
         _ => {
-            let sample = Sample::of(op)?;
+            let sample = Sample::from_op(op)?;
             (Access::Sample(sample), sample.operands())
         }
     })

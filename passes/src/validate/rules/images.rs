@@ -21,7 +21,7 @@ pub(super) struct ImageType {
 }
 
 impl ImageType {
-    fn of(context: &Context<'_, '_>, ty: Id) -> Option<ImageType> {
+    fn from_type(context: &Context<'_, '_>, ty: Id) -> Option<ImageType> {
         let inst = context.declarations.module.def(ty)?;
         let &[component, dim, _, arrayed, samples, sampled, ..] = inst.operands() else {
             return None;
@@ -40,10 +40,10 @@ impl ImageType {
         let ty = context.declarations.type_of(id)?;
         match (context.declarations.module.def(ty)?, combined) {
             (inst, true) if inst.op() == Some(Op::TypeSampledImage) => {
-                ImageType::of(context, inst.id(0).ok()?)
+                ImageType::from_type(context, inst.id(0).ok()?)
             }
             (_, true) => None,
-            (_, false) => ImageType::of(context, ty),
+            (_, false) => ImageType::from_type(context, ty),
         }
     }
 
@@ -71,7 +71,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    pub(super) fn of(op: Op) -> Option<Sample> {
+    pub(super) fn from_op(op: Op) -> Option<Sample> {
         let of = |implicit, compares, projects, gathers| Sample {
             implicit,
             compares,
@@ -180,7 +180,7 @@ fn taken(
     here: &BTreeSet<Id>,
 ) -> Vec<Diagnostic> {
     let takes = |op: Op| {
-        Sample::of(op).is_some()
+        Sample::from_op(op).is_some()
             || matches!(op, Op::Image | Op::ImageQueryLod)
             || format!("{op:?}").starts_with("ImageSparse")
     };
@@ -214,7 +214,7 @@ fn wrong_combination(context: &Context<'_, '_>, inst: Inst<'_>) -> Option<&'stat
     let def = |id: Id| context.declarations.module.def(id);
     let of_value = |id: Id| context.declarations.type_of(id);
     let (image, sampler) = (of_value(operand(inst, 0)), of_value(operand(inst, 1)));
-    let Some(ty) = image.and_then(|ty| ImageType::of(context, ty)) else {
+    let Some(ty) = image.and_then(|ty| ImageType::from_type(context, ty)) else {
         return Some("its first operand is not an image");
     };
     if ty.sampled == 2 || matches!(ty.dim, Dim::DimSubpassData | Dim::DimBuffer) {
@@ -236,7 +236,7 @@ pub(super) const SAMPLE: Rule = Rule {
     check: Check::Module(|context, to| {
         let mut report = Report::new(to);
         for (inst, op) in instructions(context) {
-            let wrong = match (Sample::of(op), op) {
+            let wrong = match (Sample::from_op(op), op) {
                 (Some(sample), _) => wrong_sample(context, inst, op, sample),
                 (None, Op::ImageQueryLod) => wrong_query(context, inst),
                 _ => None, // it does not sample
@@ -346,8 +346,9 @@ pub(super) const IMPLICIT: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1604.md"),
     check: Check::Module(|context, to| {
-        let implicit =
-            |op| Sample::of(op).is_some_and(|sample| sample.implicit) || op == Op::ImageQueryLod;
+        let implicit = |op| {
+            Sample::from_op(op).is_some_and(|sample| sample.implicit) || op == Op::ImageQueryLod
+        };
         // Few modules have any.
         if !instructions(context).any(|(_, op)| implicit(op)) {
             return;

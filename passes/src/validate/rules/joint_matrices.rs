@@ -71,7 +71,7 @@ fn layout(inst: Inst<'_>) -> Option<Id> {
         (Some(Op::CooperativeMatrixLoadKHR), _) => 1,
         (Some(Op::CooperativeMatrixStoreKHR), _) => 2,
         (_, PREFETCH) => 6,
-        _ => CheckedAccess::of(inst)?.layout,
+        _ => CheckedAccess::from_inst(inst)?.layout,
     };
     inst.id(operand).ok()
 }
@@ -155,7 +155,7 @@ impl Checking<'_, '_, '_> {
     }
 
     fn matrix(&self, index: usize) -> Option<Matrix> {
-        Matrix::of(self.context, self.ty(index))
+        Matrix::from_type(self.context, self.ty(index))
     }
 
     /// Operands that must be integers: of 32 bits, if `narrow`.
@@ -188,13 +188,13 @@ impl Checking<'_, '_, '_> {
     }
 
     fn access(&mut self) {
-        let Some(access) = CheckedAccess::of(self.inst) else {
+        let Some(access) = CheckedAccess::from_inst(self.inst) else {
             return; // operands are missing, which reading reports
         };
         let matrix = if access.is_store {
             self.matrix(access.layout - 1)
         } else {
-            Matrix::of(self.context, self.inst.result_type())
+            Matrix::from_type(self.context, self.inst.result_type())
         };
         if matrix.is_none() {
             let which = if access.is_store { "object" } else { "result" };
@@ -211,7 +211,7 @@ impl Checking<'_, '_, '_> {
     }
 
     fn construct(&mut self) {
-        let result = Matrix::of(self.context, self.inst.result_type());
+        let result = Matrix::from_type(self.context, self.inst.result_type());
         self.integers([0, 1], true, "the offsets");
         self.integers([2, 3], false, "height and width");
         let fits = result.is_some_and(|matrix| self.ty(4) == Some(matrix.component));
@@ -238,7 +238,7 @@ impl Checking<'_, '_, '_> {
     }
 
     fn function(&mut self) {
-        let to = Matrix::of(self.context, self.inst.result_type());
+        let to = Matrix::from_type(self.context, self.inst.result_type());
         let fits = to.zip(self.matrix(1)).is_some_and(|(to, from)| {
             !differ(to.scope, from.scope)
                 && !differ(to.rows, from.rows)
@@ -281,7 +281,7 @@ impl Checking<'_, '_, '_> {
             return;
         }
         let matrix = match self.inst.result_type() {
-            Some(ty) => Matrix::of(self.context, Some(ty)),
+            Some(ty) => Matrix::from_type(self.context, Some(ty)),
             None if self.inst.opcode() == STORE_CHECKED => self.matrix(3),
             None => self.matrix(1),
         };
@@ -305,7 +305,7 @@ impl Checking<'_, '_, '_> {
         };
         let is_word = |matrix| matches!(component(matrix), Some(Type::Int { width: 16, .. }));
         let is_float = |matrix| matches!(component(matrix), Some(Type::Float { width: 32, .. }));
-        let result = Matrix::of(self.context, self.inst.result_type());
+        let result = Matrix::from_type(self.context, self.inst.result_type());
         let signed = Operands::from_bits_truncate(bits);
         let factors =
             Operands::MATRIX_A_SIGNED_COMPONENTS_KHR | Operands::MATRIX_B_SIGNED_COMPONENTS_KHR;

@@ -16,7 +16,7 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    pub(super) fn of(context: &Context<'_, '_>, ty: Option<Id>) -> Option<Matrix> {
+    pub(super) fn from_type(context: &Context<'_, '_>, ty: Option<Id>) -> Option<Matrix> {
         let Some(Type::CooperativeMatrix {
             component,
             operands,
@@ -76,8 +76,8 @@ fn unfit(context: &Context<'_, '_>, op: Op, inst: Inst<'_>) -> Option<Diagnostic
         .ok()
         .and_then(|id| context.declarations.type_of(id));
     let (Some(from), Some(to)) = (
-        Matrix::of(context, operand),
-        Matrix::of(context, inst.result_type()),
+        Matrix::from_type(context, operand),
+        Matrix::from_type(context, inst.result_type()),
     ) else {
         return wrong(format!(
             "the operand or the result of {name} is not a cooperative matrix"
@@ -209,7 +209,7 @@ fn per_element(context: &Context<'_, '_>, inst: Inst<'_>, matrix: &Matrix) -> Op
     let same = |(word, (_, wanted)): (&u32, &(Id, Id))| {
         let ty = declarations.type_of(Id(*word));
         ty == Some(*wanted)
-            || Matrix::of(context, ty).is_some_and(|matrix| matrix.component == *wanted)
+            || Matrix::from_type(context, ty).is_some_and(|matrix| matrix.component == *wanted)
     };
     if given.len() != more.len() || !given.iter().zip(more).all(same) {
         return wrong(format!(

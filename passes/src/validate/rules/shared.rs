@@ -28,7 +28,7 @@ pub(super) const LIMIT: Rule = Rule {
             if !functions.iter().any(|function| splits.contains(function)) {
                 continue;
             }
-            let memory = WorkgroupMemory::of(context.declarations, context.constants, entry);
+            let memory = WorkgroupMemory::analyze(context.declarations, context.constants, entry);
             let bytes = memory.bytes;
             let reserved = u64::from(context.settings.reserved_shared_bytes);
             if bytes.saturating_add(reserved) > *limit {

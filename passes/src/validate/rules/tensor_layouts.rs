@@ -183,7 +183,7 @@ pub(super) const OPERAND: Rule = Rule {
 fn accesses<'c, 'm>(
     context: &'c Context<'c, 'm>,
 ) -> impl Iterator<Item = (Inst<'m>, TensorAccess)> + 'c {
-    insts(context).filter_map(|inst| Some((inst, TensorAccess::of(inst)?)))
+    insts(context).filter_map(|inst| Some((inst, TensorAccess::from_inst(inst)?)))
 }
 
 /// Loads and stores.

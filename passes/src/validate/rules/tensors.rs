@@ -65,7 +65,7 @@ pub(super) const OPERANDS: Rule = Rule {
 /// The tensor types of the module.
 fn types<'c>(context: &'c Context<'_, '_>) -> impl Iterator<Item = (Inst<'c>, TensorType)> {
     let declared = context.declarations.other_types(&[Op::TypeTensorARM]);
-    declared.filter_map(|(inst, _)| Some((inst, TensorType::of(inst)?)))
+    declared.filter_map(|(inst, _)| Some((inst, TensorType::from_inst(inst)?)))
 }
 
 /// The instructions that access or ask tensors. A module without tensor types has none that is

@@ -95,7 +95,7 @@ pub(super) const ROWS: &[Row] = &[
     ]),
     // What is stored for the workgroup is in memory before another wave may release it to the
     // device; where no wave does, the store stays on its way.
-    asm("passed_on", || stored_before("OpMemoryBarrier %one %release_all"), nothing, &[
+    asm("releases_cumulatively", || stored_before("OpMemoryBarrier %one %release_all"), nothing, &[
         (&[GFX6_TO_8, GFX9], Lines(&[r"_store_dword\b", r"s_waitcnt .*\bvmcnt\(0\)", BARRIER])),
         (&[GFX10, GFX11], Lines(&[r"global_store_(dword|b32)\b", r"s_waitcnt_vscnt null, 0x0", BARRIER])),
         (SPLIT, Lines(&["global_store_b32", "s_wait_storecnt", "s_barrier_signal -1"])),

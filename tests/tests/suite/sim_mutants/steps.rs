@@ -83,7 +83,7 @@ fn made(fixture: &Fixture, name: &'static str, language: Language) -> Result<Vec
         return Ok(Vec::new()); // nothing of it is planned
     }
     let subject = match case {
-        Some(case) => Subject::of(&fixture.name, case, &whole)?,
+        Some(case) => Subject::prepare(&fixture.name, case, &whole)?,
         None => Subject::new(fixture, &whole)?,
     };
     let text = told(whole.assembly())?;
@@ -224,7 +224,7 @@ fn synchronises(step: &Step) -> bool {
         | Step::AsyncWait(_)
         | Step::BulkInit(_)
         | Step::BulkWait(_)
-        | Step::StoreHeld(_) => true,
+        | Step::StoreStaged(_) => true,
         Step::OpenWindow
         | Step::CloseWindow
         | Step::LeaveWindow

@@ -26,11 +26,11 @@ pub(super) struct Subject {
 impl Subject {
     pub(super) fn new(fixture: &Fixture, output: &Output) -> Result<Subject> {
         let case = reference::case(&fixture.name).context("no host reference")?;
-        Subject::of(&fixture.name, case, output)
+        Subject::prepare(&fixture.name, case, output)
     }
 
     /// As [`Subject::new`], with another launch.
-    pub(super) fn of(name: &str, case: Case, output: &Output) -> Result<Subject> {
+    pub(super) fn prepare(name: &str, case: Case, output: &Output) -> Result<Subject> {
         let job = Job::compiled(output, 0)?;
         let mut subject = Subject {
             inputs: inputs(&case),

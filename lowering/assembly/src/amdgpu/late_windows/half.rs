@@ -9,7 +9,7 @@ pub(super) enum Half {
 
 impl Half {
     /// Other barriers, and a signal that says whether it was the first, stay where they are.
-    pub(super) fn of(mnemonic: &str, operands: &str) -> Option<Half> {
+    pub(super) fn parse(mnemonic: &str, operands: &str) -> Option<Half> {
         match (mnemonic, operands) {
             ("s_barrier_signal", "-1") => Some(Half::Signal),
             ("s_barrier_wait", "-1" | "0xffff") => Some(Half::Wait),

@@ -26,7 +26,7 @@ pub(super) fn differs_in_halves_alone(
                     None => before == after,
                     Some(ordered) => {
                         let [before, after] =
-                            [before, after].map(|function| Sight::of(function, gpu, *ordered));
+                            [before, after].map(|function| Sight::analyze(function, gpu, *ordered));
                         before.is_kept_by(&after)
                     }
                 }
@@ -57,15 +57,15 @@ struct Sight<'f> {
 }
 
 impl<'f> Sight<'f> {
-    fn of(function: &'f Function, gpu: &Amdgpu, ordered: Ordered) -> Self {
+    fn analyze(function: &'f Function, gpu: &Amdgpu, ordered: Ordered) -> Self {
         let mut sight = Sight {
             others: Vec::new(),
             fixed: Vec::new(),
             waits: Vec::new(),
         };
         let passage =
-            |inst: &Instruction| Passage::of(gpu, ordered, &inst.mnemonic, &inst.operands);
-        let regions = Regions::of(function, |inst| passage(inst) == Passage::Free);
+            |inst: &Instruction| Passage::classify(gpu, ordered, &inst.mnemonic, &inst.operands);
+        let regions = Regions::analyze(function, |inst| passage(inst) == Passage::Free);
         let all = || function.instructions.iter();
         let entered: BTreeSet<usize> = all().flat_map(targets).copied().collect();
         let mut bounds = Bounds::new();
@@ -77,7 +77,7 @@ impl<'f> Sight<'f> {
                 bounds.clear();
             }
             ranks.push((sight.others.len(), sight.fixed.len()));
-            let half = Half::of(&inst.mnemonic, &inst.operands);
+            let half = Half::parse(&inst.mnemonic, &inst.operands);
             let passage = if regions.contain(at) {
                 Passage::Free
             } else {

@@ -17,7 +17,7 @@ pub(super) struct Regions(Vec<Range<usize>>);
 impl Regions {
     /// Those of `function`, by the positions of its instructions. `is_free` says which instructions
     /// a half may pass.
-    pub(super) fn of(function: &Function, is_free: impl Fn(&Instruction) -> bool) -> Regions {
+    pub(super) fn analyze(function: &Function, is_free: impl Fn(&Instruction) -> bool) -> Regions {
         let instructions = &function.instructions;
         // From where control comes by a branch, by place.
         let mut sources: Vec<Option<(usize, usize)>> = vec![None; instructions.len() + 1];
@@ -109,7 +109,7 @@ mod tests {
         let lines = code.replace(" / ", "\n");
         let text = format!("\t.type\tk,@function\nk:\n{lines}\ns_endpgm\n.Lfunc_end0:\n");
         let functions = parse(&text);
-        let regions = Regions::of(functions.first().unwrap(), |inst| inst.mnemonic == "v");
+        let regions = Regions::analyze(functions.first().unwrap(), |inst| inst.mnemonic == "v");
         let ends = |region: &Range<usize>| (region.start, region.end);
         regions.0.iter().map(ends).collect()
     }

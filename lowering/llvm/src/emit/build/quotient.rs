@@ -44,7 +44,7 @@ pub(crate) struct Quotients {
 
 impl Quotients {
     /// What the entry point `function` allows. `rounded` is the option for correctly rounded ones.
-    pub(crate) fn of(
+    pub(crate) fn analyze(
         declarations: &Declarations<'_>,
         function: Id,
         arch: &Arch,

@@ -44,7 +44,7 @@ fn placed<'c>(
     let [x, y, z, ref layer @ ..] = at[..] else {
         return Err(e.b.internal("a direction without three components"));
     };
-    let face = OnFace::of(e.b, [x, y, z])?;
+    let face = OnFace::new(e.b, [x, y, z])?;
     let level = match level {
         Level::Gradients(gradients) => Level::Gradients(face.gradients(e.b, gradients)?),
         other => other.clone(),
@@ -150,7 +150,7 @@ pub(super) fn level<'c>(
         ));
     }
     let place = match (shape, at) {
-        (Shape::Cube, &[x, y, z]) => OnFace::of(b, [x, y, z])?.coordinates(b, None)?,
+        (Shape::Cube, &[x, y, z]) => OnFace::new(b, [x, y, z])?.coordinates(b, None)?,
         _ => at.to_vec(),
     };
     debug_assert_eq!(place.len(), coordinates(shape) as usize);

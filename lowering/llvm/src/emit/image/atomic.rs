@@ -99,7 +99,7 @@ struct Texel<'c> {
 
 impl<'c> Texel<'c> {
     /// From OpImageTexelPointer: pointer to the image, coordinate, sample.
-    fn of(e: &mut FunctionEmitter<'_, 'c, '_>, pointer: Inst<'_>) -> Result<Texel<'c>> {
+    fn decode(e: &mut FunctionEmitter<'_, 'c, '_>, pointer: Inst<'_>) -> Result<Texel<'c>> {
         let place = e.pointer(pointer.id(0).map_err(Box::new)?)?;
         let kind = place.pointee.map(|ty| e.kind(ty)).transpose()?;
         let (ty, image) = match (place.pointee, kind) {
@@ -193,8 +193,8 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         ));
     }
     let b = e.b;
-    let texel = Texel::of(e, pointer)?;
-    let ordering = Ordering::of(e, inst, 1, 2, true)?;
+    let texel = Texel::decode(e, pointer)?;
+    let ordering = Ordering::from_semantics(e, inst, 1, 2, true)?;
     let word = b.int_type(32);
     let operand = |index| b.bitcast(e.operand(inst, index)?, word);
     let values = match op {

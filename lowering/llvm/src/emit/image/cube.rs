@@ -21,7 +21,7 @@ pub(super) struct OnFace<'c> {
 
 impl<'c> OnFace<'c> {
     /// Of the direction `at`: x, y, z.
-    pub(super) fn of(b: &Build<'c>, at: [Value<'c>; 3]) -> Result<OnFace<'c>> {
+    pub(super) fn new(b: &Build<'c>, at: [Value<'c>; 3]) -> Result<OnFace<'c>> {
         let select = |name| b.intrinsic(name, &[], &at);
         let (s, t) = (select("llvm.amdgcn.cubesc")?, select("llvm.amdgcn.cubetc")?);
         let (axis, face) = (select("llvm.amdgcn.cubema")?, select("llvm.amdgcn.cubeid")?);

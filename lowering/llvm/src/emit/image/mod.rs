@@ -32,7 +32,7 @@ use splitbar_typed::image::{Image, Shape, texel_scalar};
 
 impl<'c> Extra<'c> {
     /// Decodes the image operands that begin at operand `first`.
-    fn of(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, first: usize) -> Result<Extra<'c>> {
+    fn decode(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, first: usize) -> Result<Extra<'c>> {
         let mut extra = Extra::default();
         let Some(bits) = inst.operands().get(first).copied() else {
             return Ok(extra);
@@ -73,7 +73,7 @@ impl<'c> Extra<'c> {
             extra.sample = Some(e.value(sample)?);
         }
         let scope = |id: Option<Id>| -> Result<Option<Scope>> {
-            id.map(|id| Scope::of(id, inst, e.constants).map_err(Box::new))
+            id.map(|id| Scope::evaluate(id, inst, e.constants).map_err(Box::new))
                 .transpose()
         };
         extra.available = scope(id(ImageOperands::MAKE_TEXEL_AVAILABLE)?)?;
@@ -96,7 +96,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// What the components of a texel of type `ty`, which `inst` reads or writes, are on their way.
     fn texel_component(&self, inst: Inst<'_>, ty: Id) -> Result<Scalar> {
         match self.kind(ty)? {
-            Kind::Plain(shape) => texel_scalar(shape.scalar),
+            Kind::ScalarOrVector(shape) => texel_scalar(shape.scalar),
             _ => None,
         }
         .ok_or_else(|| {
@@ -110,7 +110,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Decodes image, coordinate, and the image operands from operand `extra` on.
     fn image_access(&self, inst: Inst<'_>, extra: usize) -> Result<(Access<'c>, Extra<'c>)> {
         let image = self.image_type(inst, 0)?;
-        let mut extra = Extra::of(self, inst, extra)?;
+        let mut extra = Extra::decode(self, inst, extra)?;
         let id = inst.id(0).map_err(Box::new)?;
         let qualifiers = self.qualifiers.get(self.declarations, id);
         extra.volatile |= qualifiers.volatile;

@@ -74,7 +74,11 @@ struct Operands<'c> {
 
 impl<'c> Operands<'c> {
     /// Reads those from operand `first` on.
-    fn of(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, first: usize) -> Result<Operands<'c>> {
+    fn decode(
+        e: &FunctionEmitter<'_, 'c, '_>,
+        inst: Inst<'_>,
+        first: usize,
+    ) -> Result<Operands<'c>> {
         use ImageOperands as O;
         let mut found = Operands::default();
         let Some(bits) = inst.operands().get(first).copied() else {
@@ -304,7 +308,7 @@ fn sampling<'c>(
         _ => None,
     };
     let first = if form.gathers || form.compares { 3 } else { 2 };
-    let operands = Operands::of(e, inst, first)?;
+    let operands = Operands::decode(e, inst, first)?;
     if !operands.go_with(form) {
         return Err(e.mismatch(inst, "image operands that do not go together"));
     }

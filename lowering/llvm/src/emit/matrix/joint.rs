@@ -33,7 +33,7 @@ pub(crate) fn emit<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) -> R
 fn construct(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let matrix = e.matrix(e.result_type(inst)?)?;
     let id = |index: usize| inst.id(index).map_err(Box::new);
-    let region = Region::of(e, inst, [id(0)?, id(1)?], [id(2)?, id(3)?])?;
+    let region = Region::analyze(e, inst, [id(0)?, id(1)?], [id(2)?, id(3)?])?;
     let value = e.operand(inst, 4)?;
     let ty = e.result_ty(inst)?.element_if_vector();
     if value.ty() != ty {

@@ -48,10 +48,12 @@ fn kinds(shapes: &Shapes<'_>) -> [bool; 2] {
         (shapes.a, Operands::MATRIX_A_SIGNED_COMPONENTS_KHR),
         (shapes.b, Operands::MATRIX_B_SIGNED_COMPONENTS_KHR),
     ]
-    .map(|(matrix, signed)| match SmallFloat::of(matrix.component) {
-        Some(format) => format == SmallFloat::E5M2,
-        None => shapes.operands.contains(signed),
-    })
+    .map(
+        |(matrix, signed)| match SmallFloat::from_scalar(matrix.component) {
+            Some(format) => format == SmallFloat::E5M2,
+            None => shapes.operands.contains(signed),
+        },
+    )
 }
 
 /// Multiplies tile by tile.

@@ -210,7 +210,7 @@ fn by_shuffles<'c>(
         };
         sum = e.b.intrinsic(name, &[sum.ty()], &[sum, c])?;
     }
-    if let Some(format) = SmallFloat::of(shapes.d.component) {
+    if let Some(format) = SmallFloat::from_scalar(shapes.d.component) {
         return small_float::encode(e.b, format, sum, false);
     }
     let to = types::scalar(e.b, shapes.d.component);
@@ -223,7 +223,7 @@ fn numbers<'c>(
     matrix: &Matrix,
     value: Value<'c>,
 ) -> Result<Value<'c>> {
-    match SmallFloat::of(matrix.component) {
+    match SmallFloat::from_scalar(matrix.component) {
         Some(format) => small_float::decode(e.b, format, value),
         None => Ok(value),
     }

@@ -55,7 +55,7 @@ pub(super) struct Region<'c> {
 
 impl<'c> Region<'c> {
     /// Reads the offsets, which may be negative, and the sizes.
-    pub(super) fn of(
+    pub(super) fn analyze(
         e: &FunctionEmitter<'_, 'c, '_>,
         inst: Inst<'_>,
         offsets: [Id; 2],
@@ -124,8 +124,8 @@ pub(super) fn is_padded(matrix: &Matrix, lanes: u32) -> bool {
 impl<'c> Window<'c> {
     /// Decodes the operands from the pointer's on: pointer, (object,) layout, stride, memory
     /// operands; those that say the region are between them.
-    fn of(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, matrix: &Matrix) -> Result<Window<'c>> {
-        let checked = CheckedAccess::of(inst);
+    fn new(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, matrix: &Matrix) -> Result<Window<'c>> {
+        let checked = CheckedAccess::from_inst(inst);
         let (layout_index, stride_index) = match (&checked, inst.op()) {
             (Some(checked), _) => (checked.layout, checked.stride),
             (None, Some(Op::CooperativeMatrixStoreKHR)) => (2, 3),
@@ -166,7 +166,7 @@ impl<'c> Window<'c> {
             e.b.mul(e.b.int_resize(stride, wide, false)?, wide.int(unit))?;
         let (access, _) = e.access(inst, stride_index + 1)?;
         let (pointer, access) = e.with_access(&pointer, access)?;
-        let region = checked.map(|checked| Region::of(e, inst, checked.offsets, checked.size));
+        let region = checked.map(|checked| Region::analyze(e, inst, checked.offsets, checked.size));
         Ok(Window {
             pointer,
             access,
@@ -228,7 +228,7 @@ pub(super) fn is_inside<'c>(
 /// Lowers OpCooperativeMatrixLoadKHR, and with bounds OpCooperativeMatrixLoadCheckedINTEL.
 pub(super) fn load(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let matrix = e.matrix(e.result_type(inst)?)?;
-    let window = Window::of(e, inst, matrix)?;
+    let window = Window::new(e, inst, matrix)?;
     let ty = e.result_ty(inst)?.element_if_vector();
     let mut elements = Vec::with_capacity(matrix.layout.slots as usize);
     e.count_parts(u64::from(matrix.layout.slots))?;
@@ -277,9 +277,9 @@ fn condition<'c>(
 
 /// Lowers OpCooperativeMatrixStoreKHR, and with bounds OpCooperativeMatrixStoreCheckedINTEL.
 pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
-    let object = CheckedAccess::of(inst).map_or(1, |checked| checked.layout - 1);
+    let object = CheckedAccess::from_inst(inst).map_or(1, |checked| checked.layout - 1);
     let (value, matrix) = e.matrix_operand(inst, object)?;
-    let window = Window::of(e, inst, matrix)?;
+    let window = Window::new(e, inst, matrix)?;
     e.count_parts(u64::from(matrix.layout.slots))?;
     let places = places(e, matrix)?;
     let after = match stores(e, matrix)? {

@@ -177,7 +177,7 @@ impl<'c> Body<'_, 'c> {
             self.line = None;
             if number == 0 {
                 for (parameter, own, shape) in converted.drain(..) {
-                    let wanted = Shape::of(parameter.ty());
+                    let wanted = Shape::summarize(parameter.ty());
                     let id = convert(self.words, own, shape, wanted);
                     self.ids.insert(parameter, id);
                 }
@@ -227,7 +227,7 @@ impl<'c> Body<'_, 'c> {
     /// `value` as a value of `shape`.
     fn as_shape(&mut self, value: Value<'c>, shape: Shape) -> u32 {
         let id = self.id(value);
-        convert(self.words, id, Shape::of(value.ty()), shape)
+        convert(self.words, id, Shape::summarize(value.ty()), shape)
     }
 
     /// Says where the source of `instruction` stands.
@@ -266,7 +266,7 @@ impl<'c> Body<'_, 'c> {
     }
 
     fn phi(&mut self, phi: Value<'c>) {
-        let shape = Shape::of(phi.ty());
+        let shape = Shape::summarize(phi.ty());
         let result = ty(self.words, shape);
         let place = self.words.here();
         if !self.needed.contains(&phi) {
@@ -364,7 +364,7 @@ impl<'c> Body<'_, 'c> {
             }
             (Opcode::LLVMSwitch, [default, ..]) => {
                 let selector = end.condition()?;
-                let given = Shape::of(selector.ty());
+                let given = Shape::summarize(selector.ty());
                 let shape = match given {
                     Shape::Int(64) => Shape::Int(64),
                     _ => Shape::Int(32),
@@ -392,9 +392,12 @@ impl<'c> Body<'_, 'c> {
     /// Integer arithmetic. Whether it was.
     fn exact(&mut self, instruction: Value<'c>, opcode: Opcode, operands: &[Value<'c>]) -> bool {
         use Opcode::*;
-        let shape = Shape::of(instruction.ty());
+        let shape = Shape::summarize(instruction.ty());
         let of = |index: usize| operands.get(index).copied();
-        let shapes: Vec<Shape> = operands.iter().map(|one| Shape::of(one.ty())).collect();
+        let shapes: Vec<Shape> = operands
+            .iter()
+            .map(|one| Shape::summarize(one.ty()))
+            .collect();
         let integers = |op| matches!(shape, Shape::Int(_)).then_some(op);
         let either = |int, bool| match shape {
             Shape::Int(_) => Some(int),
@@ -449,7 +452,7 @@ impl<'c> Body<'_, 'c> {
 
     /// Lets `instruction` be what `id` is.
     fn copy(&mut self, instruction: Value<'c>, id: u32) -> bool {
-        let result = ty(self.words, Shape::of(instruction.ty()));
+        let result = ty(self.words, Shape::summarize(instruction.ty()));
         let own = self.id(instruction);
         self.words.define(Op::CopyObject, result, own, &[id]);
         true
@@ -481,7 +484,7 @@ impl<'c> Body<'_, 'c> {
 
     /// Binds `id` of `shape` to `instruction`.
     fn bind(&mut self, instruction: Value<'c>, id: u32, shape: Shape) {
-        let value = convert(self.words, id, shape, Shape::of(instruction.ty()));
+        let value = convert(self.words, id, shape, Shape::summarize(instruction.ty()));
         self.copy(instruction, value);
     }
 
@@ -830,7 +833,7 @@ fn comparison(predicate: IntPredicate) -> Op {
 
 /// Kernels take no Booleans in SPIR-V.
 fn parameter_shape(parameter: Value<'_>) -> Shape {
-    match Shape::of(parameter.ty()) {
+    match Shape::summarize(parameter.ty()) {
         Shape::Bool => Shape::Other,
         shape => shape,
     }

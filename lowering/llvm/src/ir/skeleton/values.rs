@@ -19,7 +19,7 @@ pub(super) enum Shape {
 
 impl Shape {
     /// What a value of an LLVM type is.
-    pub(super) fn of(ty: Ty<'_>) -> Shape {
+    pub(super) fn summarize(ty: Ty<'_>) -> Shape {
         match ty.int_width() {
             1 => Shape::Bool,
             width @ (8 | 16 | 32 | 64) => Shape::Int(width),
@@ -136,7 +136,7 @@ impl<'c> Values<'c> {
 
     /// A constant of LLVM, as what it is.
     pub(super) fn constant(&mut self, words: &mut Words, value: Value<'c>) -> u32 {
-        let shape = Shape::of(value.ty());
+        let shape = Shape::summarize(value.ty());
         if value.is_undef() {
             let ty = ty(words, shape);
             return words.constant(Op::Undef, ty, &[]);

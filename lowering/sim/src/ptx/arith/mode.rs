@@ -42,7 +42,7 @@ pub(crate) struct Mode {
 
 impl Mode {
     /// Nothing but a type.
-    pub(crate) fn of(kind: Type) -> Mode {
+    pub(crate) fn from_kind(kind: Type) -> Mode {
         Mode {
             kind,
             other: kind,

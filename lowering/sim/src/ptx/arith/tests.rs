@@ -36,7 +36,7 @@ const SINGLES: [f32; 14] = [
 ];
 
 fn mode(name: &str) -> Mode {
-    Mode::of(Type::named(name).unwrap_or(Type::B64))
+    Mode::from_kind(Type::named(name).unwrap_or(Type::B64))
 }
 
 fn of(function: Function, m: &Mode, arguments: &[u64]) -> u64 {
@@ -193,7 +193,7 @@ fn fields_and_bytes() {
         "40 wraps to 8"
     );
     let signs = Mode {
-        other: Type::of(Class::Unsigned, 32),
+        other: Type::new(Class::Unsigned, 32),
         ..s32
     };
     assert_eq!(
@@ -452,7 +452,7 @@ fn conversions() {
         single(0.333_251_95)
     );
     let pair = Mode {
-        other: Type::of(Class::Single, 32),
+        other: Type::new(Class::Single, 32),
         ..mode("f16x2")
     };
     assert_eq!(

@@ -79,7 +79,7 @@ pub(super) fn computed(op: &mut Opcode<'_>) -> Option<Computed> {
             let kind = op.kind()?;
             let mode = Mode {
                 table: test,
-                ..Mode::of(kind)
+                ..Mode::from_kind(kind)
             };
             Some(Computed {
                 function: float::testp,
@@ -96,7 +96,7 @@ pub(super) fn computed(op: &mut Opcode<'_>) -> Option<Computed> {
 fn plain(function: Function, kind: Type, from: &[Type]) -> Computed {
     Computed {
         function,
-        mode: Mode::of(kind),
+        mode: Mode::from_kind(kind),
         from: from.to_vec(),
         to: kind,
     }
@@ -186,7 +186,7 @@ fn product(op: &mut Opcode<'_>) -> Option<Computed> {
     };
     let mode = Mode {
         saturate: op.flag("sat"),
-        ..Mode::of(kind)
+        ..Mode::from_kind(kind)
     };
     Some(Computed {
         function,
@@ -228,7 +228,7 @@ fn comparison(op: &mut Opcode<'_>) -> Option<Computed> {
         combine,
         flush,
         other: to,
-        ..Mode::of(kind)
+        ..Mode::from_kind(kind)
     };
     let mut from = vec![kind, kind];
     if combine != Combine::Alone {
@@ -262,7 +262,7 @@ fn conversion(op: &mut Opcode<'_>) -> Option<Computed> {
         saturate,
         relu,
         other,
-        ..Mode::of(to)
+        ..Mode::from_kind(to)
     };
     if to.count == 2 {
         return (to.is_float() && other.count == 1).then(|| Computed {
@@ -308,10 +308,10 @@ fn float8_conversion(op: &mut Opcode<'_>, format: u8) -> Option<Computed> {
         return None;
     }
     let other = op.kind()?;
-    let pair = Type::of(Class::Bits, 16);
+    let pair = Type::new(Class::Bits, 16);
     let (function, from, to): (Function, Vec<Type>, Type) = match (to_small, other) {
         (true, HALVES) => (convert::halves_to_float8, vec![HALVES], pair),
-        (true, other) if other == Type::of(Class::Single, 32) => {
+        (true, other) if other == Type::new(Class::Single, 32) => {
             (convert::to_float8, vec![other, other], pair)
         }
         (false, HALVES) => (convert::from_float8, vec![pair], HALVES),
@@ -321,7 +321,7 @@ fn float8_conversion(op: &mut Opcode<'_>, format: u8) -> Option<Computed> {
         table: format,
         relu: op.flag("relu"),
         other,
-        ..Mode::of(to)
+        ..Mode::from_kind(to)
     };
     Some(Computed {
         function,
@@ -341,7 +341,7 @@ fn count(op: &mut Opcode<'_>) -> Option<Computed> {
     };
     let mode = Mode {
         table: u8::from(shift),
-        ..Mode::of(kind)
+        ..Mode::from_kind(kind)
     };
     Some(Computed {
         function,
@@ -407,7 +407,7 @@ fn words(op: &mut Opcode<'_>) -> Option<Computed> {
         _ => {
             let (a, b) = (op.kind()?, op.kind()?);
             let signed = a.is_signed() || b.is_signed();
-            let to = Type::of(
+            let to = Type::new(
                 if signed {
                     Class::Signed
                 } else {
@@ -417,7 +417,7 @@ fn words(op: &mut Opcode<'_>) -> Option<Computed> {
             );
             let mode = Mode {
                 other: b,
-                ..Mode::of(a)
+                ..Mode::from_kind(a)
             };
             Some(Computed {
                 function: integer::dp4a,

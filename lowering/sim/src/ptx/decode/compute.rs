@@ -46,14 +46,14 @@ impl<'t> Decoder<'_, 't> {
             self.compute(computed.function, mode, held, sources);
             self.compute(arith::compare_not, mode, no, sources);
             let held = [Source::Register(held), sources[1], sources[2], sources[3]];
-            self.compute(arith::first, Mode::of(Type::PREDICATE), yes, held);
+            self.compute(arith::first, Mode::from_kind(Type::PREDICATE), yes, held);
             return Ok(());
         }
         let (to, width) = self.destination(to)?;
         self.compute(computed.function, mode, to, sources);
         // A conversion to a small number with a sign fills the whole register with the sign.
         if root == "cvt" && computed.to.is_signed() && width < 64 {
-            let low = Mode::of(Type::of(Class::Bits, width));
+            let low = Mode::from_kind(Type::new(Class::Bits, width));
             let zero = self.zero();
             self.compute(
                 arith::integer::or,
@@ -77,10 +77,10 @@ impl<'t> Decoder<'_, 't> {
         };
         let (low, high) = (self.register(low)?.0, self.register(high)?.0);
         let half = Mode {
-            kind: Type::of(mode.kind.class, 16),
+            kind: Type::new(mode.kind.class, 16),
             ..mode
         };
-        let bits = Mode::of(Type::of(Class::Bits, 32));
+        let bits = Mode::from_kind(Type::new(Class::Bits, 32));
         let zero = self.zero();
         let (mask, shift) = (self.constant(0xffff), self.constant(16));
         let halves: [(Register, Function, Source); 2] = [
@@ -119,7 +119,7 @@ impl<'t> Decoder<'_, 't> {
         }
         let (to, from) = operands.split_first().ok_or(Unknown)?;
         let (to, _) = self.destination(to)?;
-        let mode = Mode::of(kind);
+        let mode = Mode::from_kind(kind);
         let mut sources = Vec::new();
         for operand in from {
             sources.push(self.source(operand, kind)?);
@@ -172,7 +172,7 @@ impl<'t> Decoder<'_, 't> {
             return Err(Unknown);
         }
         let zero = self.zero();
-        let mode = Mode::of(Type::of(Class::Bits, kind.bits()));
+        let mode = Mode::from_kind(Type::new(Class::Bits, kind.bits()));
         match (to, from) {
             (Operand::List(parts), from) => {
                 let whole = self.source(from, kind)?;
@@ -184,7 +184,7 @@ impl<'t> Decoder<'_, 't> {
                     let (to, _) = self.destination(part)?;
                     let position = self.constant((index * bits).into());
                     let length = self.constant(bits.into());
-                    let mode = Mode::of(Type::of(Class::Unsigned, kind.bits()));
+                    let mode = Mode::from_kind(Type::new(Class::Unsigned, kind.bits()));
                     self.compute(
                         arith::integer::bfe,
                         mode,
@@ -196,7 +196,7 @@ impl<'t> Decoder<'_, 't> {
             (to, Operand::List(parts)) => {
                 let (to, _) = self.destination(to)?;
                 let bits = kind.bits() / parts.len().max(1) as u32;
-                let part_kind = Type::of(Class::Bits, bits);
+                let part_kind = Type::new(Class::Bits, bits);
                 let mut whole = zero;
                 let held = self.new_register();
                 for (index, part) in (0u32..).zip(parts) {

@@ -189,7 +189,7 @@ impl<'t> Decoder<'_, 't> {
         for (source, operand) in sources.iter_mut().zip(from) {
             *source = self.source(operand, kind)?;
         }
-        let mut mode = Mode::of(kind);
+        let mut mode = Mode::from_kind(kind);
         let mut function = match functions {
             None => arith::first,
             Some((_, on_floats)) if kind.is_float() => on_floats.ok_or(Unknown)?,
@@ -242,13 +242,18 @@ impl<'t> Decoder<'_, 't> {
             let length = self.constant(length);
             self.compute(
                 window::contains,
-                Mode::of(Type::U64),
+                Mode::from_kind(Type::U64),
                 to,
                 [from, base, length, zero],
             );
         } else {
             let function: Function = if back { integer::sub } else { integer::add };
-            self.compute(function, Mode::of(Type::U64), to, [from, base, zero, zero]);
+            self.compute(
+                function,
+                Mode::from_kind(Type::U64),
+                to,
+                [from, base, zero, zero],
+            );
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ impl<'t> Decoder<'_, 't> {
                 let zero = self.zero();
                 self.compute(
                     arith::integer::not,
-                    Mode::of(Type::PREDICATE),
+                    Mode::from_kind(Type::PREDICATE),
                     not,
                     [Source::Register(register), zero, zero, zero],
                 );

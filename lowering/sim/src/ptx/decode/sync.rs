@@ -311,7 +311,7 @@ impl<'t> Decoder<'_, 't> {
                     op,
                     Op::Reduce {
                         function,
-                        mode: Mode::of(kind),
+                        mode: Mode::from_kind(kind),
                         to,
                         from,
                         members,

@@ -10,10 +10,10 @@ use super::{Decoded, Decoder, Unknown};
 use splitbar_assembly::ptx::syntax::{Base, Operand};
 
 /// What coordinates are.
-const SIGNED: Type = Type::of(Class::Signed, 32);
+const SIGNED: Type = Type::new(Class::Signed, 32);
 
 /// What coordinates of samples are.
-const SINGLE: Type = Type::of(Class::Single, 32);
+const SINGLE: Type = Type::new(Class::Single, 32);
 
 /// The components that are gathered.
 const COMPONENTS: &[(&str, u8)] = &[("r", 0), ("g", 1), ("b", 2), ("a", 3)];

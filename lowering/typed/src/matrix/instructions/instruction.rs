@@ -23,7 +23,7 @@ pub enum Factor {
 }
 
 impl Factor {
-    fn of(component: Scalar) -> Option<Factor> {
+    fn from_component(component: Scalar) -> Option<Factor> {
         Some(match component {
             Scalar::Float { width, format } => match (format, width) {
                 (FloatFormat::Ieee, 16) => Factor::F16,
@@ -171,7 +171,9 @@ impl Instruction {
     /// Whether matrices of this type in this use are this instruction's business.
     pub fn takes(&self, role: Use, component: Scalar) -> bool {
         match role {
-            Use::MatrixAKHR | Use::MatrixBKHR => Factor::of(component) == Some(self.factor),
+            Use::MatrixAKHR | Use::MatrixBKHR => {
+                Factor::from_component(component) == Some(self.factor)
+            }
             Use::MatrixAccumulatorKHR => self.factor.adds_to(component),
         }
     }

@@ -77,9 +77,9 @@ fn found(assembled: &Assembled) -> AsyncCopies {
     let (declarations, constants) = declared(&assembled.module);
     let entry = &declarations.entry_points[0];
     let size = declarations.workgroup_size(entry, &constants);
-    let memory = Memory::of(&declarations);
+    let memory = Memory::analyze(&declarations);
     let function = declarations.function(entry.function).unwrap();
-    let cfg = Cfg::of(declarations.module, function);
+    let cfg = Cfg::analyze(declarations.module, function);
     find(Input {
         declarations: &declarations,
         constants: &constants,

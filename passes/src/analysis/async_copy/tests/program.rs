@@ -15,7 +15,7 @@ pub(super) struct Program<'b> {
 
 impl Program<'_> {
     /// The body.
-    pub(super) fn of(bytes: &[u8]) -> String {
+    pub(super) fn from_bytes(bytes: &[u8]) -> String {
         let mut program = Program {
             bytes: bytes.iter(),
             text: String::new(),

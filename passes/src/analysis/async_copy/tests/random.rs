@@ -8,14 +8,17 @@ use crate::analysis::testing::declared;
 use proptest::prelude::*;
 
 fn check(bytes: &[u8], seed: u64) -> Result<usize, String> {
-    let assembled = module("", &Program::of(bytes));
+    let assembled = module("", &Program::from_bytes(bytes));
     let copies = found(&assembled);
     let (declarations, _) = declared(&assembled.module);
     let blocks = &declarations.functions[0].blocks;
     for run_number in 0..16 {
         let (defers, seed) = (run_number >= 8, seed.wrapping_add(run_number % 8));
         run(&assembled, blocks, &copies, defers, seed).map_err(|problem| {
-            format!("{problem}\n{defers}\n{copies:?}\n{}", Program::of(bytes))
+            format!(
+                "{problem}\n{defers}\n{copies:?}\n{}",
+                Program::from_bytes(bytes)
+            )
         })?;
     }
     Ok(copies.copies.len())
@@ -47,7 +50,7 @@ fn the_machine_notices_missing_waits() {
                 (state >> 24) as u8
             })
             .collect();
-        let assembled = module("", &Program::of(&bytes));
+        let assembled = module("", &Program::from_bytes(&bytes));
         let copies = found(&assembled);
         let (declarations, _) = declared(&assembled.module);
         let blocks = &declarations.functions[0].blocks;

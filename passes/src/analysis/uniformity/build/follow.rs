@@ -327,7 +327,7 @@ fn graph(declarations: &Declarations<'_>, callee: &Function<'_>) -> Option<Cfg> 
     if callee.blocks.is_empty() || callee.blocks.len() > MOST_BLOCKS {
         return None;
     }
-    let cfg = Cfg::of(declarations.module, callee);
+    let cfg = Cfg::analyze(declarations.module, callee);
     let is_followed = |block: BlockIndex, code: &Block<'_>| {
         let is_forward = |to: &BlockIndex| cfg.order(*to) > cfg.order(block);
         !cfg.is_reachable(block)

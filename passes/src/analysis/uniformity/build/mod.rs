@@ -31,8 +31,8 @@ const MOST_PARTS: usize = 16;
 
 /// Builds the values of a function over `cfg`, which may be without branches that are never taken.
 pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Model {
-    let dominators = Dominators::of(&cfg);
-    let promoted = Promoted::of(&input, &cfg, &dominators);
+    let dominators = Dominators::analyze(&cfg);
+    let promoted = Promoted::analyze(&input, &cfg, &dominators);
     let mut children = vec![Vec::new(); cfg.len()];
     for block in cfg.reverse_postorder() {
         if let Some(above) = dominators.immediate(*block) {
@@ -40,7 +40,7 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Mod
         }
     }
     let quiet = if input.slice.loads_workgroup {
-        Quiet::of(input.declarations, input.memory, input.function, &cfg)
+        Quiet::analyze(input.declarations, input.memory, input.function, &cfg)
     } else {
         Quiet::default()
     };

@@ -19,7 +19,7 @@ fn arrive_in_one_function_and_wait_in_another() {
         .find(|inst| inst.opcode() == 6142)
         .unwrap();
     assert_eq!(
-        edited.origin.of(arrive.offset),
+        edited.source_map.of(arrive.offset),
         Some(module.offset(Op::ControlBarrierArriveINTEL, 0))
     );
 }

@@ -8,17 +8,17 @@ mod shapes;
 use super::interpret::{Deed, Machine};
 use super::*;
 use crate::analysis::testing::{Assembled, assemble, declared};
-use crate::transform::rewrite::Edited;
+use crate::transform::rewrite::RewrittenModule;
 use crate::validate::{Environment, Settings, validate};
 
-fn run_pass(module: &Module<'_>) -> Result<Option<Edited>, Diagnostics> {
+fn run_pass(module: &Module<'_>) -> Result<Option<RewrittenModule>, Diagnostics> {
     let (declarations, _) = declared(module);
     inline_barrier_functions(module, &declarations)
 }
 
 /// Runs the pass, compares runs for several values of %cond, and looks at what must hold for every
 /// output.
-fn check(module: &Assembled) -> Edited {
+fn check(module: &Assembled) -> RewrittenModule {
     let edited = run_pass(&module.module)
         .unwrap()
         .expect("there is something to do");
@@ -55,11 +55,11 @@ fn check(module: &Assembled) -> Edited {
         run_pass(&edited.module).unwrap().is_none(),
         "a second run finds something"
     );
-    for (new, old) in edited.origin.iter() {
+    for (new, old) in edited.source_map.iter() {
         assert!(edited.module.at(new).is_some() && module.module.at(old).is_some());
     }
     let mut problems = Diagnostics::new();
-    let settings = Settings::new(Environment::of(&new));
+    let settings = Settings::new(Environment::from_declarations(&new));
     validate(&new, &constants, &settings, &mut problems);
     assert!(!problems.has_errors(), "{problems}");
     edited

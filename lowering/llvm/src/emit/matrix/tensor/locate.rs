@@ -74,7 +74,7 @@ pub(super) struct Located<'c> {
 
 impl<'e, 'c> Mapping<'e, 'c> {
     /// Takes the layout and the view of `access` apart, for a matrix of `columns`.
-    pub(super) fn of(
+    pub(super) fn decode(
         e: &FunctionEmitter<'e, 'c, '_>,
         access: &TensorAccess,
         columns: u32,
@@ -104,7 +104,7 @@ impl<'e, 'c> Mapping<'e, 'c> {
         let columns = e.b.i32(columns);
         let view = access
             .view
-            .map(|id| View::of(e, id, &slice, columns))
+            .map(|id| View::decode(e, id, &slice, columns))
             .transpose()?;
         Ok(Mapping {
             layout,
@@ -212,7 +212,7 @@ impl<'e, 'c> Mapping<'e, 'c> {
 }
 
 impl<'e, 'c> View<'e, 'c> {
-    fn of(
+    fn decode(
         e: &FunctionEmitter<'e, 'c, '_>,
         id: Id,
         slice: &[Slice<'c>],

@@ -54,7 +54,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 }
 
 impl<'c> Decode<'c> {
-    fn of(
+    fn from_inst(
         e: &FunctionEmitter<'_, 'c, '_>,
         inst: Inst<'_>,
         function: Id,
@@ -97,7 +97,7 @@ impl<'c> Decode<'c> {
 }
 
 impl<'e, 'm, 'c> Transfer<'e, 'm, 'c> {
-    fn of(
+    fn decode(
         e: &FunctionEmitter<'e, 'c, '_>,
         inst: Inst<'m>,
         operands: &TensorAccess,
@@ -107,10 +107,10 @@ impl<'e, 'm, 'c> Transfer<'e, 'm, 'c> {
         let (access, _) = e.access(inst, operands.memory)?;
         let (pointer, access) = e.with_access(&pointer, access)?;
         let columns = matrix.columns;
-        let mapping = Mapping::of(e, operands, columns)?;
+        let mapping = Mapping::decode(e, operands, columns)?;
         let decode = operands
             .decode
-            .map(|function| Decode::of(e, inst, function, &pointer, mapping.dimensions()))
+            .map(|function| Decode::from_inst(e, inst, function, &pointer, mapping.dimensions()))
             .transpose()?;
         if decode.is_some() && access.is_special() {
             return Err(e.unsupported(
@@ -349,7 +349,7 @@ pub(super) fn load<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) -> R
     if object.ty() != e.result_ty(inst)? {
         return Err(e.mismatch(inst, "the object has another type than the result"));
     }
-    let transfer = Transfer::of(e, inst, &operands, matrix)?;
+    let transfer = Transfer::decode(e, inst, &operands, matrix)?;
     let slots = matrix.layout.slots;
     e.count_parts(u64::from(slots))?;
     let ty = object.ty().element_if_vector();
@@ -391,7 +391,7 @@ pub(super) fn store<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) -> 
         return Err(e.mismatch(inst, "a store has a decode function"));
     }
     let (value, matrix) = e.matrix_operand(inst, 1)?;
-    let transfer = Transfer::of(e, inst, &operands, matrix)?;
+    let transfer = Transfer::decode(e, inst, &operands, matrix)?;
     e.count_parts(u64::from(matrix.layout.slots))?;
     let array = if transfer.is_long() {
         let array = e.stack_array(value.ty(), matrix.layout.slots)?;
@@ -407,7 +407,7 @@ pub(super) fn store<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) -> 
 }
 
 fn operands(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<TensorAccess> {
-    let operands = TensorAccess::of(inst)
+    let operands = TensorAccess::from_inst(inst)
         .ok_or_else(|| e.mismatch(inst, format!("operands of {} are missing", inst.name())))?;
     if operands.unknown != 0 {
         return Err(e.unsupported(

@@ -3,7 +3,7 @@
 use super::*;
 use Moment::{Copy, Mark, Wait};
 
-const WORD: HeldShape = HeldShape {
+const WORD: StagedShape = StagedShape {
     unit: 4,
     rounds: 1,
     units: None,
@@ -11,7 +11,7 @@ const WORD: HeldShape = HeldShape {
 
 /// Blocks by their edges and moments. The moment at place `i` of block `b` has the offset
 /// `100 * b + i`, the end of the block `100 * b + 99`.
-fn held(edges: &[(usize, usize)], blocks: &[&[Moment]], shapes: &[HeldShape]) -> Held {
+fn held(edges: &[(usize, usize)], blocks: &[&[Moment]], shapes: &[StagedShape]) -> Staged {
     let cfg = Cfg::from_edges(blocks.len(), edges);
     let ends: Vec<WordOffset> = (0..)
         .map(|block| WordOffset::new(100 * block + 99))
@@ -29,11 +29,11 @@ fn held(edges: &[(usize, usize)], blocks: &[&[Moment]], shapes: &[HeldShape]) ->
         ends: &ends,
         shapes,
     };
-    hold(timeline, MOST_REGISTERS)
+    stage(timeline, MOST_REGISTERS)
 }
 
-fn stores(held: &Held) -> Vec<(u32, Vec<usize>)> {
-    let stores = held.stores.iter();
+fn stores(staged: &Staged) -> Vec<(u32, Vec<usize>)> {
+    let stores = staged.stores.iter();
     stores
         .map(|(offset, slots)| (offset.get(), slots.iter().copied().collect()))
         .collect()
@@ -84,7 +84,7 @@ fn two_copies_of_a_loop_share_with_two_before_it() {
 
 #[test]
 fn what_a_loop_stores_once_is_stored_before_it() {
-    let other = HeldShape { unit: 8, ..WORD };
+    let other = StagedShape { unit: 8, ..WORD };
     let found = held(
         &[(0, 1), (1, 1), (1, 2)],
         &[&[Copy(0), Mark], &[Copy(1), Mark, Wait(1)], &[]],
@@ -124,12 +124,12 @@ fn nothing_is_stored_before_a_return() {
         ends: &[wait],
         shapes: &[WORD],
     };
-    assert_eq!(stores(&hold(timeline, MOST_REGISTERS)), []);
+    assert_eq!(stores(&stage(timeline, MOST_REGISTERS)), []);
 }
 
 #[test]
 fn what_does_not_fit_is_not_held() {
-    let wide = HeldShape {
+    let wide = StagedShape {
         unit: 16,
         rounds: 4,
         units: Some(256),

@@ -28,7 +28,7 @@ pub(crate) const PASSES: &str = "globaldce,amdgpu-attributor,function(amdgpu-uni
 
 /// Puts opaque functions in the place of the intrinsics. To be called on AMDGPU before the
 /// optimiser runs.
-pub(crate) fn hide(module: &Module<'_>) {
+pub(crate) fn wrap(module: &Module<'_>) {
     for (intrinsic, name) in named(module, "") {
         let is_hidden = INTRINSICS.iter().any(|hidden| {
             let rest = name.strip_prefix(hidden);
@@ -46,7 +46,7 @@ pub(crate) fn hide(module: &Module<'_>) {
 }
 
 /// Puts the intrinsics back. Whether there were any.
-pub(crate) fn show(module: &Module<'_>) -> bool {
+pub(crate) fn unwrap(module: &Module<'_>) -> bool {
     let hidden = named(module, PREFIX);
     for (opaque, name) in &hidden {
         // The declaration of an intrinsic has the attributes that LLVM gives it.
@@ -70,7 +70,7 @@ fn named<'c>(module: &Module<'c>, prefix: &str) -> Vec<(FunctionValue<'c>, Strin
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{hide, show};
+    use super::{unwrap, wrap};
     use crate::codegen;
     use inkwell::context::Context;
     use inkwell::memory_buffer::MemoryBuffer;
@@ -114,7 +114,7 @@ define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %a, i1 %b) {
                 .collect::<Vec<_>>()
         };
         let before = body();
-        hide(&module);
+        wrap(&module);
         codegen::verify(&module, "hidden").unwrap();
         let hidden = body();
         for name in [
@@ -136,7 +136,7 @@ define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %a, i1 %b) {
             hidden.contains("@llvm.amdgcn.mbcnt.lo"),
             "it reads no other lane"
         );
-        assert!(show(&module));
+        assert!(unwrap(&module));
         assert_eq!(body(), before);
     }
 
@@ -144,7 +144,7 @@ define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %a, i1 %b) {
     fn nothing_is_shown_where_nothing_was_hidden() {
         let context = Context::create();
         let module = context.create_module("empty");
-        hide(&module);
-        assert!(!show(&module));
+        wrap(&module);
+        assert!(!unwrap(&module));
     }
 }

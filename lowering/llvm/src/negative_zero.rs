@@ -22,7 +22,7 @@ const MOST_STEPS: u32 = 6;
 ///
 /// # Errors
 /// `LlvmFailed` when LLVM cannot build it.
-pub(crate) fn keep<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Diagnostics> {
+pub(crate) fn preserve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Diagnostics> {
     let rounded: Vec<_> = codegen::instructions(module)
         .filter_map(|instruction| Some((instruction, rounded(instruction)?)))
         .collect();

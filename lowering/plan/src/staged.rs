@@ -42,7 +42,7 @@ const MOST_LOOPS: usize = 256;
 
 /// What a set of registers holds.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct HeldShape {
+pub struct StagedShape {
     /// Bytes of each value: 1, 2, 4, 8 or 16. Its place in workgroup memory is aligned to them.
     pub unit: u32,
     /// How many values.
@@ -53,7 +53,7 @@ pub struct HeldShape {
     pub units: Option<u32>,
 }
 
-impl HeldShape {
+impl StagedShape {
     /// Registers for the values and the address.
     pub(crate) fn registers(self) -> u32 {
         let words = self.unit.div_ceil(4);
@@ -84,14 +84,14 @@ pub(crate) struct Timeline<'t> {
     /// instruction or its terminator.
     pub ends: &'t [WordOffset],
     /// What each copy takes, in module order.
-    pub shapes: &'t [HeldShape],
+    pub shapes: &'t [StagedShape],
 }
 
 /// Which copies are held, and where they are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct Staged {
     /// The sets of registers.
-    pub slots: Vec<HeldShape>,
+    pub slots: Vec<StagedShape>,
     /// By copy: the set that it takes; `None` when it is stored at once.
     pub of_copy: Vec<Option<usize>>,
     /// By word offset: the sets whose contents are stored before the instruction.
@@ -99,33 +99,34 @@ pub(crate) struct Held {
 }
 
 /// Gives the copies of `timeline` registers, of which `free` are left.
-pub(crate) fn hold(mut timeline: Timeline<'_>, free: u32) -> Held {
+pub(crate) fn stage(mut timeline: Timeline<'_>, free: u32) -> Staged {
     let copies = timeline.shapes.len().min(MOST_COPIES);
     let mut alone = vec![None; timeline.shapes.len()];
     if copies.saturating_mul(timeline.cfg.len()) > LIMIT {
-        return Held {
+        return Staged {
             of_copy: alone,
-            ..Held::default()
+            ..Staged::default()
         };
     }
     for (copy, slot) in alone.iter_mut().enumerate().take(copies) {
         *slot = Some(copy);
     }
     let shared = share(&timeline, &alone);
-    let mut held = assign(timeline.shapes, &shared, free);
-    for (block, slot) in before_loops(&timeline, &held) {
+    let mut staged = assign(timeline.shapes, &shared, free);
+    for (block, slot) in before_loops(&timeline, &staged) {
         let end = timeline.ends.get(block.index());
         if let Some((moments, end)) = timeline.moments.get_mut(block.index()).zip(end) {
             moments.push((*end, Moment::Store(slot)));
         }
     }
-    for store in Flow::of(&timeline, &held.of_copy).stores() {
-        held.stores
+    for store in Flow::analyze(&timeline, &staged.of_copy).stores() {
+        staged
+            .stores
             .entry(store.offset)
             .or_default()
             .insert(store.slot);
     }
-    held
+    staged
 }
 
 /// For each copy the one whose registers it takes: itself, or, for one that a copy in a loop finds
@@ -134,10 +135,10 @@ pub(crate) fn hold(mut timeline: Timeline<'_>, free: u32) -> Held {
 fn share(timeline: &Timeline<'_>, alone: &[Option<usize>]) -> Vec<Option<usize>> {
     let copies = alone.len();
     let mut found = BTreeSet::new();
-    Flow::of(timeline, alone).visit(|_, (_, moment), ages, _| {
+    Flow::analyze(timeline, alone).visit(|_, (_, moment), ages, _| {
         if let Moment::Copy(copy) = moment {
-            let held = ages.iter().enumerate().filter(|(_, age)| **age > 0);
-            found.extend(held.map(|(other, _)| (copy, other)));
+            let staged = ages.iter().enumerate().filter(|(_, age)| **age > 0);
+            found.extend(staged.map(|(other, _)| (copy, other)));
         }
     });
     let finds = |copy: usize, other: usize| found.contains(&(copy, other));
@@ -157,31 +158,31 @@ fn share(timeline: &Timeline<'_>, alone: &[Option<usize>]) -> Vec<Option<usize>>
 }
 
 /// Numbers the sets of registers in the order of the copies, as long as there are registers.
-fn assign(shapes: &[HeldShape], shared: &[Option<usize>], free: u32) -> Held {
-    let mut held = Held::default();
+fn assign(shapes: &[StagedShape], shared: &[Option<usize>], free: u32) -> Staged {
+    let mut staged = Staged::default();
     let mut left = free;
     let mut numbers: BTreeMap<usize, Option<usize>> = BTreeMap::new();
     for (owner, shape) in shared.iter().zip(shapes) {
         let slot = owner.and_then(|owner| {
             *numbers.entry(owner).or_insert_with(|| {
                 left = left.checked_sub(shape.registers())?;
-                held.slots.push(*shape);
-                Some(held.slots.len() - 1)
+                staged.slots.push(*shape);
+                Some(staged.slots.len() - 1)
             })
         });
-        held.of_copy.push(slot);
+        staged.of_copy.push(slot);
     }
-    held
+    staged
 }
 
 /// Blocks that lead into a loop, and the sets that are stored at their ends: those that the loop
 /// stores and does not fill.
-fn before_loops(timeline: &Timeline<'_>, held: &Held) -> BTreeSet<(BlockIndex, usize)> {
+fn before_loops(timeline: &Timeline<'_>, staged: &Staged) -> BTreeSet<(BlockIndex, usize)> {
     let cfg = timeline.cfg;
-    let Some(loops) = loops::natural(cfg, &Dominators::of(cfg), MOST_LOOPS) else {
+    let Some(loops) = loops::natural(cfg, &Dominators::analyze(cfg), MOST_LOOPS) else {
         return BTreeSet::new();
     };
-    let flow = Flow::of(timeline, &held.of_copy);
+    let flow = Flow::analyze(timeline, &staged.of_copy);
     let stored: BTreeSet<(BlockIndex, usize)> = flow
         .stores()
         .iter()
@@ -231,7 +232,7 @@ struct Flow<'f> {
 type Ages = Vec<u8>;
 
 impl<'f> Flow<'f> {
-    fn of(timeline: &'f Timeline<'f>, of_copy: &'f [Option<usize>]) -> Flow<'f> {
+    fn analyze(timeline: &'f Timeline<'f>, of_copy: &'f [Option<usize>]) -> Flow<'f> {
         let waits = timeline.moments.iter().flatten();
         let most = waits.filter_map(|(_, moment)| match moment {
             Moment::Wait(outstanding) => Some(*outstanding),

@@ -16,7 +16,7 @@ use splitbar_passes::diagnostic::Diagnostics;
 ///
 /// # Errors
 /// `LlvmFailed` when LLVM refuses the mark.
-pub(crate) fn say(context: &Context, module: &Module<'_>) -> Result<(), Diagnostics> {
+pub(crate) fn annotate(context: &Context, module: &Module<'_>) -> Result<(), Diagnostics> {
     for instruction in updates(context, module) {
         for kind in kinds(context) {
             instruction
@@ -29,7 +29,7 @@ pub(crate) fn say(context: &Context, module: &Module<'_>) -> Result<(), Diagnost
 
 /// Whether a module that somebody else wrote marks all of these operations: what the optimiser
 /// makes of them may be marked then, too.
-pub(crate) fn is_said(context: &Context, module: &Module<'_>) -> bool {
+pub(crate) fn has_annotations(context: &Context, module: &Module<'_>) -> bool {
     let kinds = kinds(context);
     updates(context, module).all(|update| {
         kinds

@@ -6,7 +6,7 @@
 //! copy not store, and is folded wherever all paths agree.
 
 use super::function::FunctionEmitter;
-use super::state::HeldSet;
+use super::state::StagedSet;
 use super::{Result, builtin};
 use crate::ffi::{IntPredicate, Ty, Value};
 
@@ -23,14 +23,14 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Makes the sets of the plan, which hold nothing yet.
     pub(super) fn empty_sets(&mut self) -> Result<()> {
         let plan = self.plan;
-        for shape in &plan.held {
+        for shape in &plan.staged {
             let value = plain(self, shape.unit);
             let values = (0..shape.rounds).map(|_| self.stack_slot(value, shape.unit));
             let values = values.collect::<Result<_>>()?;
             let address = self.stack_slot(self.b.pointer_type(3), 8)?;
             let holds = self.stack_slot(self.b.int_type(32), 4)?;
             self.b.store(self.b.i32(0), holds, 4)?;
-            self.held.push(HeldSet {
+            self.staged.push(StagedSet {
                 shape: *shape,
                 values,
                 address,
@@ -40,14 +40,14 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         Ok(())
     }
 
-    fn held_set(&self, number: usize) -> Result<HeldSet<'c>> {
+    fn staged_set(&self, number: usize) -> Result<StagedSet<'c>> {
         let lacks = || self.b.internal("the plan has no such set of registers");
-        self.held.get(number).cloned().ok_or_else(lacks)
+        self.staged.get(number).cloned().ok_or_else(lacks)
     }
 
     /// Writes one value into a set.
     pub(super) fn hold_value(&mut self, number: usize, round: u32, value: Value<'c>) -> Result<()> {
-        let set = self.held_set(number)?;
+        let set = self.staged_set(number)?;
         let Some(slot) = set.values.get(round as usize) else {
             return Err(self.b.internal("a copy has more rounds than its registers"));
         };
@@ -57,7 +57,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// Notes that a set holds what goes to `address`.
     pub(super) fn hold(&mut self, number: usize, address: Value<'c>) -> Result<()> {
-        let set = self.held_set(number)?;
+        let set = self.staged_set(number)?;
         self.b.store(address, set.address, 8)?;
         self.b.store(self.b.i32(1), set.holds, 4)?;
         Ok(())
@@ -66,7 +66,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Stores what a set holds, if it holds something.
     pub(super) fn store_held(&mut self, number: usize) -> Result<()> {
         let b = self.b;
-        let set = self.held_set(number)?;
+        let set = self.staged_set(number)?;
         let holds = b.load(b.int_type(32), set.holds, 4)?;
         let holds = b.icmp(IntPredicate::LLVMIntNE, holds, b.i32(0))?;
         self.when(holds, |e| {
@@ -92,7 +92,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         })
     }
 
-    fn store_value(&mut self, set: &HeldSet<'c>, round: u32, address: Value<'c>) -> Result<()> {
+    fn store_value(&mut self, set: &StagedSet<'c>, round: u32, address: Value<'c>) -> Result<()> {
         let Some(slot) = set.values.get(round as usize) else {
             return Err(self.b.internal("a copy has more rounds than its registers"));
         };
