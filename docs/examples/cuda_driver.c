@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
     CHECK(cuMemAlloc(&arguments.destination, sizeof destination));
     CHECK(cuMemcpyHtoD(arguments.source, source, sizeof source));
 
-    size_t size = 20; /* "argument_bytes" */
+    size_t size = 20; /* "kernarg_segment_size" */
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                      CU_LAUNCH_PARAM_END};
     /* "workgroup_size" is [64, 1, 1]; "dynamic_shared_memory" is false. */

@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
     CHECK(hipMalloc(&arguments.destination, sizeof destination));
     CHECK(hipMemcpy(arguments.source, source, sizeof source, hipMemcpyHostToDevice));
 
-    size_t size = 20; /* "argument_bytes" */
+    size_t size = 20; /* "kernarg_segment_size" */
     void *extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &arguments, HIP_LAUNCH_PARAM_BUFFER_SIZE,
                      &size, HIP_LAUNCH_PARAM_END};
     /* "workgroup_size" is [64, 1, 1]; "dynamic_shared_memory" is false. */

@@ -11,7 +11,7 @@ def read(path):
     """The one entry point of a reflection (docs/launching.md)."""
     with open(path, encoding="utf-8") as file:
         entry, = json.load(file)
-    if entry["schema_version"] != 1:
+    if entry["schema_version"] != 2:
         raise SystemExit(f"{path}: schema {entry['schema_version']} is not known")
     if entry["dynamic_shared_memory"]:
         raise SystemExit(f"{path}: the kernel wants dynamic workgroup memory")
@@ -20,13 +20,13 @@ def read(path):
 
 def block(entry, buffers, push_constants):
     """The bytes of all arguments. `buffers` has addresses and lengths by (set, binding)."""
-    data = bytearray(entry["argument_bytes"])
+    data = bytearray(entry["kernarg_segment_size"])
     for argument in entry["arguments"]:
         buffer = buffers.get((argument["set"], argument["binding"]))
         match argument["kind"]:
-            case "buffer":
+            case "global_buffer":
                 address, _ = buffer
-                if address % argument["address_align"]:
+                if address % argument["pointee_align"]:
                     raise SystemExit(f"{address:#x} is not aligned")
                 value = struct.pack("<Q", address)
             case "array_length":

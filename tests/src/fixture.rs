@@ -109,7 +109,7 @@ pub struct Choices {
     pub fuse_at_arrive: bool,
     /// `--promote-async-copies`.
     pub promote_async_copies: bool,
-    /// `--wave`.
+    /// `--wavefront-size`.
     pub wave: Option<u32>,
     /// `--waits`.
     pub waits: ChosenWaits,

@@ -239,7 +239,7 @@ fn text(advice: &Advice) -> String {
     let refused: String = advice
         .refused
         .iter()
-        .map(|refused| format!("  not {}: {}\n", refused.strategy, refused.why))
+        .map(|refused| format!("  not {}: {}\n", refused.strategy, refused.reason))
         .collect();
     let not_estimated: String = remarks::not_estimated(advice)
         .iter()
@@ -283,11 +283,11 @@ fn line(candidate: &Candidate) -> [String; 8] {
             (None, None) => dash(),
         },
         resident.map_or_else(dash, |r| format!("{:.0} %", r.occupancy * 100.0)),
-        resident.map_or_else(dash, |r| r.bound.clone()),
+        resident.map_or_else(dash, |r| r.limiter.clone()),
         format!("{} of {}", candidate.window.kept, candidate.window.source),
         candidate
             .phase_cycles
-            .map_or_else(dash, |cost| match (cost.least, cost.most) {
+            .map_or_else(dash, |cost| match (cost.min, cost.max) {
                 (least, most) if least == most => most.to_string(),
                 (least, most) => format!("{least} to {most}"),
             }),

@@ -315,7 +315,7 @@ mod tests {
             &["--target", "gfx1201", "--workgroup-size", "8,8"],
             &["--target", "gfx1201", "--workgroup-size", "0,1,1"],
             &["--target", "gfx1201", "--strategy", "none"],
-            &["--target", "gfx1201", "--wave", "16"],
+            &["--target", "gfx1201", "--wavefront-size", "16"],
             &[],
         ] {
             assert_eq!(lower(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");

@@ -49,10 +49,10 @@ pub(super) struct LaunchArgs {
     /// The size of the kernel's array that has none.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     dynamic_shared: u32,
-    /// Room for what the kernel prints
+    /// Bytes of the printf buffer
     ///
     /// A call takes 8 bytes, and 4 or 8 for each number.
-    #[arg(long, value_name = "BYTES", default_value_t = PRINT_CAPACITY, value_parser = value_parser!(u32).range(..=MOST as i64))]
+    #[arg(long = "printf-buffer-size", alias = "print-capacity", value_name = "BYTES", default_value_t = PRINT_CAPACITY, value_parser = value_parser!(u32).range(..=MOST as i64))]
     print_capacity: u32,
     /// Workgroups that are resident at once, for estimates of time
     ///

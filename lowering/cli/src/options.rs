@@ -71,6 +71,7 @@ fn arg<C: Takes>(option: &'static OptionInfo<C::Options>) -> Arg {
     let arg = Arg::new(option.name)
         .help(option.summary)
         .help_heading(option.heading.name())
+        .aliases(option.aliases)
         .conflicts_with_all(option.excluded_by);
     let arg = match (letters.next(), letters.next()) {
         (Some(letter), None) => arg.short(letter),

@@ -127,6 +127,7 @@ struct Report<'p> {
 #[derive(Serialize)]
 struct Recorded {
     name: String,
+    #[serde(rename = "wavefront_size")]
     wave_size: u32,
 }
 

@@ -431,7 +431,7 @@ fn print(outcome: &Outcome) -> Vec<u8> {
     }
     if printed.missed > 0 {
         let line = format!(
-            "... {} bytes of records found no room: --print-capacity gives more\n",
+            "... {} bytes of records found no room: --printf-buffer-size gives more\n",
             printed.missed
         );
         text.extend_from_slice(line.as_bytes());

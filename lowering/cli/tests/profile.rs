@@ -124,7 +124,7 @@ fn the_simulator_writes_what_profile_reads() {
     for (target, more, code, said) in [
         ("gfx1201", &[][..], 0, ""),
         ("gfx1200", &[], 1, "SB3106"),
-        ("gfx1201", &["--wave", "64"], 1, "SB3106"),
+        ("gfx1201", &["--wavefront-size", "64"], 1, "SB3106"),
         ("sm_90", &[], 1, "SB3106"),
     ] {
         let (exit, _, why) = lower(target, more);

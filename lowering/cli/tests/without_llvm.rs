@@ -80,7 +80,7 @@ fn a_reflection_has_what_is_known_without_code() {
     let entry = &reflected[0];
     assert_eq!(entry["shared_memory_bytes"], json!(4096));
     assert_eq!(entry["workgroup_size"], json!([16, 16, 1]));
-    assert_eq!(entry["arguments"][0]["kind"], json!("buffer"));
+    assert_eq!(entry["arguments"][0]["kind"], json!("global_buffer"));
     assert_eq!(entry["pairs"][0]["strategy"], json!("native"));
     assert_eq!(entry["pairs"][0]["window"], Value::Null);
 }
@@ -159,7 +159,10 @@ fn a_profile_is_a_table_or_json() {
     assert!(text.contains(", from sm_90, waves of 32; "), "{text}");
     let json = done(&["profile", "-", MODULE, "--json"], &named);
     let json: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["target"], json!({"name": "sm_90", "wave_size": 32}));
+    assert_eq!(
+        json["target"],
+        json!({"name": "sm_90", "wavefront_size": 32})
+    );
     let text = done(&["profile", "-", MODULE], &dump);
     let row: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
     let figures = "main 1 - 70 / 70 / 70 - 25 / 90 / 90 70";
@@ -385,6 +388,6 @@ fn arguments_are_those_of_the_module() {
     let unrolled = ["--split-barriers", "always", "--unroll-barrier-loops", "64"];
     assert_eq!(arguments(&unrolled), given);
     let buffers = given.as_array().unwrap().iter();
-    let buffers = buffers.filter(|argument| argument["kind"] == "buffer");
+    let buffers = buffers.filter(|argument| argument["kind"] == "global_buffer");
     assert_eq!(buffers.count(), 2, "{given:#}");
 }

@@ -26,6 +26,7 @@ pub struct Advice {
     /// Waves of a workgroup; `None` when only the launch knows its size.
     pub waves: Option<u32>,
     /// Lanes of a wave.
+    #[serde(rename = "wavefront_size")]
     pub wave_size: u32,
     /// What was compiled, `fused` first.
     pub candidates: Vec<Candidate>,
@@ -95,7 +96,7 @@ pub struct Refused {
     /// Its name.
     pub strategy: &'static str,
     /// Why.
-    pub why: String,
+    pub reason: String,
 }
 
 /// Compiles `bytes` with each strategy and advises one for each entry point that has pairs of
@@ -129,7 +130,7 @@ pub fn advise(
             Ok(output) => outputs.push((strategy, output)),
             Err(failure) => refused.push(Refused {
                 strategy: strategy.name(),
-                why: failure.of_strategy().ok_or(failure)?,
+                reason: failure.of_strategy().ok_or(failure)?,
             }),
         }
     }
@@ -304,21 +305,22 @@ impl Candidate {
             let window = barrier
                 .window
                 .map_or(barrier.operations, |window| window.kept);
-            let cost = barrier
-                .phase_cycles
-                .map_or(0, |cost| cost.least + cost.most);
+            let cost = barrier.phase_cycles.map_or(0, |cost| cost.min + cost.max);
             2 * i64::from(window) - i64::from(cost)
         };
         if self.worth().next().is_none() {
             let widest = self.barriers.iter().max_by_key(|barrier| left(barrier));
-            return Err(widest.map_or_else(String::new, |widest| widest.why.clone()));
+            return Err(widest.map_or_else(String::new, |widest| widest.reason.clone()));
         }
         Ok((self.phase_cycles.is_some(), self.worth().map(left).sum()))
     }
 
     /// What speaks for it.
     fn speaks_for(&self) -> String {
-        let why: Vec<&str> = self.worth().map(|barrier| barrier.why.as_str()).collect();
+        let why: Vec<&str> = self
+            .worth()
+            .map(|barrier| barrier.reason.as_str())
+            .collect();
         let first = why.first().copied().unwrap_or_default();
         match self.barriers.len() {
             1 => first.to_owned(),
@@ -355,7 +357,7 @@ mod tests {
                 resident: Some(Resident {
                     workgroups,
                     occupancy: 0.5,
-                    bound: "registers".to_owned(),
+                    limiter: "registers".to_owned(),
                 }),
                 ..Version::default()
             },

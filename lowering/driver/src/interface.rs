@@ -66,7 +66,7 @@ fn abis(candidate: &mut Candidate<'_, '_>, options: &Options) -> Result<Vec<Kern
         let arguments: Vec<_> = parameters.map(|one| one.argument).collect();
         if arguments
             .iter()
-            .any(|argument| argument.kind == ArgumentKind::PrintBuffer)
+            .any(|argument| argument.kind == ArgumentKind::PrintfBuffer)
         {
             let what = format!("the strings that entry point `{}` prints", plan.entry);
             found.push(llvm_missing(&what).at_word(entry.inst.offset));
@@ -82,7 +82,7 @@ fn abis(candidate: &mut Candidate<'_, '_>, options: &Options) -> Result<Vec<Kern
             arguments,
             form: form.clone(),
             resources: abi.resources,
-            combinations: abi.combinations,
+            combined_image_samplers: abi.combined_image_samplers,
             prints: Table::default(),
         });
     }

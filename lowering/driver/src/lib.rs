@@ -103,7 +103,7 @@ pub use splitbar_typed::abi::{
 pub use stage::{Artefact, Observer, Stage};
 pub use store::{Key, Store};
 pub use targets::{TargetRow, targets};
-pub use usage::{Resident, Usage};
+pub use usage::{Resident, ResourceUsage};
 
 /// The examples of the guide, compiled. Its other blocks say to the suite how they are run.
 #[cfg(doctest)]

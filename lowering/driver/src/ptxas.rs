@@ -3,7 +3,7 @@
 
 use crate::scratch;
 use crate::tool::Refusal;
-use crate::usage::{self, Usage};
+use crate::usage::{self, ResourceUsage};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::Target;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub(crate) fn cubin(
 pub(crate) struct Assembled {
     machine: Vec<u8>,
     /// What each kernel takes, by name.
-    pub(crate) usages: Vec<(String, Usage)>,
+    pub(crate) usages: Vec<(String, ResourceUsage)>,
 }
 
 /// Assembles `ptx`, which has debug lines, to be looked at: optimised all the same, and with lines

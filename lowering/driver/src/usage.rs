@@ -8,7 +8,7 @@ use splitbar_plan::{EntryPlan, Target};
 
 /// What one kernel takes: NVIDIA as ptxas says, AMD as the code object's metadata say.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Usage {
+pub struct ResourceUsage {
     /// Registers of a thread; VGPRs, and AGPRs where they are of the same file.
     pub registers: u32,
     /// Hardware barriers that are reserved, of the sixteen that there are (NVIDIA).
@@ -28,13 +28,17 @@ pub struct Resident {
     /// Their waves over the places for waves, 0 to 1.
     pub occupancy: f64,
     /// What allows no more: registers, workgroup memory, waves, workgroups, barriers.
-    pub bound: String,
+    pub limiter: String,
 }
 
 impl Resident {
     /// That of a kernel which takes `usage`; `None` where only the launch knows the size of the
     /// workgroup, and on GPUs that are not known well enough.
-    pub(crate) fn estimate(usage: Usage, plan: &EntryPlan, target: &Target) -> Option<Resident> {
+    pub(crate) fn estimate(
+        usage: ResourceUsage,
+        plan: &EntryPlan,
+        target: &Target,
+    ) -> Option<Resident> {
         let invocations = plan
             .workgroup_size?
             .into_iter()
@@ -55,7 +59,7 @@ impl Resident {
         Some(Resident {
             workgroups: resident.workgroups,
             occupancy: residency.occupancy(footprint, resident),
-            bound: resident.bound.to_string(),
+            limiter: resident.bound.to_string(),
         })
     }
 }
@@ -69,7 +73,7 @@ pub(crate) fn resident_between(
     target: &Target,
 ) -> Option<[u32; 2]> {
     let with = |registers, barriers| {
-        let usage = Usage {
+        let usage = ResourceUsage {
             registers,
             barriers,
             shared_memory_bytes: shared_bytes,
@@ -86,9 +90,9 @@ pub(crate) fn resident_between(
 }
 
 /// The kernels whose metadata AMDGPU assembly holds, by name.
-pub(crate) fn of_amdgpu(assembly: &str) -> Vec<(String, Usage)> {
+pub(crate) fn of_amdgpu(assembly: &str) -> Vec<(String, ResourceUsage)> {
     let kernels = metadata::kernels(assembly).into_iter().map(|kernel| {
-        let usage = Usage {
+        let usage = ResourceUsage {
             registers: kernel.vector_registers,
             barriers: 0,
             shared_memory_bytes: kernel.workgroup_bytes,
@@ -103,13 +107,13 @@ pub(crate) fn of_amdgpu(assembly: &str) -> Vec<(String, Usage)> {
 ///
 /// `Compiling entry function 'NAME' for 'sm_90'`, then `... N bytes spill stores, ...` and
 /// `Used N registers, used N barriers, N bytes smem, ...`; what is zero is left out.
-pub(crate) fn read(said: &str) -> Vec<(String, Usage)> {
-    let mut kernels: Vec<(String, Usage)> = Vec::new();
+pub(crate) fn read(said: &str) -> Vec<(String, ResourceUsage)> {
+    let mut kernels: Vec<(String, ResourceUsage)> = Vec::new();
     for line in said.lines() {
         if let Some((_, rest)) = line.split_once("Compiling entry function '")
             && let Some((name, _)) = rest.split_once('\'')
         {
-            kernels.push((name.to_owned(), Usage::default()));
+            kernels.push((name.to_owned(), ResourceUsage::default()));
         }
         let Some((_, usage)) = kernels.last_mut() else {
             continue;
@@ -138,7 +142,7 @@ mod tests {
     fn metadata_of_amd_kernels() {
         let text = "\namdhsa.kernels:\n  - .group_segment_fixed_size: 4096\n    \
             .symbol:         first.kd\n    .vgpr_count:     91\n    .vgpr_spill_count: 3\n";
-        let first = Usage {
+        let first = ResourceUsage {
             registers: 91,
             barriers: 0,
             shared_memory_bytes: 4096,
@@ -156,15 +160,15 @@ mod tests {
             ptxas info    : Used 97 registers, used 16 barriers, 16 bytes cumulative stack size, 4096 bytes smem\n\
             ptxas info    : Compiling entry function 'second' for 'sm_90'\n\
             ptxas info    : Used 8 registers, 360 bytes cmem[0]\n";
-        let first = Usage {
+        let first = ResourceUsage {
             registers: 97,
             barriers: 16,
             shared_memory_bytes: 4096,
             spilled_bytes: 12,
         };
-        let second = Usage {
+        let second = ResourceUsage {
             registers: 8,
-            ..Usage::default()
+            ..ResourceUsage::default()
         };
         let expected = [("first".to_owned(), first), ("second".to_owned(), second)];
         assert_eq!(read(said), expected);

@@ -64,6 +64,6 @@ pub use splitbar_target as target;
 pub use splitbar_target::{FenceScope, Placement, Target};
 pub use staged::StagedShape;
 pub use step::{Fence, FenceMemory, FenceOrder, Step, WarpMask};
-pub use strategy::cost::{PhaseCycles, least_window};
+pub use strategy::cost::{PhaseCycles, min_window};
 pub use strategy::{MeetsAt, Overlap, Strategy};
 pub use waits::release_waits;

@@ -6,14 +6,16 @@ use serde::{Deserialize, Serialize};
 
 /// Where the waves of a workgroup of an AMD GPU run.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "lowercase")]
 pub enum Placement {
     /// As the target does by default: on one compute unit, or on the two of a work-group processor.
     #[default]
     Default,
     /// On one compute unit of a work-group processor (CU mode).
+    #[serde(alias = "cu-mode")]
     CuMode,
     /// On any compute units (threadgroup split). Such a workgroup has no LDS.
+    #[serde(rename = "tgsplit", alias = "threadgroup-split")]
     ThreadgroupSplit,
 }
 

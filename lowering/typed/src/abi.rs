@@ -13,7 +13,7 @@
 //! a table of it, what the kernel reads by that table (`table`), and the parameters here.
 
 mod alignment;
-mod combinations;
+mod combined_image_samplers;
 mod form;
 mod parameter;
 mod resources;
@@ -22,7 +22,7 @@ mod table;
 mod tests;
 
 pub use alignment::table_align;
-pub use combinations::{Combination, Place, SamplerState};
+pub use combined_image_samplers::{Combination, Place, SamplerState};
 pub use form::{
     AbiForm, AbiTable, BindingOffset, DescriptorArrays, DescriptorPlace, DescriptorSets,
     DescriptorSize, Reach, TableArgument,
@@ -78,14 +78,14 @@ pub struct KernelAbi {
     /// How each resource is reached; empty where each is an argument.
     pub resources: Vec<Reached>,
     /// The images and samplers that it combines; empty where the target keeps them apart.
-    pub combinations: Vec<Combination>,
+    pub combined_image_samplers: Vec<Combination>,
     /// What the numbers in its print buffer stand for.
     pub prints: Table,
 }
 
 impl KernelAbi {
     /// Bytes of the block of its arguments, without what a runtime adds behind them.
-    pub fn argument_bytes(&self) -> u32 {
+    pub fn kernarg_segment_size(&self) -> u32 {
         let ends = self
             .arguments
             .iter()
@@ -94,7 +94,7 @@ impl KernelAbi {
     }
 
     /// Alignment of that block.
-    pub fn argument_align(&self) -> u32 {
+    pub fn kernarg_segment_align(&self) -> u32 {
         let aligns = self.arguments.iter().map(|one| one.align);
         aligns.max().unwrap_or(1) // no arguments
     }
@@ -109,7 +109,7 @@ impl KernelAbi {
     pub fn wants_dynamic_shared_memory(&self) -> bool {
         let mut arguments = self.arguments.iter();
         self.dynamic_shared_bytes > 0
-            || arguments.any(|one| one.kind == ArgumentKind::SharedAddress)
+            || arguments.any(|one| one.kind == ArgumentKind::DynamicSharedPointer)
     }
 }
 
@@ -151,7 +151,7 @@ pub struct Abi {
     /// How each resource is reached; empty where each is an argument.
     pub resources: Vec<Reached>,
     /// The images and samplers that it combines; empty where the target keeps them apart.
-    pub combinations: Vec<Combination>,
+    pub combined_image_samplers: Vec<Combination>,
 }
 
 /// Size and alignment of a block of push constants of so many bytes. The alignment divides the
@@ -237,11 +237,11 @@ impl Abi {
         if let Err(problem) = planner.fit_together(entry) {
             diagnostics.push(*problem);
         }
-        planner.work_dimensions(uses);
-        planner.print_buffer(uses);
-        let combinations = match target.arch {
+        planner.work_dim(uses);
+        planner.printf_buffer(uses);
+        let combined_image_samplers = match target.arch {
             Arch::Amdgpu(_) => Vec::new(),
-            Arch::Nvptx(_) => combinations::of(
+            Arch::Nvptx(_) => combined_image_samplers::of(
                 declarations,
                 target,
                 entry,
@@ -253,7 +253,7 @@ impl Abi {
         Abi {
             parameters: planner.parameters,
             resources: planner.resources,
-            combinations,
+            combined_image_samplers,
         }
     }
 }
@@ -280,7 +280,7 @@ impl Planner<'_, '_> {
             size: clamp(size),
             offset: clamp(offset),
             align,
-            address_align: None,
+            pointee_align: None,
         };
         Parameter {
             role,
@@ -312,7 +312,7 @@ impl Planner<'_, '_> {
             ResourceKind::Image => (ArgumentKind::Image, read_only_space(self.target)),
             ResourceKind::Tensor => (ArgumentKind::Tensor, read_only_space(self.target)),
             ResourceKind::Sampler => (ArgumentKind::Sampler, read_only_space(self.target)),
-            ResourceKind::Buffer => (ArgumentKind::Buffer, GLOBAL),
+            ResourceKind::Buffer => (ArgumentKind::GlobalBuffer, GLOBAL),
         };
         let parameter = self.argument(
             Role::Buffer(ids.clone()),
@@ -500,7 +500,7 @@ impl Planner<'_, '_> {
         for parameter in &self.parameters {
             let id = match (&parameter.role, parameter.argument.kind) {
                 (Role::PushConstant(id), _) => *id,
-                (Role::Own(index) | Role::OwnBlock(index, _), ArgumentKind::Value) => {
+                (Role::Own(index) | Role::OwnBlock(index, _), ArgumentKind::ByValue) => {
                     match entry.params.get(*index) {
                         Some((id, _)) => *id,
                         None => continue,
@@ -525,7 +525,7 @@ impl Planner<'_, '_> {
     }
 
     /// NVIDIA's hardware does not say how many dimensions a launch has: the host passes the number.
-    fn work_dimensions(&mut self, uses: &Uses) {
+    fn work_dim(&mut self, uses: &Uses) {
         let asked = uses.variables.iter().any(|id| {
             self.declarations
                 .decoration(*id, spirv::Decoration::BuiltIn)
@@ -534,7 +534,7 @@ impl Planner<'_, '_> {
         if asked && matches!(self.target.arch, Arch::Nvptx(_)) {
             let parameter = self.argument(
                 Role::WorkDimensions,
-                ArgumentKind::WorkDimensions,
+                ArgumentKind::WorkDim,
                 Passing::Word,
                 4,
                 4,
@@ -545,11 +545,11 @@ impl Planner<'_, '_> {
     }
 
     /// Where printf writes.
-    fn print_buffer(&mut self, uses: &Uses) {
+    fn printf_buffer(&mut self, uses: &Uses) {
         if uses.prints {
             let parameter = self.argument(
                 Role::PrintBuffer,
-                ArgumentKind::PrintBuffer,
+                ArgumentKind::PrintfBuffer,
                 Passing::Pointer { space: 1 },
                 layout::POINTER_BYTES,
                 8,
@@ -601,7 +601,7 @@ impl Planner<'_, '_> {
                 };
                 let parameter = self.argument(
                     Role::OwnBlock(index, *pointee),
-                    ArgumentKind::Value,
+                    ArgumentKind::ByValue,
                     passing,
                     size,
                     align,
@@ -617,7 +617,7 @@ impl Planner<'_, '_> {
                 let size = if amdgpu { 4 } else { 8 };
                 let parameter = self.argument(
                     Role::Own(index),
-                    ArgumentKind::SharedAddress,
+                    ArgumentKind::DynamicSharedPointer,
                     value,
                     size,
                     size as u32,
@@ -632,7 +632,7 @@ impl Planner<'_, '_> {
                 let align = self.pointee_align(id, *pointee);
                 let parameter = self.argument(
                     Role::Own(index),
-                    ArgumentKind::Buffer,
+                    ArgumentKind::GlobalBuffer,
                     value,
                     layout::POINTER_BYTES,
                     8,
@@ -659,7 +659,7 @@ impl Planner<'_, '_> {
             Kind::ScalarOrVector(shape) if shape.scalar != types::Scalar::Bool => {
                 let parameter = self.argument(
                     Role::Own(index),
-                    ArgumentKind::Value,
+                    ArgumentKind::ByValue,
                     value,
                     info.size,
                     info.align,
@@ -670,7 +670,7 @@ impl Planner<'_, '_> {
             Kind::Struct { .. } | Kind::Array { .. } => {
                 let parameter = self.argument(
                     Role::Own(index),
-                    ArgumentKind::Value,
+                    ArgumentKind::ByValue,
                     value,
                     info.size,
                     info.align,

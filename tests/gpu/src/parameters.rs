@@ -30,14 +30,14 @@ pub fn block(arguments: &[Argument], case: &Case, addresses: &[u64]) -> Result<V
             .find(|(buffer, _)| buffer.place == place);
         let missing = || format!("no buffer is given for {place:?}");
         let value = match argument.kind.as_str() {
-            "buffer" => buffer.with_context(missing)?.1.to_le_bytes().to_vec(),
+            "global_buffer" => buffer.with_context(missing)?.1.to_le_bytes().to_vec(),
             "array_length" => {
                 let words = buffer.with_context(missing)?.0.before.len();
                 (words as u64 * 4).to_le_bytes().to_vec()
             }
             // A kernel with parameters of its own has pointers among them.
             "value" if buffer.is_some() => buffer.with_context(missing)?.1.to_le_bytes().to_vec(),
-            "push_constant" | "value" => {
+            "push_constant" | "by_value" => {
                 let (value, rest) = constants
                     .split_at_checked(argument.size as usize)
                     .with_context(|| {
@@ -79,7 +79,7 @@ mod tests {
         let mut case = splitbar_tests::reference::case("spec_size").unwrap();
         case.push_constants = vec![0x0403_0201];
         let arguments = [
-            argument("buffer", Some(1), 8, 0),
+            argument("global_buffer", Some(1), 8, 0),
             argument("push_constant", None, 4, 8),
             argument("array_length", Some(0), 4, 16),
         ];
@@ -94,7 +94,7 @@ mod tests {
     fn what_cannot_be_filled_is_said() {
         let case = splitbar_tests::reference::case("odd_workgroup").unwrap();
         for (kind, binding) in [
-            ("buffer", Some(7)),
+            ("global_buffer", Some(7)),
             ("push_constant", None),
             ("image", Some(0)),
         ] {

@@ -95,7 +95,7 @@ fn compile(fixture: &Fixture, strategy: &str, target: &str) -> Option<String> {
         .arg("lower")
         .arg(fixture.module_path())
         .args(["--target", target, "--strategy", strategy])
-        .arg("--no-window-guards")
+        .arg("--no-scheduling-barriers")
         .output()
         .unwrap();
     match result.status.code() {

@@ -258,7 +258,7 @@ pub fn of_kernel(bytes: &[u8], interface: &Interface, guess: Guess) -> Result<La
     };
     for argument in &interface.arguments {
         match argument.kind.as_str() {
-            "buffer" => {
+            "global_buffer" => {
                 let ty = parameters.get(argument.index as usize).map(|(_, ty)| *ty);
                 let scalar = ty.map_or(Scalar::Int(4), |ty| element(&declarations, ty));
                 let step = scalar.bytes();
@@ -271,13 +271,13 @@ pub fn of_kernel(bytes: &[u8], interface: &Interface, guess: Guess) -> Result<La
                     fields,
                 });
             }
-            "value" => {
+            "by_value" => {
                 // Sizes and offsets are most of what kernels take; each word of a struct is one.
                 let word = u64::from(guess.most).to_le_bytes();
                 let words = word.iter().copied().cycle();
                 launch.push.extend(words.take(argument.size));
             }
-            "shared_address" => {
+            "dynamic_shared_pointer" => {
                 let address = u64::from(local).to_le_bytes();
                 launch.push.extend(address.into_iter().take(argument.size));
             }

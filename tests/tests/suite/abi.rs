@@ -490,7 +490,7 @@ fn reflection() -> Result<()> {
     let argument = |index, kind, set: Option<u32>, size, offset| {
         serde_json::json!({
             "index": index, "kind": kind, "set": set, "binding": null, "size": size,
-            "offset": offset, "align": size, "address_align": set.and(Some(8)),
+            "offset": offset, "align": size, "pointee_align": set.and(Some(8)),
         })
     };
     let arguments = serde_json::json!([

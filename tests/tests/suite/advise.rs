@@ -174,7 +174,7 @@ fn one_by_one() -> Result<()> {
     ensure!(split.count() == native.count(), "{}", output.plan());
     for barrier in &decisions.barriers {
         let kept = barrier.window.context("no window")?.kept;
-        let least = barrier.least_window.context("no threshold")?;
+        let least = barrier.min_window.context("no threshold")?;
         ensure!(barrier.split == (kept >= least), "{}", output.plan());
     }
     Ok(())
@@ -419,7 +419,7 @@ fn ensure_holds(text: &str, what: &str) -> Result<()> {
 fn advised(advice: &Value) -> Result<BTreeMap<&str, (u64, u64)>> {
     let candidates = advice["candidates"].as_array().context("candidates")?;
     let candidate = |candidate: &'_ Value| {
-        let registers = candidate["usage"]["registers"].as_u64()?;
+        let registers = candidate["resource_usage"]["registers"].as_u64()?;
         let workgroups = candidate["resident"]["workgroups"].as_u64()?;
         Some((registers, workgroups))
     };

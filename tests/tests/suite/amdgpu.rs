@@ -61,7 +61,10 @@ fn grid(target: &'static Target) -> Result<()> {
         }
     }
     // Fused and counter are everywhere.
-    ensure!(built >= 2 * SIZES.len(), "only {built} combinations");
+    ensure!(
+        built >= 2 * SIZES.len(),
+        "only {built} combined_image_samplers"
+    );
     Ok(())
 }
 

@@ -187,7 +187,7 @@ fn reflected() -> Result<()> {
             entry["symbol"],
             entry["workgroup_size"],
             entry["dynamic_shared_memory"],
-            entry["argument_bytes"],
+            entry["kernarg_segment_size"],
             places
         ]);
         let known = json!([
@@ -196,8 +196,8 @@ fn reflected() -> Result<()> {
             false,
             20,
             [
-                ["buffer", 0, 0, 8],
-                ["buffer", 1, 8, 8],
+                ["global_buffer", 0, 0, 8],
+                ["global_buffer", 1, 8, 8],
                 ["push_constant", null, 16, 4]
             ]
         ]);

@@ -338,13 +338,13 @@ fn arguments_are_reflected() -> Result<()> {
             .map(|one| format!("{} {} at {}", one["kind"], one["size"], one["offset"]))
             .collect();
         let expected = [
-            "\"buffer\" 8 at 0".to_owned(),
-            "\"buffer\" 8 at 8".to_owned(),
-            "\"value\" 4 at 16".to_owned(),
-            "\"value\" 1 at 20".to_owned(),
-            format!("\"shared_address\" {pointer} at 24"),
-            "\"value\" 8 at 32".to_owned(),
-            "\"value\" 6 at 40".to_owned(),
+            "\"global_buffer\" 8 at 0".to_owned(),
+            "\"global_buffer\" 8 at 8".to_owned(),
+            "\"by_value\" 4 at 16".to_owned(),
+            "\"by_value\" 1 at 20".to_owned(),
+            format!("\"dynamic_shared_pointer\" {pointer} at 24"),
+            "\"by_value\" 8 at 32".to_owned(),
+            "\"by_value\" 6 at 40".to_owned(),
         ];
         ensure!(found == expected, "{target}: {found:?}");
     }

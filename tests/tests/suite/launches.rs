@@ -42,7 +42,7 @@ const REFUSED: [(&str, &[&str], i32, &str); 19] = [
     ),
     (
         "print_capacity",
-        &["--groups", "1,1,1", "--print-capacity", "4294967295"],
+        &["--groups", "1,1,1", "--printf-buffer-size", "4294967295"],
         2,
         "is not in",
     ),
@@ -147,7 +147,7 @@ const OF_MODULES: [(&str, &str); 10] = [
     ("--spec=0=1", "--spec is for modules"),
     ("--strategy=fused", "--strategy is for modules"),
     ("-O2", "-O is for modules"),
-    ("--wave=32", "--wave is for modules"),
+    ("--wave=32", "--wavefront-size is for modules"),
     ("--no-validate", "--no-validate is for modules"),
     ("--target-env=universal", "--target-env is for modules"),
     ("--target=gfx1201", "is not an NVIDIA GPU"),

@@ -1,4 +1,4 @@
-//! The execution modes of AMD GPUs (`--wave`, `--cu-mode`, `--tgsplit`): every fixture in each of
+//! The execution modes of AMD GPUs (`--wavefront-size`, `--cu-mode`, `--tgsplit`): every fixture in each of
 //! them, unoptimised and optimised. Every function is compiled for the mode, and the simulator,
 //! where it runs the GPU, gets the reference's results. And the three ways to wait (`--waits`),
 //! beside each other.

@@ -68,7 +68,10 @@ fn grid(target: &'static Target) -> Result<()> {
         }
     }
     // Fused and another one are everywhere.
-    ensure!(built >= 2 * SIZES.len() - 1, "only {built} combinations");
+    ensure!(
+        built >= 2 * SIZES.len() - 1,
+        "only {built} combined_image_samplers"
+    );
     Ok(())
 }
 

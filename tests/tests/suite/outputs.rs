@@ -89,7 +89,7 @@ fn reflect(fixture: &Fixture, target: &str) -> Result<()> {
     for buffer in &launch.buffers {
         let found = arguments.iter().any(|argument| match buffer.binding {
             Some([set, binding]) => {
-                argument["kind"] == "buffer"
+                argument["kind"] == "global_buffer"
                     && argument["set"] == set
                     && argument["binding"] == binding
             }
@@ -139,8 +139,8 @@ fn reflect(fixture: &Fixture, target: &str) -> Result<()> {
 fn launchable(entry: &Value) -> Result<()> {
     let number = |value: &Value| value.as_u64().context("no number");
     let (bytes, align) = (
-        number(&entry["argument_bytes"])?,
-        number(&entry["argument_align"])?,
+        number(&entry["kernarg_segment_size"])?,
+        number(&entry["kernarg_segment_align"])?,
     );
     let mut end = 0;
     for argument in entry["arguments"].as_array().context("no arguments")? {
@@ -150,15 +150,15 @@ fn launchable(entry: &Value) -> Result<()> {
             "{argument} in a block aligned to {align}"
         );
         end = offset + number(&argument["size"])?;
-        let by_value = ["push_constant", "value", "array_length", "work_dimensions"];
+        let by_value = ["push_constant", "by_value", "array_length", "work_dim"];
         let kind = argument["kind"].as_str().context("no kind")?;
         ensure!(
-            by_value.contains(&kind) != argument["address_align"].is_u64(),
+            by_value.contains(&kind) != argument["pointee_align"].is_u64(),
             "{argument}: an address without an alignment"
         );
     }
     ensure!(end == bytes, "the arguments end at {end}, not {bytes}");
-    if let Some(used) = entry["usage"]["shared_memory_bytes"].as_u64() {
+    if let Some(used) = entry["resource_usage"]["shared_memory_bytes"].as_u64() {
         let says = number(&entry["shared_memory_bytes"])?
             + number(&entry["reserved_shared_memory_bytes"])?;
         ensure!(used == says, "{used} bytes of workgroup memory, not {says}");

@@ -253,11 +253,14 @@ fn two_samplers() -> Result<()> {
     let text = case.module();
     let output = compile_bytes(&assembled(&text)?, "sm_90", |_| {})?;
     let reflection: serde_json::Value = serde_json::from_str(&output.reflect())?;
-    let combinations = &reflection[0]["combinations"];
+    let combined_image_samplers = &reflection[0]["combined_image_samplers"];
     let wanted = serde_json::json!([
         {"image": {"set": 0, "binding": 0}, "sampler": {"set": 0, "binding": 3}}
     ]);
-    ensure!(*combinations == wanted, "{combinations}");
+    ensure!(
+        *combined_image_samplers == wanted,
+        "{combined_image_samplers}"
+    );
     let two = text
         .replace(
             "OpDecorate %sampler Binding 3",

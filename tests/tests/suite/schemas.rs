@@ -87,7 +87,13 @@ fn rare_keys() -> Result<()> {
         check(&std::fs::read(&prints)?, target, |_| ())?;
     }
     for key in [
-        "abi", "prints", "choice", "moves", "audit", "resident", "usage",
+        "abi",
+        "printf",
+        "choice",
+        "moves",
+        "audit",
+        "resident",
+        "resource_usage",
     ] {
         ensure!(seen.contains(key), "no reflection has {key}");
     }

@@ -617,7 +617,7 @@ fn reflection() -> Result<()> {
     let argument = &kernels[0]["arguments"][1];
     ensure!(argument["kind"] == "tensor", "{argument}");
     ensure!(argument["binding"] == 1, "{argument}");
-    ensure!(argument["address_align"] == 8, "{argument}");
+    ensure!(argument["pointee_align"] == 8, "{argument}");
     let kernels = reflect(&sets(DescriptorSize::Bytes16))?;
     let resource = &kernels[0]["abi"]["resources"][1];
     ensure!(resource["kind"] == "tensor", "{resource}");

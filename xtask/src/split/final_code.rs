@@ -12,7 +12,7 @@ use std::process::Command;
 const WAYS: [(&[&str], &str); 5] = [
     (&["never"], "full barriers, as LLVM separates them"),
     (
-        &["always", "--no-window-guards"],
+        &["always", "--no-scheduling-barriers"],
         "split, the final code as LLVM leaves it",
     ),
     (&["always"], "split, and widened in final code"),

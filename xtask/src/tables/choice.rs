@@ -27,7 +27,7 @@ struct Advice {
 struct Candidate {
     strategy: String,
     window: Window,
-    usage: Option<Usage>,
+    resource_usage: Option<Usage>,
     resident: Option<Resident>,
 }
 
@@ -236,7 +236,7 @@ fn row(kernel: &str, advice: &Advice) -> Option<String> {
         };
         format!("{} / {}", words(Some(full)), words(split))
     };
-    let registers = both(|one| Some(one.usage.as_ref()?.registers));
+    let registers = both(|one| Some(one.resource_usage.as_ref()?.registers));
     let resident = both(|one| Some(one.resident.as_ref()?.workgroups));
     let window = split.map_or_else(|| "-".to_owned(), |split| split.window.to_string());
     Some(format!(

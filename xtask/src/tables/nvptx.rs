@@ -26,7 +26,7 @@ const GPUS: &[&str] = &[
 struct Entry {
     pairs: Vec<Pair>,
     /// Null where no ptxas takes the code.
-    usage: Option<Usage>,
+    resource_usage: Option<Usage>,
     resident: Option<Resident>,
 }
 
@@ -48,7 +48,7 @@ struct Usage {
 #[derive(Deserialize)]
 struct Resident {
     workgroups: u32,
-    bound: String,
+    limiter: String,
 }
 
 /// What `--check` measures again.
@@ -145,11 +145,13 @@ fn row(tool: &Path, kernel: &str, gpu: &str, strategy: &str) -> Result<Option<Ro
     let Some(entry) = reflection::<Entry>(tool, kernel, &options)? else {
         return Ok(None);
     };
-    let usage = entry.usage.as_ref();
+    let usage = entry.resource_usage.as_ref();
     let usage = usage.with_context(|| format!("no ptxas takes the code for {gpu}"))?;
     let resident = entry.resident.as_ref();
-    let Resident { workgroups, bound } =
-        resident.with_context(|| format!("{gpu} is not known well enough"))?;
+    let Resident {
+        workgroups,
+        limiter,
+    } = resident.with_context(|| format!("{gpu} is not known well enough"))?;
     let places: [(&str, Seen); 2] = [
         ("PTX", |pair| pair.window),
         ("machine code", |pair| pair.machine_window),
@@ -169,7 +171,7 @@ fn row(tool: &Path, kernel: &str, gpu: &str, strategy: &str) -> Result<Option<Ro
         }
     }
     let text = format!(
-        "| {} | {strategy} | {ptx} | {machine} | {} | {} | {} | {workgroups}, {bound} |\n",
+        "| {} | {strategy} | {ptx} | {machine} | {} | {} | {} | {workgroups}, {limiter} |\n",
         gpu, usage.registers, usage.shared_memory_bytes, usage.barriers,
     );
     Ok(Some(Row { text, closed }))

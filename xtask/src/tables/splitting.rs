@@ -28,7 +28,7 @@ const WIDE: u32 = 16;
 /// An entry point in the reflection.
 #[derive(Deserialize)]
 struct Entry {
-    usage: Option<Usage>,
+    resource_usage: Option<Usage>,
     resident: Option<Resident>,
     choice: Option<Choice>,
 }
@@ -153,7 +153,7 @@ fn compared(tool: &Path, modules: &[&Module], target: &str) -> Result<String> {
 
 impl Sums {
     fn add(&mut self, never: &Entry, auto: &Entry) {
-        let (Some(before), Some(after)) = (never.usage, auto.usage) else {
+        let (Some(before), Some(after)) = (never.resource_usage, auto.resource_usage) else {
             return;
         };
         let barriers = auto

@@ -58,7 +58,7 @@ fn workgroups(candidate: &Candidate) -> Option<Value> {
     match (&version.resident, version.resident_between) {
         (Some(resident), _) => Some(Value {
             bar: resident.workgroups,
-            words: format!("{} ({})", resident.workgroups, resident.bound),
+            words: format!("{} ({})", resident.workgroups, resident.limiter),
         }),
         (None, Some([least, most])) => Some(Value {
             bar: least,
@@ -79,11 +79,11 @@ fn window(candidate: &Candidate) -> Option<Value> {
 fn cycles(candidate: &Candidate) -> Option<Value> {
     let cost = candidate.phase_cycles?;
     Some(Value {
-        bar: u32::try_from(cost.most).unwrap_or(0), // a negative cost has no bar
-        words: if cost.least == cost.most {
-            cost.most.to_string()
+        bar: u32::try_from(cost.max).unwrap_or(0), // a negative cost has no bar
+        words: if cost.min == cost.max {
+            cost.max.to_string()
         } else {
-            format!("{} to {}", cost.least, cost.most)
+            format!("{} to {}", cost.min, cost.max)
         },
     })
 }
@@ -177,7 +177,7 @@ fn draw(body: &mut String, advice: &Advice, (columns, width): (&[Column], u32), 
         y = text(body, 24, y, " fill=\"#333333\"", &faster);
     }
     for refused in &advice.refused {
-        let why = format!("not {}: {}", refused.strategy, refused.why);
+        let why = format!("not {}: {}", refused.strategy, refused.reason);
         for line in lines(&why) {
             y = text(body, 24, y, " fill=\"#777777\"", &line);
         }

@@ -118,3 +118,41 @@ fn values_are_taken() {
         }
     }
 }
+
+/// Earlier names of options and of other flags are taken, and not listed.
+#[test]
+#[expect(clippy::unwrap_used, reason = "a test")]
+fn earlier_names_are_taken() {
+    let earlier = Options::declared().flat_map(|option| {
+        let names = option.aliases.iter();
+        names.map(move |earlier| ("lower", *earlier, option.name, option.default))
+    });
+    let others = [("sim", "print-capacity", "printf-buffer-size", Some("8"))];
+    let mut count = 0;
+    for (command, earlier, now, value) in earlier.chain(others) {
+        let program = Cli::command();
+        let command = program.find_subcommand(command).unwrap();
+        let mut arguments = command.get_arguments();
+        let flag = arguments.find(|arg| arg.get_long() == Some(now)).unwrap();
+        assert!(flag.get_all_aliases().unwrap().contains(&earlier), "{now}");
+        assert!(
+            flag.get_visible_aliases().is_none_or(|all| all.is_empty()),
+            "{now}"
+        );
+        if command.get_name() == "lower" {
+            let (mut by_earlier, mut by_now) =
+                (Options::scratch().unwrap(), Options::scratch().unwrap());
+            let value = value.unwrap_or(if now == "wavefront-size" {
+                "32"
+            } else {
+                "true"
+            });
+            by_earlier.set(earlier, value).unwrap();
+            by_now.set(now, value).unwrap();
+            let json = |options| serde_json::to_string(options).unwrap();
+            assert_eq!(json(&by_earlier), json(&by_now));
+        }
+        count += 1;
+    }
+    assert_eq!(count, 3);
+}

@@ -9,13 +9,13 @@
 use super::prepare::SourcePair;
 use super::profile_sites::ProfileSites;
 use crate::options::Options;
-use crate::usage::{Resident, Usage};
+use crate::usage::{Resident, ResourceUsage};
 use crate::window::Window;
 use serde::Serialize;
 use spirv::Op;
 use splitbar_passes::module::{Module, Scope, WordOffset};
 use splitbar_passes::profile::Site;
-use splitbar_plan::{EntryPlan, Overlap, PhaseCycles, Strategy, Target, least_window};
+use splitbar_plan::{EntryPlan, Overlap, PhaseCycles, Strategy, Target, min_window};
 use std::collections::BTreeMap;
 
 /// The kind of a barrier instruction of the given module.
@@ -46,7 +46,7 @@ pub struct Barrier {
     pub window: Option<Window>,
     /// Instructions that must be left in a window so that it pays on the target; `None` where none
     /// is known to.
-    pub least_window: Option<u32>,
+    pub min_window: Option<u32>,
     /// Cycles that a phase costs beside a full barrier; `None` where it was not measured.
     pub phase_cycles: Option<PhaseCycles>,
     /// The median of the time by which waves differ, from a profile.
@@ -54,7 +54,7 @@ pub struct Barrier {
     /// The gain of a phase, in cycles; negative for a loss.
     pub gain: Option<i64>,
     /// Why it is split or not.
-    pub why: String,
+    pub reason: String,
     /// True if a full barrier is different code from the one that `strategy` gives.
     #[serde(skip)]
     pub(crate) differs: bool,
@@ -64,7 +64,8 @@ pub struct Barrier {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Version {
     /// Registers and workgroup memory; `None` on NVIDIA GPUs without ptxas.
-    pub usage: Option<Usage>,
+    #[serde(rename = "resource_usage")]
+    pub usage: Option<ResourceUsage>,
     /// How many workgroups a unit holds at once.
     pub resident: Option<Resident>,
     /// How many those are at least, and at most, where ptxas is not there to say.
@@ -104,11 +105,11 @@ impl BarrierFacts<'_> {
             split: false,
             operations: self.operations,
             window: self.window,
-            least_window: least_window(self.strategy, target, self.rotated),
+            min_window: min_window(self.strategy, target, self.rotated),
             phase_cycles: PhaseCycles::estimate(self.strategy, target),
             skew: self.site.and_then(|site| Some(site.skew?.median)),
             gain: None,
-            why: String::new(),
+            reason: String::new(),
             differs: self.strategy.is_split() || kind == BarrierKind::Full,
         };
         let outcome = match (self.strategy.overlap(), barrier.skew) {
@@ -119,7 +120,7 @@ impl BarrierFacts<'_> {
         };
         barrier.split = outcome.is_ok();
         let (Ok(why) | Err(why)) = outcome;
-        barrier.why = why;
+        barrier.reason = why;
         barrier
     }
 
@@ -141,7 +142,7 @@ impl BarrierFacts<'_> {
 
     fn by_window(&self, barrier: &Barrier) -> Result<String, String> {
         let (left, words) = self.left()?;
-        let Some(least) = barrier.least_window else {
+        let Some(least) = barrier.min_window else {
             return Err("no window is known to pay for it on this GPU".to_owned());
         };
         if left < least {
@@ -150,7 +151,7 @@ impl BarrierFacts<'_> {
         Ok(match barrier.phase_cycles {
             Some(cost) => format!(
                 "{words}, and {least} are needed; it pays where waves differ by more than {} cycles",
-                cost.most.max(0)
+                cost.max.max(0)
             ),
             None => format!("{words}, and {least} are needed"),
         })
@@ -163,11 +164,11 @@ impl BarrierFacts<'_> {
         };
         let felt = skew.saturating_sub(u64::from(target.barrier_cycles));
         let hidden = felt.min(u64::from(left));
-        let gain = i64::try_from(hidden).unwrap_or(i64::MAX) - i64::from(cost.most);
+        let gain = i64::try_from(hidden).unwrap_or(i64::MAX) - i64::from(cost.max);
         barrier.gain = Some(gain);
         let sum = format!(
             "{words}; waves differ by {skew} cycles, and a full barrier takes {} of them; hidden are {hidden}, and a phase costs up to {}",
-            target.barrier_cycles, cost.most
+            target.barrier_cycles, cost.max
         );
         match gain {
             1.. => Ok(format!("{sum}: gain {gain}")),
@@ -201,7 +202,7 @@ impl Version {
         match (&self.resident, &full.resident) {
             (Some(split), Some(full)) if split.workgroups < full.workgroups => Some(format!(
                 "workgroups that fit at once: {}, and {} with `fused`; bound by {}",
-                split.workgroups, full.workgroups, split.bound
+                split.workgroups, full.workgroups, split.limiter
             )),
             (Some(_), Some(_)) => None,
             _ => match (self.resident_between, full.resident_between) {
@@ -260,7 +261,7 @@ impl SplitDecisions {
     pub(crate) fn give_up(&mut self, why: &str) {
         for barrier in self.barriers.iter_mut().filter(|barrier| barrier.split) {
             barrier.split = false;
-            why.clone_into(&mut barrier.why);
+            why.clone_into(&mut barrier.reason);
         }
     }
 
@@ -303,7 +304,10 @@ impl SplitDecisions {
             } => String::new(),
             _ => format!(" ({}{full})", self.split.words()),
         };
-        Some(format!("{}: {}{versions}", barrier.strategy, barrier.why))
+        Some(format!(
+            "{}: {}{versions}",
+            barrier.strategy, barrier.reason
+        ))
     }
 
     /// The lines that a plan shows: one for each barrier whose reason is not among those that its
@@ -410,7 +414,7 @@ mod tests {
             resident: Some(Resident {
                 workgroups,
                 occupancy: 0.5,
-                bound: "registers".to_owned(),
+                limiter: "registers".to_owned(),
             }),
             ..Version::default()
         }
@@ -434,11 +438,11 @@ mod tests {
         assert!(!decide("gfx1201", Strategy::Native, 15, true).split);
         assert!(decide("gfx1201", Strategy::Native, 16, true).split);
         let never = decide("sm_90", Strategy::Counter, 10_000, false);
-        assert!(!never.split && never.why.contains("no window is known to pay"));
+        assert!(!never.split && never.reason.contains("no window is known to pay"));
         let none = decide("gfx1201", Strategy::Native, 0, false);
-        assert_eq!(none.why, "nothing is left in the window");
+        assert_eq!(none.reason, "nothing is left in the window");
         let fused = decide("gfx1100", Strategy::Fused, 100, false);
-        assert!(!fused.split && fused.why.contains("no strategy"));
+        assert!(!fused.split && fused.reason.contains("no strategy"));
         assert!(decide("gfx1100", Strategy::SingleWave, 0, false).split);
     }
 
@@ -459,7 +463,7 @@ mod tests {
             )
         };
         assert!(on(8).split && !on(7).split);
-        assert_eq!(on(0).why, "nothing is in the window");
+        assert_eq!(on(0).reason, "nothing is in the window");
     }
 
     #[test]

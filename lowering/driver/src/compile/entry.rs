@@ -5,7 +5,7 @@ use super::motion::BarrierMotion;
 use super::plan::PlannedKernel;
 use super::plan_text::plan_text;
 use super::prepare::SourcePair;
-use crate::usage::{Resident, Usage};
+use crate::usage::{Resident, ResourceUsage};
 use crate::window::Window;
 use splitbar_audit::verdict::Audit;
 use splitbar_plan::EntryPlan;
@@ -26,7 +26,7 @@ pub struct Entry {
     pub machine_windows: Option<Vec<Window>>,
     /// What the kernel takes of a compute unit or a multiprocessor; `None` when it was not
     /// measured, and on NVIDIA GPUs where ptxas is not installed.
-    pub usage: Option<Usage>,
+    pub usage: Option<ResourceUsage>,
     /// What a compute unit or a multiprocessor holds of it at once, where `usage` says what it
     /// takes.
     pub resident: Option<Resident>,

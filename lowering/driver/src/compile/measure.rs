@@ -11,7 +11,7 @@ use crate::internal_error::internal;
 use crate::options::Options;
 use crate::ptxas;
 use crate::stage::{Artefact, Observer, Stage, show};
-use crate::usage::{self, Resident, Usage};
+use crate::usage::{self, Resident, ResourceUsage};
 use crate::window::{self, Places, Window};
 use splitbar_audit::fences::{self, ControlFlowSummary, Finding, Lack};
 use splitbar_audit::verdict::{self, Audit};
@@ -28,7 +28,7 @@ use tracing::info_span;
 pub(crate) struct Facts {
     pub(crate) windows: Option<Vec<Window>>,
     pub(crate) machine_windows: Option<Vec<Window>>,
-    pub(crate) usage: Option<Usage>,
+    pub(crate) usage: Option<ResourceUsage>,
     pub(crate) resident: Option<Resident>,
     pub(crate) resident_between: Option<[u32; 2]>,
     pub(crate) audit: Option<Audit>,
@@ -147,7 +147,7 @@ fn unreadable(request: Request<'_>, message: String) -> Diagnostic {
 #[derive(Default)]
 struct Machine {
     functions: Vec<Function>,
-    usages: Vec<(String, Usage)>,
+    usages: Vec<(String, ResourceUsage)>,
     /// What kernels take at most, where ptxas does not say what they take.
     pressures: Vec<Pressure>,
 }

@@ -3,7 +3,7 @@
 use super::cost_model::SplitDecisions;
 use super::entry::Entry;
 use super::motion::BarrierMotion;
-use crate::usage::{Resident, Usage};
+use crate::usage::{Resident, ResourceUsage};
 use crate::window::Window;
 use serde::Serialize;
 use splitbar_audit::verdict::Audit;
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 /// The version of the keys (docs/schemas/reflection.json). It grows when one goes or changes its
 /// meaning, not when one is added.
-pub(crate) const SCHEMA_VERSION: u32 = 1;
+pub(crate) const SCHEMA_VERSION: u32 = 2;
 
 /// One entry point.
 #[derive(Debug, Serialize)]
@@ -27,7 +27,7 @@ struct Reflection<'o> {
     symbol: &'o str,
     target: &'static str,
     /// Invocations of a wave or warp.
-    wave_size: u32,
+    wavefront_size: u32,
     /// Invocations of a subgroup: a wave, or a part of one.
     subgroup_size: u32,
     /// Null when only the launch knows.
@@ -43,20 +43,20 @@ struct Reflection<'o> {
     /// Whether the launch must add workgroup memory: for variables, or to pass its address.
     dynamic_shared_memory: bool,
     /// Bytes of the block of arguments, and its alignment.
-    argument_bytes: u32,
-    argument_align: u32,
+    kernarg_segment_size: u32,
+    kernarg_segment_align: u32,
     arguments: Vec<ArgumentReflection>,
     /// The sampler that the texture object of an image has in it; not there where they are apart.
     #[serde(skip_serializing_if = "<[Combination]>::is_empty")]
-    combinations: &'o [Combination],
+    combined_image_samplers: &'o [Combination],
     /// How resources are handed over; not there where each is an argument.
     #[serde(skip_serializing_if = "Option::is_none")]
     abi: Option<FormReflection<'o>>,
-    /// What the numbers in the print buffer stand for; null for a kernel that does not print.
-    prints: Option<PrintReflection<'o>>,
+    /// What the numbers in the printf buffer stand for; null for a kernel that does not print.
+    printf: Option<PrintReflection<'o>>,
     pairs: Vec<PairReflection<'o>>,
     /// What ptxas makes the kernel take; null where it cannot be had.
-    usage: Option<Usage>,
+    resource_usage: Option<ResourceUsage>,
     resident: Option<&'o Resident>,
     /// Null when it was not asked for.
     audit: Option<&'o Audit>,
@@ -79,7 +79,7 @@ struct ArgumentReflection {
     offset: u32,
     align: u32,
     /// What the address must be a multiple of; null for values.
-    address_align: Option<u32>,
+    pointee_align: Option<u32>,
 }
 
 /// The form of the binary interface (docs/abi.md).
@@ -162,7 +162,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         entry: &plan.entry,
         symbol: &entry.abi.symbol,
         target: target.name,
-        wave_size: plan.wave_size,
+        wavefront_size: plan.wave_size,
         subgroup_size: plan.subgroup_size,
         workgroup_size: plan.workgroup_size,
         cluster_size: plan.cluster,
@@ -170,12 +170,12 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         dynamic_shared_memory_bytes: entry.abi.dynamic_shared_bytes,
         reserved_shared_memory_bytes: plan.reserved_shared_bytes,
         dynamic_shared_memory: entry.abi.wants_dynamic_shared_memory(),
-        argument_bytes: entry.abi.argument_bytes(),
-        argument_align: entry.abi.argument_align(),
+        kernarg_segment_size: entry.abi.kernarg_segment_size(),
+        kernarg_segment_align: entry.abi.kernarg_segment_align(),
         arguments: entry.abi.arguments.iter().map(argument).collect(),
-        combinations: &entry.abi.combinations,
+        combined_image_samplers: &entry.abi.combined_image_samplers,
         abi: form(&entry.abi),
-        prints: prints(&entry.abi.prints),
+        printf: prints(&entry.abi.prints),
         pairs: plan
             .pairs
             .iter()
@@ -189,7 +189,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
                 machine_window: at(&entry.machine_windows, position),
             })
             .collect(),
-        usage: entry.usage,
+        resource_usage: entry.usage,
         resident: entry.resident.as_ref(),
         audit: entry.audit.as_ref(),
         choice: entry.decisions.as_ref(),
@@ -244,17 +244,17 @@ fn argument(argument: &Argument) -> ArgumentReflection {
     ArgumentReflection {
         index: argument.index,
         kind: match argument.kind {
-            ArgumentKind::Buffer => "buffer",
+            ArgumentKind::GlobalBuffer => "global_buffer",
             ArgumentKind::Image => "image",
             ArgumentKind::Tensor => "tensor",
             ArgumentKind::Sampler => "sampler",
             ArgumentKind::PushConstant => "push_constant",
             ArgumentKind::ArrayLength => "array_length",
             ArgumentKind::ArrayLengths => "array_lengths",
-            ArgumentKind::WorkDimensions => "work_dimensions",
-            ArgumentKind::Value => "value",
-            ArgumentKind::SharedAddress => "shared_address",
-            ArgumentKind::PrintBuffer => "print_buffer",
+            ArgumentKind::WorkDim => "work_dim",
+            ArgumentKind::ByValue => "by_value",
+            ArgumentKind::DynamicSharedPointer => "dynamic_shared_pointer",
+            ArgumentKind::PrintfBuffer => "printf_buffer",
             ArgumentKind::Table => "table",
         },
         set: argument.set,
@@ -262,7 +262,7 @@ fn argument(argument: &Argument) -> ArgumentReflection {
         size: argument.size,
         offset: argument.offset,
         align: argument.align,
-        address_align: argument.address_align,
+        pointee_align: argument.pointee_align,
     }
 }
 
@@ -320,13 +320,13 @@ mod tests {
             size,
             offset,
             align,
-            address_align: (kind == ArgumentKind::Buffer).then_some(16),
+            pointee_align: (kind == ArgumentKind::GlobalBuffer).then_some(16),
         };
         let arguments = vec![
-            argument(0, ArgumentKind::Buffer, Some(3), 8, 0, 8),
+            argument(0, ArgumentKind::GlobalBuffer, Some(3), 8, 0, 8),
             argument(1, ArgumentKind::PushConstant, None, 12, 16, 4),
             argument(2, ArgumentKind::ArrayLength, Some(3), 4, 28, 4),
-            argument(3, ArgumentKind::SharedAddress, None, 4, 32, 4),
+            argument(3, ArgumentKind::DynamicSharedPointer, None, 4, 32, 4),
         ];
         let abi = KernelAbi {
             entry: "main".to_owned(),
@@ -337,7 +337,7 @@ mod tests {
             arguments,
             form: AbiForm::Arguments,
             resources: Vec::new(),
-            combinations: Vec::new(),
+            combined_image_samplers: Vec::new(),
             prints: Table::default(),
         };
         Entry {
@@ -362,12 +362,12 @@ mod tests {
     #[test]
     fn the_keys_are_these_and_no_others() {
         let expected = json!([{
-            "schema_version": 1,
+            "schema_version": 2,
             "tool_version": env!("CARGO_PKG_VERSION"),
             "entry": "main",
             "symbol": "main",
             "target": "gfx1201",
-            "wave_size": 32,
+            "wavefront_size": 32,
             "subgroup_size": 32,
             "workgroup_size": [64, 2, 1],
             "cluster_size": null,
@@ -375,17 +375,17 @@ mod tests {
             "dynamic_shared_memory_bytes": 0,
             "reserved_shared_memory_bytes": 8,
             "dynamic_shared_memory": true,
-            "argument_bytes": 36,
-            "argument_align": 8,
+            "kernarg_segment_size": 36,
+            "kernarg_segment_align": 8,
             "arguments": [
-                {"index": 0, "kind": "buffer", "set": 0, "binding": 3, "size": 8, "offset": 0, "align": 8, "address_align": 16},
-                {"index": 1, "kind": "push_constant", "set": null, "binding": null, "size": 12, "offset": 16, "align": 4, "address_align": null},
-                {"index": 2, "kind": "array_length", "set": 0, "binding": 3, "size": 4, "offset": 28, "align": 4, "address_align": null},
-                {"index": 3, "kind": "shared_address", "set": null, "binding": null, "size": 4, "offset": 32, "align": 4, "address_align": null},
+                {"index": 0, "kind": "global_buffer", "set": 0, "binding": 3, "size": 8, "offset": 0, "align": 8, "pointee_align": 16},
+                {"index": 1, "kind": "push_constant", "set": null, "binding": null, "size": 12, "offset": 16, "align": 4, "pointee_align": null},
+                {"index": 2, "kind": "array_length", "set": 0, "binding": 3, "size": 4, "offset": 28, "align": 4, "pointee_align": null},
+                {"index": 3, "kind": "dynamic_shared_pointer", "set": null, "binding": null, "size": 4, "offset": 32, "align": 4, "pointee_align": null},
             ],
-            "prints": null,
+            "printf": null,
             "pairs": [{"id": 0, "scope": "workgroup", "strategy": "native", "reason": "it can", "window": {"source": 16, "kept": 15}, "machine_window": null}],
-            "usage": null,
+            "resource_usage": null,
             "resident": null,
             "audit": null,
         }]);
@@ -415,7 +415,7 @@ mod tests {
             "calls": [{"format": "%v4hlf %lu %s", "arguments": ["f32x4", "i64", "string"]}],
             "strings": ["odd"],
         });
-        assert_eq!(parsed(prints)[0]["prints"], expected);
+        assert_eq!(parsed(prints)[0]["printf"], expected);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::split::{KeepFull, SplitModule, split};
 use super::weighing::Weighing;
 use crate::failure::Failure;
 use crate::options::{Choice, Options, SplitBarriers};
-use crate::usage::{Resident, Usage};
+use crate::usage::{Resident, ResourceUsage};
 use splitbar_passes::module::WordOffset;
 use splitbar_plan::Strategy;
 use std::collections::BTreeSet;
@@ -264,8 +264,9 @@ impl Selector<'_, '_, '_> {
                     }
                     None => {
                         barrier.split = false;
-                        barrier.why = "beside barriers that are not split its window is too narrow"
-                            .to_owned();
+                        barrier.reason =
+                            "beside barriers that are not split its window is too narrow"
+                                .to_owned();
                     }
                 }
             }
@@ -331,7 +332,7 @@ impl Selector<'_, '_, '_> {
 
     /// The workgroups that a unit can hold of the kernel at most, whatever its registers are.
     fn most_workgroups(&self, entry: &Entry) -> Option<u32> {
-        let least = Usage {
+        let least = ResourceUsage {
             registers: 1,
             barriers: 1,
             shared_memory_bytes: entry.abi.static_shared_bytes(),

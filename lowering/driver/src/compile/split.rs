@@ -23,7 +23,7 @@ use splitbar_passes::transform::registry::{
 };
 use splitbar_passes::transform::{Fill, RewrittenModule, SourceMap, Stop, Stopped, stops};
 use splitbar_passes::validate::Validation;
-use splitbar_plan::{Strategy, least_window};
+use splitbar_plan::{Strategy, min_window};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use tracing::info_span;
@@ -229,7 +229,7 @@ fn least_of_target(options: &Options) -> Option<u32> {
     let strategy = options
         .strategy
         .unwrap_or_else(|| Strategy::of_target(target));
-    least_window(strategy, target, false).map(|least| least.max(LEAST_WINDOW))
+    min_window(strategy, target, false).map(|least| least.max(LEAST_WINDOW))
 }
 
 /// The instructions that a window must have.

@@ -7,6 +7,8 @@
 pub struct OptionInfo<T: 'static> {
     /// The name, without dashes; one letter for an option such as `-O`.
     pub name: &'static str,
+    /// Earlier names, which are taken but not listed.
+    pub aliases: &'static [&'static str],
     /// Where the help lists it.
     pub heading: Heading,
     /// What reads it first.
@@ -31,6 +33,7 @@ impl<T> OptionInfo<T> {
     pub(crate) const fn new(name: &'static str) -> OptionInfo<T> {
         OptionInfo {
             name,
+            aliases: &[],
             heading: Heading::Options,
             part: Part::Plan,
             llvm_ir: false,
@@ -41,6 +44,11 @@ impl<T> OptionInfo<T> {
             details: "",
             set: |_, _| Err("the option does nothing".to_owned()),
         }
+    }
+
+    /// Returns true if `name` is its name, or an earlier one.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
     }
 
     /// Takes `value` into `options`.
@@ -144,7 +152,7 @@ pub trait DeclaredOptions: Sized + 'static {
     /// # Errors
     /// Which names there are, or how the value is written.
     fn set_by_name(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let Some(option) = Self::declared().find(|option| option.name == name) else {
+        let Some(option) = Self::declared().find(|option| option.is_called(name)) else {
             let mut names: Vec<&str> = Self::declared().map(|option| option.name).collect();
             names.sort_unstable();
             return Err(format!(

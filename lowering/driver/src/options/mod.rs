@@ -147,11 +147,12 @@ declare_options! {
     /// Keeps compilers from closing the window of really split pairs. On by default; off is for
     /// measurements.
     window_guards: bool = true => {
-        "no-window-guards": {
+        "no-scheduling-barriers": {
+            aliases: &["no-window-guards"],
             heading: Heading::Barriers,
             part: Part::Code,
             llvm_ir: true,
-            summary: "Lets the compiler close windows, to see the effect",
+            summary: "Writes no scheduling barriers at arrives and waits, to see the effect",
             set: |options, text| put(&mut options.window_guards, flag(text).map(|no| !no)),
         }
     };
@@ -232,7 +233,8 @@ declare_options! {
     };
     /// The wave size; `None` is the target's default.
     wave_size: Option<u32> = None => {
-        "wave": {
+        "wavefront-size": {
+            aliases: &["wave"],
             heading: Heading::Code,
             llvm_ir: true,
             value: ValueForm::OneOf("SIZE", || names(WAVES)),
@@ -490,7 +492,7 @@ mod tests {
             ("unroll-barrier-loops", "512"),
             ("stage-loop-loads", "true"),
             ("workgroup-size", "64, 1,1"),
-            ("no-window-guards", "true"),
+            ("no-scheduling-barriers", "true"),
             ("abi", "descriptor-sets:16"),
             ("target-env", "vulkan1.1"),
         ] {

@@ -118,16 +118,16 @@ impl Binary {
             .map(|(argument, index)| Argument {
                 index,
                 kind: match argument.kind.as_str() {
-                    "by_value" => ArgumentKind::Value,
-                    "dynamic_shared_pointer" => ArgumentKind::SharedAddress,
-                    _ => ArgumentKind::Buffer,
+                    "by_value" => ArgumentKind::ByValue,
+                    "dynamic_shared_pointer" => ArgumentKind::DynamicSharedPointer,
+                    _ => ArgumentKind::GlobalBuffer,
                 },
                 set: None,
                 binding: None,
                 size: argument.size,
                 offset: argument.offset,
                 align: 1,
-                address_align: None,
+                pointee_align: None,
             })
             .collect();
         (arguments, self.kernel.workgroup_size)

@@ -43,7 +43,7 @@ pub struct Job {
     pub(super) resources: Vec<Reached>,
     pub(super) descriptor_bytes: u32,
     /// Which samplers the texture objects of images have in them.
-    pub(super) combinations: Vec<Combination>,
+    pub(super) combined_image_samplers: Vec<Combination>,
     pub(super) workgroup_size: Option<[u32; 3]>,
     /// Workgroups of a cluster.
     pub(super) cluster: [u32; 3],
@@ -112,7 +112,7 @@ impl Job {
             resources: abi.resources.clone(),
             // 0 where no descriptors lie in tables.
             descriptor_bytes: abi.form.descriptor_bytes().unwrap_or(0),
-            combinations: abi.combinations.clone(),
+            combined_image_samplers: abi.combined_image_samplers.clone(),
             workgroup_size: abi.workgroup_size,
             cluster: entry.plan.cluster.unwrap_or([1; 3]),
             dynamic_shared: entry.plan.dynamic_shared_bytes,
@@ -166,7 +166,7 @@ impl Job {
             arguments,
             resources: Vec::new(),
             descriptor_bytes: 0,
-            combinations: Vec::new(),
+            combined_image_samplers: Vec::new(),
             workgroup_size,
             cluster: [1; 3],
             dynamic_shared: 0,
@@ -254,7 +254,7 @@ impl Job {
             arguments: self.arguments.clone(),
             resources: self.resources.clone(),
             descriptor_bytes: self.descriptor_bytes,
-            combinations: self.combinations.clone(),
+            combined_image_samplers: self.combined_image_samplers.clone(),
             workgroup_size: self.workgroup_size,
             cluster: self.cluster,
             dynamic_shared: self.dynamic_shared,

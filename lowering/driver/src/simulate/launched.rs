@@ -13,7 +13,7 @@ pub(super) struct Launched {
     pub(super) global: Global,
     /// The buffers, in the order of the inputs.
     pub(super) regions: Vec<RegionId>,
-    pub(super) print_buffer: Option<RegionId>,
+    pub(super) printf_buffer: Option<RegionId>,
     pub(super) arguments: Vec<u8>,
     pub(super) sizes: Sizes,
 }
@@ -32,7 +32,7 @@ impl Job {
         };
         const SAMPLERS: [ArgumentKind; 1] = [ArgumentKind::Sampler];
         const BUFFERS: [ArgumentKind; 4] = [
-            ArgumentKind::Buffer,
+            ArgumentKind::GlobalBuffer,
             ArgumentKind::Image,
             ArgumentKind::Tensor,
             ArgumentKind::ArrayLength,
@@ -72,8 +72,8 @@ impl Job {
         }
         let by_value = [
             ArgumentKind::PushConstant,
-            ArgumentKind::Value,
-            ArgumentKind::SharedAddress,
+            ArgumentKind::ByValue,
+            ArgumentKind::DynamicSharedPointer,
         ];
         let constants = self.arguments.iter();
         let constants = constants.filter(|argument| by_value.contains(&argument.kind));
@@ -116,8 +116,8 @@ impl Job {
             .iter()
             .map(|(place, bytes)| global.add(&format!("buffer {place}"), bytes.clone(), true))
             .collect();
-        let print_buffer = self.print_buffer(&mut global);
-        let arguments = self.lay_out(inputs, &mut global, &regions, print_buffer)?;
+        let printf_buffer = self.printf_buffer(&mut global);
+        let arguments = self.lay_out(inputs, &mut global, &regions, printf_buffer)?;
         let sizes = Sizes {
             cluster: self.cluster,
             workgroup: workgroup_size,
@@ -126,15 +126,15 @@ impl Job {
         Ok(Launched {
             global,
             regions,
-            print_buffer,
+            printf_buffer,
             arguments,
             sizes,
         })
     }
 
     /// An empty print buffer, for a kernel that has an argument for one.
-    fn print_buffer(&self, global: &mut Global) -> Option<RegionId> {
-        let prints = |argument: &Argument| argument.kind == ArgumentKind::PrintBuffer;
+    fn printf_buffer(&self, global: &mut Global) -> Option<RegionId> {
+        let prints = |argument: &Argument| argument.kind == ArgumentKind::PrintfBuffer;
         self.arguments.iter().any(prints).then(|| {
             let bytes = printf::empty_buffer(self.print_capacity);
             global.add("print buffer", bytes, true)
@@ -145,7 +145,7 @@ impl Job {
     pub(super) fn no_buffer(&self, place: BufferName) -> Refusal {
         let wants = |argument: &&Argument| {
             [
-                ArgumentKind::Buffer,
+                ArgumentKind::GlobalBuffer,
                 ArgumentKind::Image,
                 ArgumentKind::Tensor,
             ]
@@ -175,7 +175,7 @@ impl Job {
         inputs: &Inputs,
         global: &mut Global,
         regions: &[RegionId],
-        print_buffer: Option<RegionId>,
+        printf_buffer: Option<RegionId>,
     ) -> Result<Vec<u8>, Refusal> {
         let mut bytes = Vec::new();
         let mut push = inputs.push.as_slice();
@@ -188,7 +188,7 @@ impl Job {
             let found = region.ok_or_else(|| self.no_buffer(place));
             let buffer = || found.clone().map(|(id, length)| (global.base(id), length));
             let value: Vec<u8> = match argument.kind {
-                ArgumentKind::Buffer => buffer()?.0.to_le_bytes().to_vec(),
+                ArgumentKind::GlobalBuffer => buffer()?.0.to_le_bytes().to_vec(),
                 ArgumentKind::Image => {
                     let (base, length) = buffer()?;
                     let texels = self.images.get(&place).copied();
@@ -213,13 +213,15 @@ impl Job {
                     )));
                 }
                 // The simulator launches all three.
-                ArgumentKind::WorkDimensions => 3u32.to_le_bytes().to_vec(),
+                ArgumentKind::WorkDim => 3u32.to_le_bytes().to_vec(),
                 ArgumentKind::ArrayLength => (buffer()?.1 as u64).to_le_bytes().to_vec(),
-                ArgumentKind::PrintBuffer => {
-                    let address = print_buffer.map_or(0, |id| global.base(id));
+                ArgumentKind::PrintfBuffer => {
+                    let address = printf_buffer.map_or(0, |id| global.base(id));
                     address.to_le_bytes().to_vec()
                 }
-                ArgumentKind::PushConstant | ArgumentKind::Value | ArgumentKind::SharedAddress => {
+                ArgumentKind::PushConstant
+                | ArgumentKind::ByValue
+                | ArgumentKind::DynamicSharedPointer => {
                     let (value, rest) = push.split_at_checked(argument.size as usize).ok_or_else(|| {
                         Refusal::Launch(format!(
                             "argument {} takes {} bytes of constants, and {} are left: give them with `Inputs::push`",
@@ -229,7 +231,7 @@ impl Job {
                         ))
                     })?;
                     push = rest;
-                    if argument.kind == ArgumentKind::SharedAddress {
+                    if argument.kind == ArgumentKind::DynamicSharedPointer {
                         self.check_shared_address(argument, value, inputs)?;
                     }
                     value.to_vec()
@@ -266,7 +268,7 @@ impl Job {
         let address = bytes.fold(0u64, |address, byte| address << 8 | u64::from(*byte));
         let own = u64::from(self.code.shared_bytes()) + u64::from(self.dynamic_shared);
         let end = own + u64::from(inputs.dynamic_shared);
-        let align = u64::from(argument.address_align.unwrap_or(1).max(1));
+        let align = u64::from(argument.pointee_align.unwrap_or(1).max(1));
         let why = if !(own..=end).contains(&address) {
             format!(
                 "the kernel has the bytes up to {own} for itself, and the launch adds those from there to {end}"

@@ -63,15 +63,15 @@ impl Text {
             .map(|(parameter, index)| Argument {
                 index,
                 kind: match parameter.bytes {
-                    8 => ArgumentKind::Buffer,
-                    _ => ArgumentKind::Value,
+                    8 => ArgumentKind::GlobalBuffer,
+                    _ => ArgumentKind::ByValue,
                 },
                 set: None,
                 binding: None,
                 size: parameter.bytes,
                 offset: parameter.offset,
                 align: 1,
-                address_align: None,
+                pointee_align: None,
             })
             .collect();
         (arguments, self.kernel.required_size())

@@ -42,7 +42,7 @@ impl Job {
         let Launched {
             mut global,
             regions,
-            print_buffer,
+            printf_buffer,
             arguments,
             sizes,
         } = self.launched(inputs)?;
@@ -58,7 +58,7 @@ impl Job {
             .map(|id| bytes(*id).map(<[u8]>::to_vec))
             .collect::<Option<Vec<_>>>()
             .ok_or_else(|| Refusal::Launch("a buffer is lost: this is a bug".to_owned()))?;
-        let printed = print_buffer.and_then(bytes);
+        let printed = printf_buffer.and_then(bytes);
         Ok(Outcome {
             schedule,
             report,

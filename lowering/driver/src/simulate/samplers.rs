@@ -41,8 +41,8 @@ impl Job {
             BufferName::Element(set, binding, _) => BufferName::Binding(set, binding),
             place => place,
         };
-        let mut combinations = self.combinations.iter();
-        let combined = combinations.find(|one| named(one.image) == Some(whole));
+        let mut combined_image_samplers = self.combined_image_samplers.iter();
+        let combined = combined_image_samplers.find(|one| named(one.image) == Some(whole));
         match combined.map(|one| one.sampler) {
             Some(Place::Literal(state)) => literal(state),
             Some(sampler) => named(sampler).and_then(|name| self.samplers.get(&name).copied()),

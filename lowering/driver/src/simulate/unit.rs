@@ -1,7 +1,7 @@
 //! The part of a GPU that an estimate is about, and what one costs there.
 
 use super::inputs::Refusal;
-use crate::usage::Usage;
+use crate::usage::ResourceUsage;
 use splitbar_passes::profile::Gpu;
 use splitbar_plan::Target;
 use splitbar_plan::target::residency::{Footprint, Residency};
@@ -16,11 +16,11 @@ pub(super) struct Unit {
     pub(super) timing: Option<&'static Timing>,
     residency: Option<Residency>,
     pub(super) wave_size: u32,
-    usage: Option<Usage>,
+    usage: Option<ResourceUsage>,
 }
 
 impl Unit {
-    pub(super) fn new(target: &Target, wave_size: u32, usage: Option<Usage>) -> Unit {
+    pub(super) fn new(target: &Target, wave_size: u32, usage: Option<ResourceUsage>) -> Unit {
         Unit {
             target: target.gpu(),
             timing: Timing::for_target(target),
@@ -44,7 +44,7 @@ impl Unit {
     ) -> Result<u32, Refusal> {
         let unknown = || Refusal::Launch("how much this GPU holds at once is not known".to_owned());
         let residency = self.residency.ok_or_else(unknown)?;
-        let footprint = |usage: Usage| Footprint {
+        let footprint = |usage: ResourceUsage| Footprint {
             wave_size: self.wave_size,
             waves: invocations.div_ceil(self.wave_size.max(1)),
             registers: usage.registers,
@@ -65,7 +65,7 @@ impl Unit {
             };
         };
         // Places for waves and workgroups alone.
-        let most = fit(Usage::default())?.workgroups;
+        let most = fit(ResourceUsage::default())?.workgroups;
         if wanted == 0 || wanted > most.max(1) {
             return Err(Refusal::Launch(format!(
                 "{wanted} workgroups cannot be resident at once; the GPU has places for 1 to {}",

@@ -51,7 +51,7 @@ pub(crate) fn attributes<'c>(abi: &Abi, function: Func<'c>, context: &'c Context
                 // An OpenCL kernel's own pointers are as aligned as its accesses say.
                 let align = match parameter.role {
                     Role::Own(_) => None,
-                    _ => parameter.argument.address_align,
+                    _ => parameter.argument.pointee_align,
                 };
                 if let Some(align) = align {
                     function.param_attribute(context, index, "align", u64::from(align));

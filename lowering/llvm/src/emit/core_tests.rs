@@ -296,8 +296,8 @@ fn functions_get_what_their_callees_use() {
     assert_eq!(
         arguments,
         [
-            (ArgumentKind::Buffer, Some(1), 0, 8),
-            (ArgumentKind::Buffer, Some(3), 8, 8),
+            (ArgumentKind::GlobalBuffer, Some(1), 0, 8),
+            (ArgumentKind::GlobalBuffer, Some(3), 8, 8),
             (ArgumentKind::ArrayLength, Some(3), 16, 4)
         ]
     );

@@ -126,9 +126,9 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// descriptors, a table of lengths.
     pub(super) lengths: Vec<(Id, Value<'c>)>,
     /// The number of dimensions of the launch, where it is an argument.
-    pub(super) work_dimensions: Option<Value<'c>>,
+    pub(super) work_dim: Option<Value<'c>>,
     /// The address of the print buffer, where the function prints.
-    pub(super) print_buffer: Option<Value<'c>>,
+    pub(super) printf_buffer: Option<Value<'c>>,
     /// The calls of printf and the strings that the kernel has so far.
     pub(super) prints: &'e RefCell<Table>,
     /// Run-time state of the barriers; only the kernel itself has it.

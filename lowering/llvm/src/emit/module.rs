@@ -196,7 +196,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             arguments: abi.parameters.into_iter().map(|p| p.argument).collect(),
             form: self.form.clone(),
             resources: abi.resources,
-            combinations: abi.combinations,
+            combined_image_samplers: abi.combined_image_samplers,
             prints: self.prints.take(),
         })
     }
@@ -290,8 +290,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             mask: None,
             callees,
             lengths: Vec::new(),
-            work_dimensions: None,
-            print_buffer: None,
+            work_dim: None,
+            printf_buffer: None,
             prints: self.prints,
             barrier_state: StateSlots::default(),
             staged: Vec::new(),
@@ -378,7 +378,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                     emitter.set(*id, slot);
                 }
                 Hidden::Length(id) => emitter.lengths.push((*id, value)),
-                Hidden::PrintBuffer => emitter.print_buffer = Some(value),
+                Hidden::PrintBuffer => emitter.printf_buffer = Some(value),
             }
         }
         for (index, (id, ty)) in function.params.iter().enumerate() {

@@ -60,7 +60,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 .map(|(_, length)| *length)
                 .ok_or_else(|| self.b.internal(format!("the length of {id} is not there"))),
             Hidden::PrintBuffer => self
-                .print_buffer
+                .printf_buffer
                 .ok_or_else(|| self.b.internal("the print buffer is not there")),
         }
     }
@@ -97,8 +97,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                         self.fetch(value, access)?;
                     }
                 }
-                Role::WorkDimensions => self.work_dimensions = Some(value),
-                Role::PrintBuffer => self.print_buffer = Some(value),
+                Role::WorkDimensions => self.work_dim = Some(value),
+                Role::PrintBuffer => self.printf_buffer = Some(value),
                 Role::Own(own) => {
                     let parameter = function.params.get(*own);
                     let (id, ty) = parameter

@@ -31,8 +31,8 @@ pub(super) fn arguments<'c>(
             // What ends below that limit begins below it.
             let [size, offset] = [size, offset].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
             let kind = kind(function, index, parameter, arch);
-            let address_align =
-                (kind == ArgumentKind::Buffer).then(|| function.param_align(index).unwrap_or(1));
+            let pointee_align = (kind == ArgumentKind::GlobalBuffer)
+                .then(|| function.param_align(index).unwrap_or(1));
             Ok(Argument {
                 index,
                 kind,
@@ -41,7 +41,7 @@ pub(super) fn arguments<'c>(
                 size,
                 offset,
                 align,
-                address_align,
+                pointee_align,
             })
         })
         .collect()
@@ -80,11 +80,11 @@ fn room<'c>(
 fn kind<'c>(function: Func<'c>, index: u32, parameter: Value<'c>, arch: &Arch) -> ArgumentKind {
     let ty = parameter.ty();
     if contents(function, index).is_some() || !ty.is_pointer() {
-        return ArgumentKind::Value;
+        return ArgumentKind::ByValue;
     }
     match (arch, ty.address_space()) {
-        (_, 3) => ArgumentKind::SharedAddress,
-        (_, 0 | 1) | (Arch::Amdgpu(_), 4 | 6) | (Arch::Nvptx(_), 4) => ArgumentKind::Buffer,
-        _ => ArgumentKind::Value,
+        (_, 3) => ArgumentKind::DynamicSharedPointer,
+        (_, 0 | 1) | (Arch::Amdgpu(_), 4 | 6) | (Arch::Nvptx(_), 4) => ArgumentKind::GlobalBuffer,
+        _ => ArgumentKind::ByValue,
     }
 }

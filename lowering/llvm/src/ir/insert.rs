@@ -139,7 +139,7 @@ fn in_kernel<'e, 'c>(
         arguments: arguments(b.module(), function, &kernel.name, &target.arch)?,
         form: emission.form.clone(),
         resources: Vec::new(),
-        combinations: Vec::new(),
+        combined_image_samplers: Vec::new(),
         prints: Default::default(),
     })
 }

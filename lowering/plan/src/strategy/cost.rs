@@ -10,9 +10,9 @@ use crate::target::{Cost, Target};
 #[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct PhaseCycles {
     /// The least; negative where a split was faster though all waves did the same.
-    pub least: i32,
+    pub min: i32,
     /// The most.
-    pub most: i32,
+    pub max: i32,
 }
 
 impl PhaseCycles {
@@ -20,16 +20,19 @@ impl PhaseCycles {
     pub fn estimate(strategy: Strategy, target: &Target) -> Option<PhaseCycles> {
         if strategy.overlap() != Overlap::Split {
             // A full barrier, or none.
-            return Some(PhaseCycles { least: 0, most: 0 });
+            return Some(PhaseCycles { min: 0, max: 0 });
         }
         let (least, most) = row(strategy, target)?.cycles?;
-        Some(PhaseCycles { least, most })
+        Some(PhaseCycles {
+            min: least,
+            max: most,
+        })
     }
 }
 
 /// Machine instructions that must be left in the window of a pair so that `strategy` pays on
 /// `target`; `rotated`: the pair goes around a loop. `None` where no window is known to pay.
-pub fn least_window(strategy: Strategy, target: &Target, rotated: bool) -> Option<u32> {
+pub fn min_window(strategy: Strategy, target: &Target, rotated: bool) -> Option<u32> {
     let row = row(strategy, target)?;
     row.rotated.filter(|_| rotated).or(row.window)
 }
@@ -64,7 +67,7 @@ mod tests {
         let of = |name: &str| {
             let target = Target::by_name(name).unwrap();
             let strategy = Strategy::of_target(target);
-            let least = |rotated| least_window(strategy, target, rotated);
+            let least = |rotated| min_window(strategy, target, rotated);
             (strategy.name(), least(false), least(true))
         };
         assert_eq!(of("gfx1201"), ("native", Some(8), Some(16)));

@@ -8,7 +8,7 @@ use splitbar_passes::module::Id;
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentKind {
     /// A pointer to a buffer, or to a table of pointers to buffers.
-    Buffer,
+    GlobalBuffer,
     /// A pointer to the descriptor of an image or texel buffer, or to the first one of an array of
     /// them.
     Image,
@@ -25,15 +25,15 @@ pub enum ArgumentKind {
     ArrayLengths,
     /// The number of dimensions of the launch (WorkDim of OpenCL), 32 bits, where the hardware does
     /// not say it.
-    WorkDimensions,
+    WorkDim,
     /// A parameter of an OpenCL kernel that is not a pointer to memory, by value.
-    Value,
+    ByValue,
     /// A pointer parameter of an OpenCL kernel to workgroup memory that the launch adds: the
     /// address in the workgroup's memory, 32 bits on AMD GPUs, else 64.
-    SharedAddress,
+    DynamicSharedPointer,
     /// A pointer to the print buffer ([`splitbar_passes::printf`]), of kernels that can reach a
     /// printf.
-    PrintBuffer,
+    PrintfBuffer,
     /// A pointer to a table of descriptors: that of a set, or one of an embedder's own.
     Table,
 }
@@ -56,7 +56,7 @@ pub struct Argument {
     /// Alignment of the argument itself, in bytes.
     pub align: u32,
     /// For an address: what it must be a multiple of, in bytes.
-    pub address_align: Option<u32>,
+    pub pointee_align: Option<u32>,
 }
 
 /// How a parameter of the kernel reaches the variables.
@@ -120,7 +120,7 @@ pub struct Parameter {
 impl Parameter {
     /// The same as an address that is a multiple of `align`.
     pub(super) fn to(mut self, align: u32) -> Parameter {
-        self.argument.address_align = Some(align);
+        self.argument.pointee_align = Some(align);
         self
     }
 }

@@ -54,6 +54,16 @@ impl Effect {
         ordering_barrier: true,
     };
 
+    /// Returns true if `whole` does all that this does: the loads and stores of single pointers
+    /// that take the place of one of a vector of pointers touch less.
+    pub(super) fn is_part_of(self, whole: Effect) -> bool {
+        let is_part = |part: MemoryRegions, whole| part.without(whole).is_empty();
+        is_part(self.reads, whole.reads)
+            && is_part(self.writes, whole.writes)
+            && is_part(self.publishes, whole.publishes)
+            && (whole.ordering_barrier || !self.ordering_barrier)
+    }
+
     fn read(reads: MemoryRegions) -> Effect {
         Effect {
             reads,

@@ -48,7 +48,8 @@ pub fn still_ordered(
     let numbers: BTreeMap<WordOffset, usize> = old.offsets.iter().copied().zip(0..).collect();
     let number = |(offset, effect): (&WordOffset, &Effect)| {
         let number = *numbers.get(&origin(*offset)?)?;
-        (old.effects.get(number) == Some(effect)).then_some(number)
+        let before = old.effects.get(number)?;
+        effect.is_part_of(*before).then_some(number)
     };
     let origins: Option<Vec<usize>> = new.offsets.iter().zip(&new.effects).map(number).collect();
     let Some(origins) = origins else {

@@ -213,8 +213,8 @@ fn an_array_of_buffers_has_a_table_of_lengths() {
         assert_eq!(
             kinds,
             [
-                (Buffer, Some(0), 8),
-                (Buffer, Some(1), 8),
+                (GlobalBuffer, Some(0), 8),
+                (GlobalBuffer, Some(1), 8),
                 (ArrayLength, Some(0), 4),
                 (ArrayLengths, Some(1), 8)
             ]

@@ -110,7 +110,7 @@ fn the_print_buffer_is_the_last_argument() {
         use ArgumentKind::*;
         assert_eq!(
             kinds,
-            [(Buffer, 0, 8), (Value, 8, 4), (PrintBuffer, 16, 8)],
+            [(GlobalBuffer, 0, 8), (ByValue, 8, 4), (PrintfBuffer, 16, 8)],
             "{target}"
         );
         let ir = lowered.unoptimized();

@@ -82,9 +82,9 @@ pub struct Combination {
 /// How many instructions are followed back from one OpSampledImage.
 const MOST_STEPS: usize = 1024;
 
-/// The combinations of the kernel of `entry`. `UnsupportedOnTarget` goes to `diagnostics` for
-/// images with several samplers, and for what cannot be followed to an image or a sampler of the
-/// interface.
+/// The combined image samplers of the kernel of `entry`. `UnsupportedOnTarget` goes to
+/// `diagnostics` for images with several samplers, and for what cannot be followed to an image or
+/// a sampler of the interface.
 pub(super) fn of(
     declarations: &Declarations<'_>,
     target: &Target,
