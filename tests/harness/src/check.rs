@@ -1,4 +1,5 @@
-//! The check language of the fixtures: which lines a text has, in which order.
+//! The check language of the fixtures: which lines a text has, in which order. `NAME.toml` of a
+//! kernel has entries of it, and the files of `fixtures/passes` have them as comments.
 //!
 //! A check is a list of entries, each a regular expression with an optional prefix. An entry is
 //! tried on one line at a time.
