@@ -1,0 +1,130 @@
+//! A module as text, with the names that the file gives to ids.
+//!
+//! An id that a pass made has a name that does not depend on how many others there are: constants
+//! and pointers are named after what they are, `%uint_264` and `%ptr_Function_bool`, all others
+//! are `%new_1`, `%new_2` and so on.
+
+use super::case::Of;
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::{Assembled, Declarations, Id, Module};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a block says of a function that is no longer there.
+const GONE: &str = "nothing";
+
+/// The text of a module.
+pub(crate) struct Printed {
+    /// All instructions.
+    pub(crate) module: Vec<String>,
+    /// Of each function the instructions between OpFunction and OpFunctionEnd.
+    functions: BTreeMap<Id, Vec<String>>,
+    ids: BTreeMap<String, Id>,
+}
+
+impl Printed {
+    /// The text of `module`, which was made of `assembled`.
+    pub(crate) fn of(module: &Module<'_>, assembled: &Assembled) -> Printed {
+        let declarations = Declarations::of(module, &mut Diagnostics::new());
+        let names = names(&declarations, assembled);
+        let mut all = Vec::new();
+        let mut functions: BTreeMap<Id, Vec<String>> = BTreeMap::new();
+        let mut function = None;
+        for inst in module.instructions() {
+            let line = renamed(&declarations.disassemble(inst), &names);
+            if inst.op() == Some(spirv::Op::FunctionEnd) {
+                function = None;
+            }
+            if let Some(id) = function {
+                functions.entry(id).or_default().push(line.clone());
+            }
+            if inst.op() == Some(spirv::Op::Function) {
+                function = inst.result();
+            }
+            all.push(line);
+        }
+        Printed {
+            module: all,
+            functions,
+            ids: assembled.names.clone(),
+        }
+    }
+
+    /// The lines of what a block is about.
+    pub(crate) fn lines(&self, of: &Of) -> Vec<String> {
+        match of {
+            Of::Module => self.module.clone(),
+            Of::Function(name) => {
+                let found = self.ids.get(name).and_then(|id| self.functions.get(id));
+                found.cloned().unwrap_or_else(|| vec![GONE.to_owned()])
+            }
+        }
+    }
+}
+
+/// What the disassembler calls ids, and what they are called here.
+fn names(declarations: &Declarations<'_>, assembled: &Assembled) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    let mut taken = BTreeSet::new();
+    for (name, id) in &assembled.names {
+        let name = format!("%{name}");
+        taken.insert(name.clone());
+        if declarations.name(*id).is_none() {
+            names.insert(declarations.display_id(*id), name);
+        }
+    }
+    let mut number = 0;
+    for inst in declarations.module.instructions() {
+        let Some(id) = inst.result() else {
+            continue;
+        };
+        let shown = declarations.display_id(id);
+        if shown != id.to_string() || names.contains_key(&shown) {
+            continue; // a type with a usual name, an OpName, or a name of the file
+        }
+        let line = renamed(&declarations.disassemble(inst), &names);
+        let name = what_it_is(&line).filter(|name| !taken.contains(name));
+        let name = name.unwrap_or_else(|| {
+            number += 1;
+            format!("%new_{number}")
+        });
+        taken.insert(name.clone());
+        names.insert(shown, name);
+    }
+    names
+}
+
+/// A name for a constant or a pointer type, out of the line that declares it.
+fn what_it_is(line: &str) -> Option<String> {
+    let words: Vec<&str> = line.split_whitespace().skip(2).collect();
+    match words[..] {
+        ["OpConstant", ty, value] => {
+            let value = value.replace(['-', '.', '+'], "_");
+            Some(format!("{ty}_{value}"))
+        }
+        ["OpConstantTrue", _] => Some("%true".to_owned()),
+        ["OpConstantFalse", _] => Some("%false".to_owned()),
+        ["OpConstantNull", ty] => Some(format!("{ty}_null")),
+        ["OpTypePointer", class, ty] => Some(format!("%ptr_{class}_{}", &ty[1..])),
+        _ => None,
+    }
+}
+
+/// A line with its ids renamed; what stands in quotes stays.
+fn renamed(line: &str, names: &BTreeMap<String, String>) -> String {
+    let mut out = String::new();
+    for (number, part) in line.split('"').enumerate() {
+        if number > 0 {
+            out.push('"');
+        }
+        if number % 2 == 1 {
+            out.push_str(part);
+            continue;
+        }
+        let words: Vec<&str> = part
+            .split(' ')
+            .map(|word| names.get(word).map_or(word, String::as_str))
+            .collect();
+        out.push_str(&words.join(" "));
+    }
+    out
+}
