@@ -33,6 +33,9 @@ pub mod registry;
 mod report_buffer;
 mod rewrite;
 mod scalarize_pointer_vectors;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod short;
 mod split_control_barriers;
 mod stage_barrier_loop_loads;
 mod strip_split_barrier_spelling;
