@@ -1,8 +1,9 @@
 //! A module as text, with the names that the file gives to ids.
 //!
 //! An id that a pass made has a name that does not depend on how many others there are: constants
-//! and pointers are named after what they are, `%uint_264` and `%ptr_Function_bool`, all others
-//! are `%new_1`, `%new_2` and so on.
+//! and pointers are named after what they are, `%uint_264` and `%ptr_Function_bool`, copies that
+//! have the OpName of what they are copies of `%local_1`, `%local_2` and so on, and all others
+//! `%new_1`, `%new_2` and so on.
 
 use super::case::Of;
 use splitbar_passes::diagnostic::Diagnostics;
@@ -64,29 +65,29 @@ impl Printed {
 /// What the disassembler calls ids, and what they are called here.
 fn names(declarations: &Declarations<'_>, assembled: &Assembled) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
-    let mut taken = BTreeSet::new();
     for (name, id) in &assembled.names {
-        let name = format!("%{name}");
-        taken.insert(name.clone());
-        if declarations.name(*id).is_none() {
-            names.insert(declarations.display_id(*id), name);
-        }
+        names.insert(declarations.display_id(*id), format!("%{name}"));
     }
-    let mut number = 0;
+    let mut taken: BTreeSet<String> = names.values().cloned().collect();
     for inst in declarations.module.instructions() {
         let Some(id) = inst.result() else {
             continue;
         };
         let shown = declarations.display_id(id);
-        if shown != id.to_string() || names.contains_key(&shown) {
-            continue; // a type with a usual name, an OpName, or a name of the file
+        if names.contains_key(&shown) {
+            continue; // of the file
         }
         let line = renamed(&declarations.disassemble(inst), &names);
-        let name = what_it_is(&line).filter(|name| !taken.contains(name));
-        let name = name.unwrap_or_else(|| {
-            number += 1;
-            format!("%new_{number}")
-        });
+        // Several ids can have one OpName, and are then told apart by their numbers.
+        let shared = shown.strip_suffix(&format!("_{}", id.0));
+        let name = match (what_it_is(&line), shared) {
+            (Some(name), _) if !taken.contains(&name) => name,
+            (_, None) if shown != id.to_string() => continue, // an OpName, or a usual name
+            (_, shared) => (1..)
+                .map(|number| format!("{}_{number}", shared.unwrap_or("%new")))
+                .find(|name| !taken.contains(name))
+                .unwrap_or(shown.clone()),
+        };
         taken.insert(name.clone());
         names.insert(shown, name);
     }
