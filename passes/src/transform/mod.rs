@@ -6,6 +6,9 @@
 
 mod branch_on_predicates;
 mod built_ins;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod cases;
 mod edit;
 mod eliminate_redundant_control_barriers;
 mod eliminate_redundant_split_barriers;
