@@ -69,26 +69,30 @@ impl Case {
         let mut blocks = Vec::new();
         let (mut is_head, mut has_sentence) = (true, false);
         let mut function = None;
+        let mut end_of_block = 0;
         for (number, line) in lines.iter().enumerate() {
             let Some(comment) = line.trim_start().strip_prefix(';') else {
                 is_head &= line.trim().is_empty();
                 function = defined_function(line).or(function);
                 continue;
             };
+            let place = format!("line {}", number + 1);
             if line.starts_with(INDENT) {
-                continue; // of a block, or nothing is wanted of it
+                ensure!(number < end_of_block, "{place}: it stands in no block");
+                continue;
             }
             let Some((word, rest)) = directive(comment)? else {
                 has_sentence |= is_head && comment.trim().ends_with('.');
                 continue;
             };
-            let place = format!("line {}", number + 1);
             let mut block = |of| {
                 ensure!(rest.is_empty(), "{place}: {word} takes nothing");
+                let expected = block_after(&lines, number);
+                end_of_block = number + 1 + expected.len();
                 blocks.push(Block {
                     line: number,
                     of,
-                    expected: block_after(&lines, number),
+                    expected,
                 });
                 Ok(())
             };

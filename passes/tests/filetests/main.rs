@@ -10,10 +10,14 @@ mod verdict;
 mod wrong;
 
 use anyhow::{Context, Result, ensure};
+use case::Case;
 use splitbar_harness::trial;
-use splitbar_passes::transform::registry::Pass;
+use splitbar_passes::transform::registry::{PASSES, Pass};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// The folder of cases that are of no pass.
+const PIPELINES: &str = "pipelines";
 
 fn main() -> ExitCode {
     let files = match files() {
@@ -25,19 +29,19 @@ fn main() -> ExitCode {
     };
     let cases = files.into_iter().map(|(name, path)| {
         trial(format!("passes/{name}"), move || -> Result<()> {
-            run(&path).with_context(|| path.display().to_string())
+            run(&name, &path).with_context(|| path.display().to_string())
         })
     });
     splitbar_harness::main_of_all(cases.chain(wrong::trials()).collect())
 }
 
-/// The files of `fixtures/passes`, with their names: `PASS/CASE`.
+/// The files of `fixtures/passes`, with their names: `PASS/CASE`. Every pass has one.
 fn files() -> Result<Vec<(String, PathBuf)>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/passes");
     let mut files = Vec::new();
     for (pass, folder) in sorted(&root)? {
         ensure!(
-            Pass::named(&pass).is_some() || pass == "pipelines",
+            Pass::named(&pass).is_some() || pass == PIPELINES,
             "{}: there is no such pass",
             folder.display()
         );
@@ -47,7 +51,13 @@ fn files() -> Result<Vec<(String, PathBuf)>> {
             files.push((format!("{pass}/{case}"), path));
         }
     }
-    ensure!(!files.is_empty(), "{}: there is no case", root.display());
+    for pass in PASSES {
+        let has_case = files.iter().any(|(name, _)| {
+            let folder = name.split_once('/');
+            folder.is_some_and(|(folder, _)| folder == pass.name)
+        });
+        ensure!(has_case, "{}: {} has no case", root.display(), pass.name);
+    }
     Ok(files)
 }
 
@@ -63,9 +73,15 @@ fn sorted(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// Runs the case of a file; with `SPLITBAR_BLESS=1` its blocks are written first.
-fn run(path: &Path) -> Result<()> {
+/// Runs the case `PASS/CASE` of a file; with `SPLITBAR_BLESS=1` its blocks are written first.
+fn run(name: &str, path: &Path) -> Result<()> {
     let text = std::fs::read_to_string(path)?;
+    let folder = name.split('/').next().unwrap_or(name);
+    let steps = Case::parse(&text)?.steps;
+    ensure!(
+        folder == PIPELINES || steps.iter().any(|step| step.pass.name == folder),
+        "the pass of its folder is not run"
+    );
     let is_blessing = std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1");
     if !is_blessing {
         return verdict::judge(&text);

@@ -74,6 +74,7 @@ fn what_is_wrong_fails() -> Result<()> {
         ("; check: OpIAdd\n", "in capitals"),
         ("; BECOMES:\n", "differs in its line 1"),
         ("; MODULE:\n;   OpNop\n", "differs in its line 1"),
+        ("; CHECK: OpIAdd\n;   OpNop\n", "in no block"),
         ("; error: SB0300\n; CHECK: OpIAdd\n", "expected"),
         ("; BREAKS: SB1104\n; CHECK: OpIAdd\n", "BREAKS says"),
         ("; RUN: --fuse-split-barriers\n; CHECK: OpIAdd\n", "one RUN"),
