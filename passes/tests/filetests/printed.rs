@@ -3,9 +3,10 @@
 //! An id that a pass made has a name that does not depend on how many others there are: constants
 //! and pointers are named after what they are, `%uint_264` and `%ptr_Function_bool`, copies that
 //! have the OpName of what they are copies of `%local_1`, `%local_2` and so on, and all others
-//! `%new_1`, `%new_2` and so on.
+//! `%new_1`, `%new_2` and so on, in each function anew; outside of functions `%global_1`.
 
 use super::case::Of;
+use spirv::Op;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Assembled, Declarations, Id, Module};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,13 +33,13 @@ impl Printed {
         let mut function = None;
         for inst in module.instructions() {
             let line = renamed(&declarations.disassemble(inst), &names);
-            if inst.op() == Some(spirv::Op::FunctionEnd) {
+            if inst.op() == Some(Op::FunctionEnd) {
                 function = None;
             }
             if let Some(id) = function {
                 functions.entry(id).or_default().push(line.clone());
             }
-            if inst.op() == Some(spirv::Op::Function) {
+            if inst.op() == Some(Op::Function) {
                 function = inst.result();
             }
             all.push(line);
@@ -69,29 +70,49 @@ fn names(declarations: &Declarations<'_>, assembled: &Assembled) -> BTreeMap<Str
         names.insert(declarations.display_id(*id), format!("%{name}"));
     }
     let mut taken: BTreeSet<String> = names.values().cloned().collect();
+    // In a function, what is taken outside of it: each function has numbers of its own.
+    let mut outside = None;
     for inst in declarations.module.instructions() {
-        let Some(id) = inst.result() else {
-            continue;
-        };
-        let shown = declarations.display_id(id);
-        if names.contains_key(&shown) {
-            continue; // of the file
+        if inst.op() == Some(Op::FunctionEnd) {
+            taken = outside.take().unwrap_or(taken);
         }
-        let line = renamed(&declarations.disassemble(inst), &names);
-        // Several ids can have one OpName, and are then told apart by their numbers.
-        let shared = shown.strip_suffix(&format!("_{}", id.0));
-        let name = match (what_it_is(&line), shared) {
-            (Some(name), _) if !taken.contains(&name) => name,
-            (_, None) if shown != id.to_string() => continue, // an OpName, or a usual name
-            (_, shared) => (1..)
-                .map(|number| format!("{}_{number}", shared.unwrap_or("%new")))
-                .find(|name| !taken.contains(name))
-                .unwrap_or(shown.clone()),
-        };
-        taken.insert(name.clone());
-        names.insert(shown, name);
+        if let Some(id) = inst.result()
+            && let shown = declarations.display_id(id)
+            && !names.contains_key(&shown)
+        {
+            let line = renamed(&declarations.disassemble(inst), &names);
+            let new = if outside.is_some() { "%new" } else { "%global" };
+            if let Some(name) = new_name(id, &shown, &line, new, &taken) {
+                taken.insert(name.clone());
+                names.insert(shown, name);
+            }
+        }
+        if inst.op() == Some(Op::Function) {
+            outside = Some(taken.clone());
+        }
     }
     names
+}
+
+/// The name of an id that a pass made, out of what the disassembler calls it and the line that
+/// defines it. `None` where it has an OpName, or the usual name of a type.
+fn new_name(
+    id: Id,
+    shown: &str,
+    line: &str,
+    new: &str,
+    taken: &BTreeSet<String>,
+) -> Option<String> {
+    if let Some(name) = what_it_is(line).filter(|name| !taken.contains(name)) {
+        return Some(name);
+    }
+    // Several ids can have one OpName, and are then told apart by their numbers.
+    let shared = shown.strip_suffix(&format!("_{}", id.0));
+    if shared.is_none() && shown != id.to_string() {
+        return None;
+    }
+    let numbered = (1..).map(|number| format!("{}_{number}", shared.unwrap_or(new)));
+    numbered.into_iter().find(|name| !taken.contains(name))
 }
 
 /// A name for a constant or a pointer type, out of the line that declares it.
