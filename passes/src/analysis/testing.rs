@@ -99,23 +99,6 @@ pub(crate) fn assemble(annotations: &str, functions: &str) -> Assembled {
     }
 }
 
-/// The entry function whose body is `lines`, divided by `; `: `r x` loads from the variable `%x`,
-/// `w x` stores to it, and all others are as in [`assemble`].
-pub(crate) fn accessing(lines: &str) -> String {
-    let body = lines.split("; ").enumerate();
-    let body = body.map(|(number, line)| {
-        if let Some(name) = line.strip_prefix("r ") {
-            format!("%v{number} = OpLoad %uint %{name}\n")
-        } else if let Some(name) = line.strip_prefix("w ") {
-            format!("OpStore %{name} %u1\n")
-        } else {
-            format!("{line}\n")
-        }
-    });
-    let body: String = body.collect();
-    format!("%main = OpFunction %void 0 %fn\n%entry = OpLabel\n{body}OpReturn\nOpFunctionEnd")
-}
-
 fn instruction(line: &str, names: &mut BTreeMap<String, u32>, words: &mut Vec<u32>) {
     let (result, rest) = match line.split_once(" = ") {
         Some((result, rest)) => (Some(result), rest),

@@ -34,34 +34,3 @@ pub(super) fn run(
         })
     })
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::analysis::testing::{accessing, assemble};
-    use crate::pipeline::{self, Step};
-    use crate::transform::registry::FUSE_NARROW_SPLIT_BARRIERS;
-
-    /// Invocations may write at the same time between the barrier in the window and the wait, in
-    /// the given module as in the new one.
-    #[test]
-    fn accesses_after_a_barrier_in_the_window_have_no_order_to_lose() {
-        let shared = "%shared_ptr = OpTypePointer 4 %uint
-            %one = OpVariable %shared_ptr 4";
-        let lines = "OpControlBarrierArriveINTEL %group %group %release; \
-            OpControlBarrier %group %group %both; w one; \
-            OpControlBarrierWaitINTEL %group %group %acquire";
-        let old = assemble(shared, &accessing(lines));
-        let step = Step {
-            pass: FUSE_NARROW_SPLIT_BARRIERS,
-            options: PassOptions::Narrow(4),
-        };
-        let settings = pipeline::Settings {
-            validate_after_all: true,
-            fuel: None,
-        };
-        let done = pipeline::run(old.module, &[step], settings, &mut |_, _| {}).unwrap();
-        assert!(!done.module.instructions().any(is_split));
-    }
-}

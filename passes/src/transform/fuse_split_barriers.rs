@@ -233,32 +233,3 @@ fn incomparable(site: &Site) -> Diagnostic {
     )
     .help("give both sides one memory scope")
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::analysis::testing::{assemble, declared};
-
-    /// Wherever the extension and the capability are declared, both go or none.
-    #[test]
-    fn declarations_go_from_functions_too() {
-        let text = "%main = OpFunction %void 0 %fn
-            %entry = OpLabel
-            arrive
-            OpCapability 6141
-            wait
-            OpReturn
-            OpFunctionEnd";
-        let old = assemble("", text);
-        let (before, _) = declared(&old.module);
-        let mut found = Diagnostics::new();
-        let edited = run(&old.module, &before, &PassOptions::None, &mut found);
-        let edited = edited.unwrap().unwrap();
-        let is_left = |inst: Inst<'_>| {
-            inst.op() == Some(Op::Extension)
-                || inst.op() == Some(Op::Capability) && inst.operand(0) == Ok(CAPABILITY)
-        };
-        assert!(!edited.module.instructions().any(is_left));
-    }
-}

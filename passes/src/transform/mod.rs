@@ -6,6 +6,9 @@
 
 mod branch_on_predicates;
 mod built_ins;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod cases;
 mod edit;
 mod eliminate_redundant_control_barriers;
 mod eliminate_redundant_split_barriers;
@@ -33,6 +36,9 @@ pub mod registry;
 mod report_buffer;
 mod rewrite;
 mod scalarize_pointer_vectors;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod short;
 mod split_control_barriers;
 mod stage_barrier_loop_loads;
 mod strip_split_barrier_spelling;

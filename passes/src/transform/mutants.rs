@@ -2,8 +2,8 @@
 //! checks that follow a pass refuse it.
 
 use super::Fill;
-use super::move_split_barriers::tests::{around, body, module, short_of};
 use super::registry::{Pass, PassOptions};
+use super::short::{around, body, module, short_of};
 use crate::analysis::phases::mutant::{Rule, without};
 
 /// Whether a pass gives the same program with the rule and without it.

@@ -11,19 +11,12 @@ mod fixtures;
 mod invalid;
 mod passes;
 mod printf;
-#[path = "../../src/transform/inline/tests/shapes.rs"]
-mod shapes;
 mod spirv_val;
 #[path = "../transform/support.rs"]
 #[allow(dead_code, reason = "the tests of passes need more of it")]
 mod support;
-#[path = "../../src/analysis/testing.rs"]
-#[allow(dead_code, reason = "unit tests need more of it")]
-mod testing;
 
 use splitbar_harness::{Missing, trial};
-// The files of unit tests name these as their own crate's.
-use splitbar_passes::{diagnostic, module};
 use std::process::ExitCode;
 
 /// A test and its name.

@@ -2,7 +2,7 @@
 
 use super::support::{self, all, count, declared, kernels, run, step};
 use splitbar_passes::diagnostic::{Code, Diagnostics};
-use splitbar_passes::module::{Constants, Declarations, Inst, Module, Scope, SpecValues, assemble};
+use splitbar_passes::module::{Constants, Declarations, Inst, Module, Scope, SpecValues};
 use splitbar_passes::pipeline::{self, Settings};
 use splitbar_passes::profile::layout::{MAGIC, RECORD_WORDS, VERSION};
 use splitbar_passes::profile::{Gpu, module_hash};
@@ -227,86 +227,4 @@ fn a_place_that_is_taken_is_refused() {
     let problems = support::attempt(flag, &declared(&module, "tiled_matmul"));
     let code = problems.unwrap_err().iter().next().unwrap().code;
     assert_eq!(code, Code::UnsupportedInstruction);
-}
-
-/// A shader of `version` whose barrier has the scope `scope`, with more declarations in front.
-fn shader(version: &str, model: &str, scope: &str) -> Module<'static> {
-    let text = format!(
-        "; Version: {version}
-        OpCapability Shader
-        OpMemoryModel Logical GLSL450
-        OpEntryPoint {model} %main \"main\"
-        OpExecutionMode %main LocalSize 64 1 1
-        %void = OpTypeVoid
-        %fn = OpTypeFunction %void
-        %uint = OpTypeInt 32 0
-        %scope = {scope} %uint 2
-        %none = OpConstant %uint 0
-        %main = OpFunction %void None %fn
-        %start = OpLabel
-        OpControlBarrier %scope %scope %none
-        OpReturn
-        OpFunctionEnd"
-    );
-    assemble(&text).unwrap().module().unwrap().into_owned()
-}
-
-/// Built-in variables of two entry points: the function that writes records can read one only.
-#[test]
-fn variables_of_several_entry_points_are_refused() {
-    let variable = |name: &str| {
-        (
-            format!("OpDecorate %{name} BuiltIn SubgroupId\n"),
-            format!("%{name} = OpVariable %pointer Input\n"),
-        )
-    };
-    let module = |names: &[&str]| {
-        let (decorations, variables): (Vec<_>, Vec<_>) =
-            names.iter().map(|name| variable(name)).unzip();
-        let text = format!(
-            "; Version: 1.3
-            OpCapability Shader
-            OpCapability GroupNonUniform
-            OpMemoryModel Logical GLSL450
-            OpEntryPoint GLCompute %main \"main\"
-            OpExecutionMode %main LocalSize 64 1 1
-            {}
-            %void = OpTypeVoid
-            %fn = OpTypeFunction %void
-            %uint = OpTypeInt 32 0
-            %pointer = OpTypePointer Input %uint
-            {}
-            %group = OpConstant %uint 2
-            %none = OpConstant %uint 0
-            %main = OpFunction %void None %fn
-            %start = OpLabel
-            OpControlBarrier %group %group %none
-            OpReturn
-            OpFunctionEnd",
-            decorations.concat(),
-            variables.concat()
-        );
-        assemble(&text).unwrap().module().unwrap().into_owned()
-    };
-    let one = attempt(&module(&["a"]), 7).unwrap().unwrap();
-    let inputs = one
-        .instructions()
-        .filter(|inst| inst.opcode() == 59 && inst.words[3] == 1);
-    assert_eq!(inputs.count(), 3, "its own is taken");
-    assert_eq!(
-        attempt(&module(&["a", "b"]), 7).unwrap_err(),
-        Code::UnsupportedBuiltIn
-    );
-}
-
-#[test]
-fn what_cannot_be_measured_is_refused() {
-    let code = |module: &Module<'_>| attempt(module, 7).map(|after| after.is_some());
-    let compute = |version| shader(version, "GLCompute", "OpConstant");
-    assert_eq!(code(&compute("1.3")), Ok(true));
-    assert_eq!(code(&compute("1.2")), Err(Code::UnsupportedCapability));
-    let open = shader("1.3", "GLCompute", "OpSpecConstant");
-    assert_eq!(code(&open), Err(Code::UnsupportedInstruction));
-    let mesh = shader("1.3", "TessellationControl", "OpConstant");
-    assert_eq!(code(&mesh), Err(Code::UnsupportedExecutionModel));
 }

@@ -4,18 +4,20 @@
 //! Whoever gives out a program gives a [`Missing`] where there is none. It goes up with `?` and
 //! ends the test; there is no way to ask whether a program is there and pass without it.
 
+pub mod check;
 mod clock;
 mod cpu;
 mod sample;
 
 use anyhow::Result;
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Failed};
 use sample::Sample;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub use cpu::{cpu_time, process_cpu_time};
+pub use libtest_mimic::Trial;
 
 /// A program that is not installed, or not the one that is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +96,16 @@ pub fn main(mut trials: Vec<Trial>) -> ExitCode {
         trials = sample::sample(trials, sample);
         println!("sample {}: {} of {all} trials", sample.seed, trials.len());
     }
-    let conclusion = libtest_mimic::run(&arguments, trials);
+    finish(&arguments, trials)
+}
+
+/// As [`main`], but never a sample: for trials that take milliseconds.
+pub fn main_of_all(trials: Vec<Trial>) -> ExitCode {
+    finish(&Arguments::from_args(), trials)
+}
+
+fn finish(arguments: &Arguments, trials: Vec<Trial>) -> ExitCode {
+    let conclusion = libtest_mimic::run(arguments, trials);
     println!("{}", clock::summary());
     conclusion.exit_code()
 }

@@ -20,9 +20,6 @@
 
 mod check;
 mod facts;
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
-mod tests;
 mod walk;
 
 use super::edit::Edit;

@@ -24,7 +24,7 @@ mod expand;
 pub(super) mod interpret;
 mod splice;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 
 use super::rewrite::{RewrittenModule, Writer};

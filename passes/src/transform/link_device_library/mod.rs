@@ -391,7 +391,3 @@ fn is_test(op: Op) -> bool {
             | Op::AtomicFlagTestAndSet
     )
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
-mod tests;

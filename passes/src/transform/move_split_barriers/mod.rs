@@ -23,9 +23,6 @@
 pub(super) mod motion;
 mod reasons;
 mod rotate;
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
-pub(super) mod tests;
 pub(super) mod travel;
 
 pub use reasons::{Stop, Stopped, stops};

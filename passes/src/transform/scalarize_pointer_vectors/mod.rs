@@ -6,8 +6,6 @@
 //! predicated store; the pass `branch-on-predicates` makes branches of them.
 
 mod components;
-#[cfg(test)]
-mod tests;
 
 use super::edit::{Edit, declaring};
 use super::options::PassOptions;

@@ -35,9 +35,6 @@ mod copy;
 mod region;
 mod shape;
 mod slice;
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
-mod tests;
 mod values;
 
 use super::edit::Edit;

@@ -13,9 +13,6 @@
 //! earlier ones get ids and decorations of their own.
 
 mod copy;
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
-mod tests;
 mod trips;
 mod unrollable;
 
