@@ -31,9 +31,9 @@ pub(super) struct LaunchArgs {
     image: Vec<ImageArg>,
     /// A sampler, or that of an image: linear,repeat or nearest,edge
     ///
-    /// Filters linear and nearest; outside of the image repeat, mirror, edge and border (zeros);
-    /// behind them mip-linear or mip-nearest, a comparison such as less-equal, and unnormalized.
-    #[arg(long, value_name = "SET:BINDING=FILTER,OUTSIDE", value_parser = parse_sampler)]
+    /// Filters linear and nearest; addressing modes repeat, mirror, edge and border (zeros); after
+    /// them mip-linear or mip-nearest, a comparison such as less-equal, and unnormalized.
+    #[arg(long, value_name = "SET:BINDING=FILTER,ADDRESSING", value_parser = parse_sampler)]
     sampler: Vec<SamplerArg>,
     /// A buffer is a tensor: f32:4x8x16, u8:3x5:64x2
     ///

@@ -423,7 +423,7 @@ fn is_relocatable(bytes: &[u8]) -> bool {
 /// What the kernel printed, and what is missing of it; what follows begins a line.
 fn print(outcome: &Outcome) -> Vec<u8> {
     let Some(printed) = &outcome.printed else {
-        return Vec::new(); // it has no print buffer
+        return Vec::new(); // it has no printf buffer
     };
     let mut text = printed.text.clone();
     if text.last().is_some_and(|last| *last != b'\n') {
@@ -437,7 +437,7 @@ fn print(outcome: &Outcome) -> Vec<u8> {
         text.extend_from_slice(line.as_bytes());
     }
     if let Some(at) = printed.damaged {
-        let line = format!("... the print buffer is damaged from byte {at} on\n");
+        let line = format!("... the printf buffer is damaged from byte {at} on\n");
         text.extend_from_slice(line.as_bytes());
     }
     text

@@ -1,4 +1,4 @@
-//! What a kernel takes of a multiprocessor, as `ptxas -v` says it.
+//! The resource usage of a kernel on a multiprocessor, as `ptxas -v` reports it.
 
 use crate::asm::amdgpu::metadata;
 use crate::asm::ptx::Pressure;

@@ -1,9 +1,9 @@
 //! Steps as programs of the execution model: what is explored is what is lowered.
 //!
 //! [`system`] makes the waves of an entry point out of its plan and its barrier skeleton;
-//! [`Modelled`] makes a protocol of a strategy's steps alone. Fences and window guards order memory
-//! and scheduling, which the model does not speak of; waves are its threads, so what syncs the
-//! lanes of one wave is nothing here.
+//! [`Modelled`] makes a protocol of a strategy's steps alone. Fences and scheduling barriers order
+//! memory and scheduling, which the model does not have; waves are its threads, so what
+//! synchronises the lanes of one wave is nothing here.
 
 use crate::groups::WarpGroups;
 use crate::options::FuseAt;

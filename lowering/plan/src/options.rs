@@ -38,7 +38,7 @@ pub struct PlanOptions {
     /// entry point asks for (SubgroupSize), else the wave size.
     pub subgroup_size: Option<u32>,
     /// Keeps the scheduler from closing the window of pairs that are really split.
-    pub window_guards: bool,
+    pub scheduling_barriers: bool,
     /// Waits for outstanding memory operations.
     pub waits: Waits,
     /// Where the waves of a workgroup run.
@@ -55,7 +55,7 @@ impl Default for PlanOptions {
             fuse_at: FuseAt::Wait,
             wave_size: None,
             subgroup_size: None,
-            window_guards: true,
+            scheduling_barriers: true,
             waits: Waits::Auto,
             placement: Placement::Default,
             cluster: None,

@@ -346,7 +346,7 @@ impl<'p> Planner<'p> {
             lanes: self.lanes(strategy.scope(), conditional),
             barrier: self.workgroup_barrier(),
         });
-        if self.options.window_guards {
+        if self.options.scheduling_barriers {
             protocol
         } else {
             protocol.without_guards()

@@ -13,9 +13,9 @@ pub(crate) use cube::{components as face_components, face_of, number as face_num
 pub(crate) use level::{Gradients, Level};
 pub(crate) use taps::{Request, Tap, compared, mixed};
 
-/// What is taken for coordinates outside of an image.
+/// The texel that coordinates outside of an image have (SPIR-V "Sampler Addressing Mode").
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Outside {
+pub enum AddressMode {
     /// The image again.
     Repeat,
     /// The image again, every other time mirrored.
@@ -27,11 +27,11 @@ pub enum Outside {
 }
 
 /// The ways by their names, and as AMD numbers them (`SQ_TEX_*` of CLAMP_X).
-const OUTSIDE: [(&str, Outside, u32); 4] = [
-    ("repeat", Outside::Repeat, 0),
-    ("mirror", Outside::Mirror, 1),
-    ("edge", Outside::Edge, 2),
-    ("border", Outside::Border, 6),
+const ADDRESS_MODES: [(&str, AddressMode, u32); 4] = [
+    ("repeat", AddressMode::Repeat, 0),
+    ("mirror", AddressMode::Mirror, 1),
+    ("edge", AddressMode::Edge, 2),
+    ("border", AddressMode::Border, 6),
 ];
 
 /// How mip levels are taken.
@@ -97,8 +97,8 @@ impl Compare {
 pub struct Sampler {
     /// Whether the texels around the coordinates are mixed; else the nearest is taken.
     pub linear: bool,
-    /// What is taken outside, in every direction.
-    pub outside: Outside,
+    /// The addressing mode, of every dimension.
+    pub address_mode: AddressMode,
     /// How mip levels are taken.
     pub mips: Mips,
     /// What depths are compared by.
@@ -113,7 +113,7 @@ fn field(word: u32, first: u32, bits: u32) -> u32 {
 }
 
 impl Sampler {
-    /// The sampler that `linear,repeat` and its like name: a filter, what is outside, and after
+    /// The sampler that `linear,repeat` and its like name: a filter, an addressing mode, and after
     /// these in any order `mip-linear` or `mip-nearest` (the default), a comparison such as `less`
     /// (`less-equal` is the default), and `unnormalized`.
     pub fn by_name(name: &str) -> Option<Sampler> {
@@ -123,11 +123,13 @@ impl Sampler {
             "nearest" => false,
             _ => return None,
         };
-        let outside = words.next()?;
-        let (_, outside, _) = OUTSIDE.iter().find(|(name, ..)| *name == outside)?;
+        let address_mode = words.next()?;
+        let (_, address_mode, _) = ADDRESS_MODES
+            .iter()
+            .find(|(name, ..)| *name == address_mode)?;
         let mut sampler = Sampler {
             linear,
-            outside: *outside,
+            address_mode: *address_mode,
             mips: Mips::Nearest,
             compare: Compare::LessOrEqual,
             normalized: true,
@@ -145,8 +147,10 @@ impl Sampler {
 
     /// The descriptor: four words, which stand behind those of an image in a combined one.
     pub fn descriptor(self) -> [u32; 4] {
-        let mut outside = OUTSIDE.iter().filter(|(_, one, _)| *one == self.outside);
-        let clamp = outside.next().map_or(0, |(.., number)| *number);
+        let mut address_mode = ADDRESS_MODES
+            .iter()
+            .filter(|(_, one, _)| *one == self.address_mode);
+        let clamp = address_mode.next().map_or(0, |(.., number)| *number);
         let compare = COMPARE.iter().position(|(_, one)| *one == self.compare);
         let linear = u32::from(self.linear);
         let mips = match self.mips {
@@ -164,7 +168,7 @@ impl Sampler {
     }
 
     /// The sampler that a descriptor describes; `None` for what is no descriptor, or has what the
-    /// machine does not: several ways outside, two filters, a bias, a border of another color.
+    /// machine does not: several addressing modes, two filters, a bias, a border of another color.
     pub fn described(words: &[u32]) -> Option<Sampler> {
         /// Clamps, comparison, unnormalized coordinates, and TRUNC_COORD, which is how the machine
         /// finds the nearest texel anyway.
@@ -178,10 +182,10 @@ impl Sampler {
         if !known || first & 0o777 != clamp * 0o111 || magnified != minified || magnified > 1 {
             return None;
         }
-        let (_, outside, _) = OUTSIDE.iter().find(|(.., number)| *number == clamp)?;
+        let (_, address_mode, _) = ADDRESS_MODES.iter().find(|(.., number)| *number == clamp)?;
         Some(Sampler {
             linear: magnified == 1,
-            outside: *outside,
+            address_mode: *address_mode,
             mips: match field(third, 26, 2) {
                 1 => Mips::Nearest,
                 2 => Mips::Linear,
@@ -195,14 +199,14 @@ impl Sampler {
     /// The texel that is taken for number `at` of a direction of `size`; `None`: the border.
     fn wrapped(self, at: i64, size: i64) -> Option<u32> {
         let size = size.max(1);
-        let inside = match self.outside {
-            Outside::Repeat => at.rem_euclid(size),
-            Outside::Mirror => {
+        let inside = match self.address_mode {
+            AddressMode::Repeat => at.rem_euclid(size),
+            AddressMode::Mirror => {
                 let twice = at.rem_euclid(2 * size);
                 twice.min(2 * size - 1 - twice)
             }
-            Outside::Edge => at.clamp(0, size - 1),
-            Outside::Border => (0..size).contains(&at).then_some(at)?,
+            AddressMode::Edge => at.clamp(0, size - 1),
+            AddressMode::Border => (0..size).contains(&at).then_some(at)?,
         };
         u32::try_from(inside).ok()
     }
@@ -227,10 +231,10 @@ mod tests {
     #[test]
     fn descriptors_come_back() {
         for filter in ["linear", "nearest"] {
-            for (outside, ..) in OUTSIDE {
+            for (address_mode, ..) in ADDRESS_MODES {
                 for (compare, _) in COMPARE {
                     for more in ["", ",mip-linear", ",unnormalized"] {
-                        let name = format!("{filter},{outside},{compare}{more}");
+                        let name = format!("{filter},{address_mode},{compare}{more}");
                         let sampler = Sampler::by_name(&name).unwrap();
                         assert_eq!(Sampler::described(&sampler.descriptor()), Some(sampler));
                     }
@@ -262,8 +266,8 @@ mod tests {
 
     #[test]
     fn texels_outside_are_those_of_the_sampler() {
-        let row = |outside: &str| {
-            let sampler = Sampler::by_name(&format!("nearest,{outside}")).unwrap();
+        let row = |address_mode: &str| {
+            let sampler = Sampler::by_name(&format!("nearest,{address_mode}")).unwrap();
             (-5..9).map(move |at| sampler.wrapped(at, 4))
         };
         let of = |numbers: [u32; 14]| numbers.map(Some).to_vec();

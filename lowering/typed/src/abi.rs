@@ -6,7 +6,7 @@
 //! block by value; then the length in bytes (`i32`) of each buffer whose runtime array's length is
 //! asked for (of an array of descriptors: a pointer to a table of lengths). Kernel: the entry
 //! point's own parameters, and the number of dimensions where WorkDim is asked for on NVPTX. Both:
-//! last the print buffer, where a printf can be reached. Blocks that are passed by value are read
+//! last the printf buffer, where a printf can be reached. Blocks that are passed by value are read
 //! in place.
 //!
 //! Data flows one way: what the kernel touches (`resources`), the chosen form (`form`), which makes
@@ -50,7 +50,7 @@ use splitbar_passes::analysis::layout::BUFFER_ALIGN;
 /// Alignment of a table of lengths, which are words.
 const LENGTH_ALIGN: u32 = 4;
 
-/// Alignment of the print buffer, which begins with counters.
+/// Alignment of the printf buffer, which begins with counters.
 const PRINT_BUFFER_ALIGN: u32 = 8;
 
 /// Most bytes that are passed by value, of one block and of all together. The drivers allow less;
@@ -79,7 +79,7 @@ pub struct KernelAbi {
     pub resources: Vec<Reached>,
     /// The images and samplers that it combines; empty where the target keeps them apart.
     pub combined_image_samplers: Vec<Combination>,
-    /// What the numbers in its print buffer stand for.
+    /// What the numbers in its printf buffer stand for.
     pub prints: Table,
 }
 

@@ -23,7 +23,7 @@ pub enum Hidden {
     Variable(Id),
     /// The length in bytes of the buffer of a variable.
     Length(Id),
-    /// The address of the print buffer.
+    /// The address of the printf buffer.
     PrintBuffer,
 }
 
@@ -93,7 +93,7 @@ impl Uses {
         }
     }
 
-    /// The hidden parameters, in the fixed order: variables, lengths, the print buffer.
+    /// The hidden parameters, in the fixed order: variables, lengths, the printf buffer.
     pub fn hidden(&self, declarations: &Declarations<'_>) -> Vec<Hidden> {
         let passed = self
             .variables

@@ -1,4 +1,4 @@
-//! Reads a print buffer back: its records in order, as text.
+//! Reads a printf buffer back: its records in order, as text.
 
 use super::format::{Conversion, Format, Piece, Style};
 use super::{Argument, RECORD_HEADER_BYTES, Table, layout, value};
@@ -9,7 +9,7 @@ pub const HEADER_BYTES: usize = 16;
 /// The text of one buffer, about: a format may be much longer than the records of its calls.
 const MOST_TEXT: usize = 1 << 24;
 
-/// A print buffer for records of `capacity` bytes (rounded up to a multiple of 8), as the host
+/// A printf buffer for records of `capacity` bytes (rounded up to a multiple of 8), as the host
 /// gives it to a kernel.
 pub fn empty_buffer(capacity: u32) -> Vec<u8> {
     let capacity = (capacity as usize).next_multiple_of(8);
@@ -33,7 +33,7 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// What the print buffer `bytes` holds after a kernel with the calls of `table` has run.
+    /// What the printf buffer `bytes` holds after a kernel with the calls of `table` has run.
     pub fn read(bytes: &[u8], table: &Table) -> Printed {
         let mut printed = Printed::default();
         let word = |at: usize| {

@@ -99,8 +99,8 @@ pub trait Device {
     /// What is wrong with the text, or what of it the device lacks.
     fn load(&mut self, ptx: &str, symbol: &str) -> Result<KernelId, Trouble>;
 
-    /// What a kernel takes in workgroups of so many invocations; `None` where the device cannot
-    /// say.
+    /// The resource usage of a kernel in workgroups of so many invocations; `None` where the device
+    /// cannot say.
     ///
     /// # Errors
     /// What the driver says.

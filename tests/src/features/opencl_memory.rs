@@ -296,7 +296,7 @@ fn group_copies(all: &mut Vec<Feature>) {
     }
 }
 
-/// Where the print buffer has room the result is 0; what is printed is looked at where whole
+/// Where the printf buffer has room the result is 0; what is printed is looked at where whole
 /// kernels are (`opencl/printing`).
 fn prints(all: &mut Vec<Feature>) {
     for (format, ty) in [

@@ -84,7 +84,7 @@ fn run((name, reference): Kernel, bytes: &[u8], target: &str) -> Result<()> {
 /// The lines of each invocation, in its order; those of different ones may stand in any.
 fn check_lines(outcome: &Outcome, want: Option<&[String]>) -> Result<()> {
     let printed = outcome.printed.as_ref();
-    ensure!(printed.is_some() == want.is_some(), "a print buffer");
+    ensure!(printed.is_some() == want.is_some(), "a printf buffer");
     let (Some(printed), Some(want)) = (printed, want) else {
         return Ok(());
     };
@@ -107,7 +107,7 @@ fn check_full_buffer(job: Job, inputs: &Inputs, want: &[u32]) -> Result<()> {
     if let Some(finding) = outcome.report.findings.first() {
         anyhow::bail!("{finding}");
     }
-    let printed = outcome.printed.context("no print buffer")?;
+    let printed = outcome.printed.context("no printf buffer")?;
     ensure!(printed.damaged.is_none(), "{printed:?}");
     ensure!(printed.missed > 0 && printed.text.ends_with(b"\n"));
     let out = outcome.buffers.get(1).context("no output")?;

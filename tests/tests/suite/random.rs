@@ -241,7 +241,7 @@ pub(crate) fn options(seed: u64, program: &Program, way: Way) -> Options {
         options.placement = Placement::CuMode;
     }
     options.promote_async_copies = one_of(4);
-    options.window_guards = !one_of(8);
+    options.scheduling_barriers = !one_of(8);
     options.narrow_barriers = match (one_of(4), one_of(4)) {
         (true, true) => NarrowBarriers::Never,
         (true, false) => NarrowBarriers::Aliased,
@@ -309,7 +309,7 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         options.wave_size,
         options.placement.name(),
         options.promote_async_copies,
-        options.window_guards,
+        options.scheduling_barriers,
         options.narrow_barriers,
         options.fill_windows,
         options.stage_loop_loads,

@@ -191,7 +191,7 @@ fn late(target: &str) -> Result<()> {
     let compiled = |way, guards| {
         compile_bytes(&module, target, |options| {
             options.split_barriers = way;
-            options.window_guards = guards;
+            options.scheduling_barriers = guards;
             options.audit = true;
         })
     };
@@ -252,7 +252,7 @@ fn measure(
     let output = compile_bytes(&module, target, |options| {
         options.measure = true;
         options.strategy = strategy.parse().ok();
-        options.window_guards = guards;
+        options.scheduling_barriers = guards;
     })?;
     let entry = output.entries().first().context("no entry point")?;
     let windows = entry.windows.as_ref().context("nothing was measured")?;

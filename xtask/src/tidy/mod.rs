@@ -2,6 +2,7 @@
 
 mod edges;
 mod fixtures;
+mod glossary;
 mod links;
 mod module_cycles;
 mod packages;
@@ -21,6 +22,7 @@ pub(crate) fn run() -> Result<()> {
     edges::check(&mut problems)?;
     features::check(&mut problems)?;
     fixtures::check(&mut problems)?;
+    glossary::check(&files, &mut problems);
     links::check(&files, &mut problems);
     module_cycles::check(&files, &mut problems);
     packages::check(&files, &mut problems);

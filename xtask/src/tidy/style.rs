@@ -11,8 +11,6 @@ const WORDS: &[(&str, &str)] = &[
     ("a turn of the loop", "an iteration of the loop"),
     ("mended", "fixed"),
     ("dear", "expensive"),
-    ("thread block", "workgroup"),
-    ("wavefront", "wave"),
     // No figures of speech.
     ("abroad", "on other machines"),
     ("team", "workgroup"),
@@ -77,7 +75,7 @@ fn judge(file: &str, text: &str, problems: &mut Vec<String>) {
 }
 
 /// Whether `word` stands in `line` by itself.
-fn has(line: &str, word: &str) -> bool {
+pub(super) fn has(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
         edge(line[..at].chars().next_back()) && edge(line[at + word.len()..].chars().next())

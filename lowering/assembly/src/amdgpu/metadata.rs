@@ -1,7 +1,7 @@
 //! What AMDGPU assembly says of its kernels behind their code (LLVM AMDGPUUsage, "Code Object V5
 //! Metadata").
 
-/// What a kernel takes.
+/// The resource usage of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelMetadata {
     /// Its symbol, without `.kd`.

@@ -355,7 +355,7 @@ fn keeps_order(
     match (atomic.memory, load.memory) {
         (Memory::Local, Memory::Local) => true,
         // The memory model has no wait where the waves of a workgroup share one cache: "If CU
-        // wavefront execution mode, omit", "If not TgSplit execution mode, omit".
+        // `wavefront` execution mode, omit", "If not TgSplit execution mode, omit".
         (Memory::Global, _) => {
             let one_cache = match placement {
                 Placement::ThreadgroupSplit => false,

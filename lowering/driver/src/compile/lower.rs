@@ -168,7 +168,7 @@ fn input<'l>(
 
 /// Nothing moves where nobody optimises, and where windows are measured as LLVM leaves them.
 fn late_windows(options: &Options) -> Option<LateWindows> {
-    let wanted = options.window_guards && options.optimization != Optimization::O0;
+    let wanted = options.scheduling_barriers && options.optimization != Optimization::O0;
     wanted.then_some(LateWindows {
         full_barriers: options.split_barriers != SplitBarriers::Never,
         all_memory: options.barriers_order_all_memory,

@@ -148,7 +148,7 @@ fn plan_options(options: &Options, full: BTreeSet<WordOffset>) -> PlanOptions {
         fuse_at: options.fuse_at,
         wave_size: options.wave_size,
         subgroup_size: options.subgroup_size,
-        window_guards: options.window_guards,
+        scheduling_barriers: options.scheduling_barriers,
         waits: options.waits,
         placement: options.placement,
         cluster: options.cluster,

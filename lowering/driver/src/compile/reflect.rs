@@ -42,7 +42,7 @@ struct Reflection<'o> {
     reserved_shared_memory_bytes: u32,
     /// Whether the launch must add workgroup memory: for variables, or to pass its address.
     dynamic_shared_memory: bool,
-    /// Bytes of the block of arguments, and its alignment.
+    /// Bytes of the kernarg segment, and its alignment.
     kernarg_segment_size: u32,
     kernarg_segment_align: u32,
     arguments: Vec<ArgumentReflection>,

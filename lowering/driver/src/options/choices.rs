@@ -16,7 +16,7 @@ pub enum Choice {
     /// That one, or a full barrier in place of each pair whose window in the final code is narrower
     /// than the target's row asks for, and of all pairs of an entry point that leave fewer
     /// workgroups resident at once. The module is compiled with every pair split, and once more if
-    /// that leaves something open. On NVIDIA GPUs ptxas says what a kernel takes; without it
+    /// that leaves something open. On NVIDIA GPUs ptxas reports the resource usage; without it
     /// bounds of that decide.
     Balanced,
 }

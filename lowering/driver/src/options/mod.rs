@@ -146,14 +146,14 @@ declare_options! {
     };
     /// Keeps compilers from closing the window of really split pairs. On by default; off is for
     /// measurements.
-    window_guards: bool = true => {
+    scheduling_barriers: bool = true => {
         "no-scheduling-barriers": {
             aliases: &["no-window-guards"],
             heading: Heading::Barriers,
             part: Part::Code,
             llvm_ir: true,
             summary: "Writes no scheduling barriers at arrives and waits, to see the effect",
-            set: |options, text| put(&mut options.window_guards, flag(text).map(|no| !no)),
+            set: |options, text| put(&mut options.scheduling_barriers, flag(text).map(|no| !no)),
         }
     };
     /// Waits for outstanding memory operations at barriers (AMDGPU).
@@ -362,7 +362,7 @@ declare_options! {
             llvm_ir: true,
             value: ValueForm::File,
             summary: "The ptxas, if not that of SPLITBAR_PTXAS or PATH",
-            details: "For --emit cubin, for windows in machine code, and for what a kernel takes of an NVIDIA GPU.",
+            details: "For --emit cubin, for windows in machine code, and for the resource usage of a kernel on NVIDIA GPUs.",
             set: |options, text| put(&mut options.ptxas, Ok(Some(text.into()))),
         }
     };
@@ -501,7 +501,7 @@ mod tests {
         assert_eq!(options.optimization, Optimization::O3);
         assert_eq!(options.strategy, Some(Strategy::Counter));
         assert_eq!(options.workgroup_size, Some([64, 1, 1]));
-        assert!(!options.window_guards && options.stage_loop_loads);
+        assert!(!options.scheduling_barriers && options.stage_loop_loads);
         assert_eq!(options.fill_windows, Some(96));
         assert_eq!(options.unroll_barrier_loops, Some(512));
         options.set("strategy", "auto=fast").unwrap();

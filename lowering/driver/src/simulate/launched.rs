@@ -132,12 +132,12 @@ impl Job {
         })
     }
 
-    /// An empty print buffer, for a kernel that has an argument for one.
+    /// An empty printf buffer, for a kernel that has an argument for one.
     fn printf_buffer(&self, global: &mut Global) -> Option<RegionId> {
         let prints = |argument: &Argument| argument.kind == ArgumentKind::PrintfBuffer;
         self.arguments.iter().any(prints).then(|| {
             let bytes = printf::empty_buffer(self.print_capacity);
-            global.add("print buffer", bytes, true)
+            global.add("printf buffer", bytes, true)
         })
     }
 

@@ -15,7 +15,7 @@ pub struct Outcome {
     pub report: Report,
     /// The buffers afterwards, in the order of the inputs.
     pub buffers: Vec<Vec<u8>>,
-    /// What the kernel printed; `None` for one that has no print buffer, or of whose calls nothing
+    /// What the kernel printed; `None` for one that has no printf buffer, or of whose calls nothing
     /// is known.
     pub printed: Option<Printed>,
 }

@@ -227,7 +227,7 @@ fn write<'c>(
 ) -> Result<Value<'c>> {
     let b = e.b;
     let Some(buffer) = e.printf_buffer else {
-        return Err(b.internal("the print buffer is not there"));
+        return Err(b.internal("the printf buffer is not there"));
     };
     let (offsets, size) = layout(arguments);
     let bytes = b.i64(size.into());

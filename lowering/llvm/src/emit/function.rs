@@ -127,7 +127,7 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) lengths: Vec<(Id, Value<'c>)>,
     /// The number of dimensions of the launch, where it is an argument.
     pub(super) work_dim: Option<Value<'c>>,
-    /// The address of the print buffer, where the function prints.
+    /// The address of the printf buffer, where the function prints.
     pub(super) printf_buffer: Option<Value<'c>>,
     /// The calls of printf and the strings that the kernel has so far.
     pub(super) prints: &'e RefCell<Table>,

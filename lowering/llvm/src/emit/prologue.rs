@@ -61,7 +61,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 .ok_or_else(|| self.b.internal(format!("the length of {id} is not there"))),
             Hidden::PrintBuffer => self
                 .printf_buffer
-                .ok_or_else(|| self.b.internal("the print buffer is not there")),
+                .ok_or_else(|| self.b.internal("the printf buffer is not there")),
         }
     }
 

@@ -45,7 +45,7 @@ pub enum MeetsAt {
     /// AMDGPU: a named barrier object.
     NamedObject,
     /// NVPTX: barriers of the CTA by number.
-    NumberedBarriers,
+    NamedBarriers,
     /// The barrier of the cluster.
     ClusterBarrier,
     /// NVPTX: an mbarrier in shared memory.
@@ -152,7 +152,7 @@ strategies! {
         name: "warp-named",
         summary: "Two barriers for each warp, used in turn (NVIDIA, up to seven warps)",
         scope: Scope::Workgroup,
-        meets_at: MeetsAt::NumberedBarriers,
+        meets_at: MeetsAt::NamedBarriers,
         shared_bytes: 0,
         overlap: Overlap::Split,
         fits: numbered::two_sets_fit,
@@ -164,7 +164,7 @@ strategies! {
         name: "warp-named-single",
         summary: "One barrier for each warp, with full barriers between phases (NVIDIA, up to fifteen warps)",
         scope: Scope::Workgroup,
-        meets_at: MeetsAt::NumberedBarriers,
+        meets_at: MeetsAt::NamedBarriers,
         shared_bytes: 0,
         overlap: Overlap::Split,
         fits: numbered::one_set_fits,
@@ -176,7 +176,7 @@ strategies! {
         name: "group-named",
         summary: "Two barriers for each of four groups of warps (NVIDIA)",
         scope: Scope::Workgroup,
-        meets_at: MeetsAt::NumberedBarriers,
+        meets_at: MeetsAt::NamedBarriers,
         shared_bytes: 0,
         overlap: Overlap::Split,
         fits: numbered::groups_fit,

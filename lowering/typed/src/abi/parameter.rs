@@ -31,7 +31,7 @@ pub enum ArgumentKind {
     /// A pointer parameter of an OpenCL kernel to workgroup memory that the launch adds: the
     /// address in the workgroup's memory, 32 bits on AMD GPUs, else 64.
     DynamicSharedPointer,
-    /// A pointer to the print buffer ([`splitbar_passes::printf`]), of kernels that can reach a
+    /// A pointer to the printf buffer ([`splitbar_passes::printf`]), of kernels that can reach a
     /// printf.
     PrintfBuffer,
     /// A pointer to a table of descriptors: that of a set, or one of an embedder's own.
@@ -72,7 +72,7 @@ pub enum Role {
     Table(Vec<Access>),
     /// The number of dimensions of the launch.
     WorkDimensions,
-    /// The address of the print buffer.
+    /// The address of the printf buffer.
     PrintBuffer,
     /// The entry point's own parameter number.
     Own(usize),

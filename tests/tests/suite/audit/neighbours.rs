@@ -80,7 +80,7 @@ pub(super) fn missed() -> Result<()> {
                 options.optimization = level;
                 options.strategy = *strategy;
                 // Windows would be widened by what is left of the plan: over the very loads.
-                options.window_guards = false;
+                options.scheduling_barriers = false;
                 let mut change = |plans: &mut [EntryPlan]| {
                     let lists = plans
                         .iter_mut()
