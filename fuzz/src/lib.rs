@@ -16,6 +16,8 @@ use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::pipeline::{self, Step};
 use splitbar_passes::transform::registry::{PASSES, Pass};
 use splitbar_passes::validate::{Environment, MOST_PROBLEMS, Settings, validate};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::OnceLock;
 
 /// Every pass, as its flag is written: once for each way that it can be asked for.
 pub const FLAGS: &[&str] = &[
@@ -110,6 +112,24 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
+/// Runs the pass that the variable `SPLITBAR_FUZZ_PASS` names by its flag; without it one of
+/// [`FLAGS`], which the bytes choose.
+pub fn any_pass(bytes: &[u8]) {
+    static NAMED: OnceLock<Option<String>> = OnceLock::new();
+    let named = NAMED.get_or_init(|| std::env::var("SPLITBAR_FUZZ_PASS").ok());
+    match named {
+        Some(flag) => pass(flag, bytes),
+        None => pass(chosen_by(bytes), bytes),
+    }
+}
+
+fn chosen_by(bytes: &[u8]) -> &'static str {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    let number = hasher.finish() as usize % FLAGS.len();
+    FLAGS.get(number).expect("a number below the length")
+}
+
 /// Runs the pass of `flag` (one of [`FLAGS`]), and on a module that breaks no rule asks that what
 /// it leaves breaks none, and that it finds nothing to do when it runs again.
 pub fn pass(flag: &str, bytes: &[u8]) {
@@ -180,4 +200,16 @@ pub fn forgotten() -> Vec<&'static str> {
         .filter(is_known)
         .map(|pass| pass.name)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn bytes_choose_every_flag() {
+        let chosen: BTreeSet<&str> = (0..2000u32).map(|n| chosen_by(&n.to_le_bytes())).collect();
+        assert_eq!(chosen.len(), FLAGS.len());
+    }
 }
