@@ -288,7 +288,8 @@ fn options(args: &LowerArgs) -> Result<Options, String> {
     options.choice = Choice::AUTO;
     args.options.set(&mut options)?;
     // Who asks for all stages gets code measured, where there is code.
-    options.measure |= args.code.reflects() || args.emit_dir.is_some() && cfg!(feature = "llvm");
+    let all = args.code.reflects() || args.emit_dir.is_some();
+    options.measure |= all && cfg!(feature = "llvm");
     Ok(options)
 }
 
