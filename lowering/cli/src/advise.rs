@@ -150,10 +150,11 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
         None
     };
     let profile = args.profile.as_ref().map(|file| read(file)).transpose()?;
+    let spec = args.spec.resolve(&bytes)?;
     let mut advice = Vec::new();
     for (position, options) in options.iter_mut().enumerate() {
         options.profile.clone_from(&profile);
-        options.spec = args.spec.resolve(&bytes)?;
+        options.spec.clone_from(&spec);
         options.lines = args.estimate; // which accesses are atomic
         let (of_target, warnings) = match &inputs {
             None => splitbar::advise(&bytes, options, None)?,

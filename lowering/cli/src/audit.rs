@@ -4,7 +4,7 @@
 use super::input::read;
 use super::limits::LimitArgs;
 use super::stop::Stop;
-use super::values::{Format, parse_target, placement};
+use super::values::{Format, parse_target};
 use super::{report, write};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
@@ -166,7 +166,11 @@ fn audit(args: &AuditArgs) -> Result<Vec<Audit>, Stop> {
         return Err(format!("{name} has no function ({announced} announces one)").into());
     }
     let plan = args.plan.as_deref().map(plan).transpose()?;
-    let placement = placement(args.cu_mode, args.tgsplit);
+    let placement = match (args.cu_mode, args.tgsplit) {
+        (true, _) => Placement::CuMode,
+        (false, true) => Placement::ThreadgroupSplit,
+        (false, false) => Placement::Default,
+    };
     if !placement.exists_on(args.target) {
         return Err(format!("{} has no {}", args.target.name, placement.name()).into());
     }

@@ -3,7 +3,6 @@
 use super::buffer_name::split;
 use super::described::{SamplerArg, TensorArg, parse_sampler, parse_tensor};
 use super::input::{MOST, read, read_at_most};
-use super::values::parse_size;
 use clap::{Args, value_parser};
 use splitbar::simulate::machine::image::{Format as TexelFormat, Levels, MOST_LEVELS};
 use splitbar::simulate::{BufferName, Inputs, Job, PRINT_CAPACITY, Texels};
@@ -14,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Args)]
 pub(super) struct LaunchArgs {
     /// Workgroups
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    #[arg(long, value_name = "X,Y,Z", value_parser = splitbar::parse_size)]
     groups: Option<[u32; 3]>,
     /// FILE, zeros:BYTES, seq:u32:COUNT, seq:f32:COUNT; OpenCL: INDEX=...
     ///

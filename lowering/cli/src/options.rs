@@ -9,7 +9,6 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use splitbar::spec::{Setting, resolve_for};
 use splitbar::{DeclaredOptions, OptionInfo, SpecValues, ValueForm};
-use std::marker::PhantomData;
 
 /// A command with options of the library.
 pub(super) trait Takes: Clone + std::fmt::Debug + 'static {
@@ -37,9 +36,8 @@ pub(super) trait Takes: Clone + std::fmt::Debug + 'static {
 
 /// The options that were given to a command, in the order of their declaration.
 #[derive(Clone, Debug)]
-pub(super) struct OptionArgs<C> {
-    given: Vec<(&'static str, String)>,
-    command: PhantomData<C>,
+pub(super) struct OptionArgs<C: Takes> {
+    given: Vec<(&'static OptionInfo<C::Options>, String)>,
 }
 
 impl<C: Takes> OptionArgs<C> {
@@ -49,14 +47,14 @@ impl<C: Takes> OptionArgs<C> {
     /// A value that is not right. The parser of the command line has refused those.
     pub(super) fn set(&self, options: &mut C::Options) -> Result<(), String> {
         let mut given = self.given.iter();
-        given.try_for_each(|(name, value)| options.set_by_name(name, value))
+        given.try_for_each(|(option, value)| option.set(options, value))
     }
 
     /// The flags that were given.
     pub(super) fn given(&self) -> impl Iterator<Item = String> {
-        self.given.iter().map(|(name, _)| match name.len() {
-            1 => format!("-{name}"),
-            _ => format!("--{name}"),
+        self.given.iter().map(|(option, _)| match option.letter() {
+            Some(letter) => format!("-{letter}"),
+            None => format!("--{}", option.name),
         })
     }
 
@@ -67,15 +65,14 @@ impl<C: Takes> OptionArgs<C> {
 
 /// The flag of `option`.
 fn arg<C: Takes>(option: &'static OptionInfo<C::Options>) -> Arg {
-    let mut letters = option.name.chars();
     let arg = Arg::new(option.name)
         .help(option.summary)
         .help_heading(option.heading.name())
         .aliases(option.aliases)
         .conflicts_with_all(option.excluded_by);
-    let arg = match (letters.next(), letters.next()) {
-        (Some(letter), None) => arg.short(letter),
-        _ => arg.long(option.name),
+    let arg = match option.letter() {
+        Some(letter) => arg.short(letter),
+        None => arg.long(option.name),
     };
     let arg = if option.details.is_empty() {
         arg
@@ -142,12 +139,9 @@ impl<C: Takes> FromArgMatches for OptionArgs<C> {
             };
             // The parser has given every option that takes a value one.
             let missing = || clap::Error::raw(ErrorKind::InvalidValue, name);
-            given.push((name, value.ok_or_else(missing)?));
+            given.push((option, value.ok_or_else(missing)?));
         }
-        Ok(OptionArgs {
-            given,
-            command: PhantomData,
-        })
+        Ok(OptionArgs { given })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

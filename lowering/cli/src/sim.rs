@@ -367,16 +367,10 @@ fn compiled_already(args: &SimArgs) -> Result<(), String> {
     // Those of a launch, whatever is launched.
     const OF_LAUNCH: [&str; 3] = ["--entry", "--workgroup-size", "--cluster-size"];
     let of_module = args.options.given();
-    let mut of_module = of_module.filter(|flag| !OF_LAUNCH.contains(&flag.as_str()));
-    let others = [
-        ("--spec", !args.spec.spec.is_empty()),
-        ("--profile", args.profile.is_some()),
-    ];
-    let others = others.iter().find(|(_, given)| *given);
-    match of_module
-        .next()
-        .or(others.map(|(flag, _)| (*flag).to_owned()))
-    {
+    let of_module = of_module.filter(|flag| !OF_LAUNCH.contains(&flag.as_str()));
+    let spec = (!args.spec.spec.is_empty()).then(|| "--spec".to_owned());
+    let profile = args.profile.as_ref().map(|_| "--profile".to_owned());
+    match of_module.chain(spec).chain(profile).next() {
         Some(flag) => Err(format!(
             "{flag} is for modules, and the input is compiled already"
         )),

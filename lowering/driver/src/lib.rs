@@ -83,7 +83,7 @@ pub use llvm_missing::require_llvm;
 pub use model::{Bounds, Explorations, Explored, LeftOut};
 pub use options::{
     Choice, DeclaredOptions, Heading, NarrowBarriers, OptionInfo, Options, Part, SplitBarriers,
-    ValueForm,
+    ValueForm, parse_size,
 };
 pub use pairs::{SplitPair, pairs};
 pub use planned::{Planned, PlannedEntry};

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The functions of the ELF file `bytes`, in order of their names' appearance. No instruction has
-/// an source_map: machine code does not say.
+/// an origin: machine code does not say.
 ///
 /// # Errors
 /// A sentence: no ELF file of 64 bits, no function in it, or no disassembler for `target`.

@@ -103,17 +103,17 @@ impl<'d, 'm> Edit<'d, 'm> {
         Ok(())
     }
 
-    /// As [`Edit::before`], for an instruction that comes from the one at `source_map`.
+    /// As [`Edit::before`], for an instruction that comes from the one at `origin`.
     pub(super) fn before_from(
         &mut self,
         offset: WordOffset,
-        source_map: WordOffset,
+        origin: WordOffset,
         op: Op,
         operands: &[u32],
     ) -> Result<(), Diagnostic> {
         let words = instruction(op, operands)?;
         let before = self.before.entry(offset).or_default();
-        before.push((source_map, words));
+        before.push((origin, words));
         Ok(())
     }
 
@@ -268,8 +268,8 @@ impl<'d, 'm> Edit<'d, 'm> {
                     write(list)?;
                 }
             }
-            for (source_map, words) in self.before.get(&at).into_iter().flatten() {
-                self.writer.push(words, *source_map)?;
+            for (origin, words) in self.before.get(&at).into_iter().flatten() {
+                self.writer.push(words, *origin)?;
             }
             match self.instead.get(&at) {
                 None => self.writer.push(inst.words, at)?,

@@ -81,7 +81,7 @@ pub(super) fn run(
     })
 }
 
-/// What is done at a place. MemoryRegions are few: one for each barrier and each return.
+/// What is done at a place. Places are few: one for each barrier and each return.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Action {
     /// Wait here.

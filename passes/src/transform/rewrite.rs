@@ -86,19 +86,19 @@ impl Writer {
     }
 
     /// Appends an instruction: all its words, the first with word count and opcode, and the word
-    /// offset of its source_map in the old module.
+    /// offset of its origin in the old module.
     ///
     /// # Errors
     /// `ModuleTooLarge` when the new module gets larger than 2^24 words.
-    pub fn push(&mut self, words: &[u32], source_map: WordOffset) -> Result<(), Diagnostic> {
+    pub fn push(&mut self, words: &[u32], origin: WordOffset) -> Result<(), Diagnostic> {
         let fits = self.words.len() + words.len() <= MAX_WORDS;
         let (true, Ok(at)) = (fits, u32::try_from(self.words.len())) else {
             return Err(too_large("the module gets too large")
-                .at_word(source_map)
+                .at_word(origin)
                 .because(format!("{MAX_WORDS} words are the limit")));
         };
         self.words.extend_from_slice(words);
-        self.source_map.push((WordOffset::new(at), source_map));
+        self.source_map.push((WordOffset::new(at), origin));
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use splitbar_passes::pipeline::Step;
 use splitbar_passes::transform::registry::OPTIMIZE;
 use std::collections::BTreeSet;
 
-/// What stands before each line of a block.
+/// The beginning of each line of a block.
 pub(crate) const INDENT: &str = ";   ";
 
 /// All directives.
@@ -30,7 +30,7 @@ pub(crate) struct Case {
     pub(crate) steps: Vec<Step>,
     /// Codes of rules that the module breaks, before the passes or after them.
     pub(crate) breaks: BTreeSet<String>,
-    /// Whether the passes find nothing to do.
+    /// True if the passes find nothing to do.
     pub(crate) unchanged: bool,
     /// Lines that the result has.
     pub(crate) check: Option<Check>,
@@ -38,14 +38,14 @@ pub(crate) struct Case {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// A text that stands in the file, and that a bless run writes.
+/// A text in the file that a bless run writes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     /// The line of its directive, from 0.
     pub(crate) line: usize,
     /// Whose text it is.
     pub(crate) of: Of,
-    /// The lines, without what stands before each.
+    /// The lines, without that beginning.
     pub(crate) expected: Vec<String>,
 }
 
@@ -174,7 +174,7 @@ fn defined_function(line: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// The lines of the block whose directive stands on line `at`.
+/// The lines of the block whose directive is on line `at`.
 fn block_after(lines: &[&str], at: usize) -> Vec<String> {
     let after = lines.iter().skip(at + 1);
     let block = after.map_while(|line| line.strip_prefix(INDENT));

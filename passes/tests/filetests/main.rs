@@ -61,7 +61,7 @@ fn files() -> Result<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
-/// What a folder holds, by name.
+/// The entries of a folder, by name.
 fn sorted(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {

@@ -1,4 +1,4 @@
-//! What passes make of the module of a file, and whether it is valid before and after.
+//! The result of passes on the module of a file, and the rules that are broken before and after.
 
 use super::case::Case;
 use super::printed::Printed;
@@ -12,13 +12,13 @@ use std::collections::BTreeSet;
 /// Line (0 where the place is not known), severity, code.
 pub(crate) type Finding = (u32, Severity, String);
 
-/// What came of a case.
+/// The outcome of a case.
 pub(crate) struct Outcome {
     /// The text of the result; `None` where the passes refuse the module.
     pub(crate) printed: Option<Printed>,
-    /// Whether it is another module now.
+    /// True if the passes changed the module.
     pub(crate) changed: bool,
-    /// What the passes said.
+    /// Diagnostics of the passes.
     pub(crate) findings: BTreeSet<Finding>,
     /// Codes of the rules that are broken before or after.
     pub(crate) broken: BTreeSet<String>,
@@ -47,7 +47,7 @@ pub(crate) fn run(case: &Case, text: &str) -> Result<Outcome> {
                 changed == done.ran.iter().any(|ran| ran.changed),
                 "a pass says that it changed the module and did not, or the other way round"
             );
-            // What people get is a file.
+            // People get a file.
             let bytes = done.module.to_bytes();
             let module = Module::parse(&bytes).map_err(problem)?;
             broken.extend(self::broken(&module)?);
@@ -61,7 +61,7 @@ pub(crate) fn run(case: &Case, text: &str) -> Result<Outcome> {
     }
 }
 
-/// What was said, at the lines of the text. A bug in a pass is nothing that a file may expect.
+/// The diagnostics, at the lines of the text. No file may expect a bug in a pass.
 fn findings(assembled: &Assembled, problems: &Diagnostics) -> Result<BTreeSet<Finding>> {
     let place = |word| assembled.lines.get(&word).copied();
     let mut all = BTreeSet::new();

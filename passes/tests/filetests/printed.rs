@@ -3,7 +3,7 @@
 //! An id that a pass made has a name that does not depend on how many others there are: constants
 //! and pointers are named after what they are, `%uint_264` and `%ptr_Function_bool`, copies that
 //! have the OpName of what they are copies of `%local_1`, `%local_2` and so on, and all others
-//! `%new_1`, `%new_2` and so on, in each function anew; outside of functions `%global_1`.
+//! `%new_1`, `%new_2` and so on, from 1 in each function; outside of functions `%global_1`.
 
 use super::case::Of;
 use spirv::Op;
@@ -11,7 +11,7 @@ use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Assembled, Declarations, Id, Module};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a block says of a function that is no longer there.
+/// The block of a function that is no longer there.
 const GONE: &str = "nothing";
 
 /// The text of a module.
@@ -63,7 +63,7 @@ impl Printed {
     }
 }
 
-/// What the disassembler calls ids, and what they are called here.
+/// The names of ids here, by those of the disassembler.
 fn names(declarations: &Declarations<'_>, assembled: &Assembled) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
     for (name, id) in &assembled.names {
@@ -131,7 +131,7 @@ fn what_it_is(line: &str) -> Option<String> {
     }
 }
 
-/// A line with its ids renamed; what stands in quotes stays.
+/// A line with its ids renamed, outside of quotes.
 fn renamed(line: &str, names: &BTreeMap<String, String>) -> String {
     let mut out = String::new();
     for (number, part) in line.split('"').enumerate() {

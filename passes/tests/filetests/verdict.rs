@@ -1,4 +1,4 @@
-//! Whether a case is what its file says, and the file as a bless run writes it.
+//! Compares a case with its file, and writes the file in a bless run.
 
 use super::case::{Block, Case, INDENT};
 use super::outcome::{self, Finding, Outcome};
@@ -13,7 +13,7 @@ mod fixtures;
 /// Runs the case of a file.
 ///
 /// # Errors
-/// What is not as the file says.
+/// The first difference from the file.
 pub(crate) fn judge(text: &str) -> Result<()> {
     let case = Case::parse(text)?;
     let expected = expected(text);
@@ -85,8 +85,7 @@ pub(crate) fn blessed(text: &str) -> Result<String> {
     Ok(out)
 }
 
-/// What the file expects to be said. A line without an instruction stands for a place that is not
-/// known.
+/// The diagnostics that the file expects. A line without an instruction means an unknown place.
 fn expected(text: &str) -> BTreeSet<Finding> {
     let lines: Vec<&str> = text.lines().collect();
     let has_instruction = |number: u32| {

@@ -28,7 +28,7 @@ OpReturn
 OpFunctionEnd
 ";
 
-/// What the function becomes.
+/// The result of the pass.
 const BECOMES: &str = "; BECOMES:
 ;   %entry = OpLabel
 ;   %sum = OpIAdd %uint %group %group

@@ -61,10 +61,7 @@ fn grid(target: &'static Target) -> Result<()> {
         }
     }
     // Fused and counter are everywhere.
-    ensure!(
-        built >= 2 * SIZES.len(),
-        "only {built} combined_image_samplers"
-    );
+    ensure!(built >= 2 * SIZES.len(), "only {built} combinations");
     Ok(())
 }
 

@@ -11,7 +11,7 @@ pub struct OptionInfo<T: 'static> {
     pub aliases: &'static [&'static str],
     /// Where the help lists it.
     pub heading: Heading,
-    /// What reads it first.
+    /// The part of a compilation that reads it first.
     pub part: Part,
     /// Returns true if it counts for LLVM IR too; else for SPIR-V alone.
     pub llvm_ir: bool,
@@ -21,15 +21,15 @@ pub struct OptionInfo<T: 'static> {
     pub default: Option<&'static str>,
     /// Names of options that exclude this one.
     pub excluded_by: &'static [&'static str],
-    /// What it does, in a line.
+    /// One line: its effect.
     pub summary: &'static str,
-    /// What else there is to say; empty where nothing is.
+    /// Further sentences; may be empty.
     pub details: &'static str,
     pub(crate) set: fn(&mut T, &str) -> Result<(), String>,
 }
 
 impl<T> OptionInfo<T> {
-    /// What a declaration need not say: a flag of the plan.
+    /// The fields that a declaration may leave out: those of a flag of the plan.
     pub(crate) const fn new(name: &'static str) -> OptionInfo<T> {
         OptionInfo {
             name,
@@ -44,6 +44,12 @@ impl<T> OptionInfo<T> {
             details: "",
             set: |_, _| Err("the option does nothing".to_owned()),
         }
+    }
+
+    /// The letter of an option such as `-O`; `None` for one with a long name.
+    pub fn letter(&self) -> Option<char> {
+        let mut letters = self.name.chars();
+        letters.next().filter(|_| letters.next().is_none())
     }
 
     /// Returns true if `name` is its name, or an earlier one.
@@ -70,13 +76,13 @@ impl<T> std::fmt::Debug for OptionInfo<T> {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Heading {
-    /// What is compiled.
+    /// Selects the code that is compiled.
     Options,
     /// How barriers are split and lowered.
     Barriers,
     /// How code is made.
     Code,
-    /// What is written, and what is looked at in it.
+    /// Outputs, and checks of them.
     Output,
     /// The rules of SPIR-V, and messages.
     Rules,
@@ -124,7 +130,7 @@ pub enum ValueForm {
     Optional {
         /// The name of the text in the help.
         name: &'static str,
-        /// What is taken where it is left out.
+        /// The value where it is left out.
         missing: &'static str,
     },
     /// The path of a file.
@@ -136,7 +142,7 @@ pub trait DeclaredOptions: Sized + 'static {
     /// The options that have names, in the order of the help.
     fn declared() -> impl Iterator<Item = &'static OptionInfo<Self>>;
 
-    /// Options of which nobody makes anything, to try values on.
+    /// Options to try values on, which are thrown away.
     fn scratch() -> Option<Self>;
 
     /// Says how the value of `option` is written where `value` is not right.
@@ -166,7 +172,7 @@ pub trait DeclaredOptions: Sized + 'static {
     }
 }
 
-/// Declares a structure of options. A field is `name: Type = default;`, and behind `=>` are the
+/// Declares a structure of options. A field is `name: Type = default;`, and after `=>` are the
 /// options that set it, each with the fields of [`OptionInfo`] that it needs.
 macro_rules! declare_options {
     (

@@ -17,7 +17,8 @@ use splitbar_plan::{FuseAt, Optimization, Placement, Strategy, Target, Waits};
 use splitbar_typed::abi::AbiForm;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use values::{flag, names, number, one_of, put, size};
+pub use values::parse_size;
+use values::{flag, names, number, one_of, put};
 
 declare_options! {
     /// How a module is compiled. [`Options::new`] gives the defaults; fields may then be set.
@@ -192,7 +193,7 @@ declare_options! {
             value: ValueForm::Text("X,Y,Z"),
             summary: "Workgroups of a cluster, in which the kernel is launched",
             details: "With --strategy cluster all of a cluster meet at each split barrier.",
-            set: |options, text| put(&mut options.cluster, size(text)),
+            set: |options, text| put(&mut options.cluster, parse_size(text).map(Some)),
         }
     };
     /// Makes copies from global to workgroup memory asynchronous where the target has instructions
@@ -263,7 +264,7 @@ declare_options! {
             value: ValueForm::Text("X,Y,Z"),
             summary: "The workgroup size of kernels that leave it open",
             details: "In SPIR-V also that of specialization constants without a --spec.",
-            set: |options, text| put(&mut options.workgroup_size, size(text)),
+            set: |options, text| put(&mut options.workgroup_size, parse_size(text).map(Some)),
         }
     };
     /// Which rules the module has to keep: those of the environment that it is meant for, of

@@ -35,12 +35,14 @@ pub(crate) fn number(value: &str) -> Result<Option<u32>, String> {
     number.map_err(|_| format!("{value:?} is not a number"))
 }
 
-/// Three sizes: `64,1,1`.
-pub(crate) fn size(value: &str) -> Result<Option<[u32; 3]>, String> {
+/// Reads three sizes: `64,1,1`.
+///
+/// # Errors
+/// How they are written.
+pub fn parse_size(value: &str) -> Result<[u32; 3], String> {
     let numbers = value.split(',').map(|number| number.trim().parse().ok());
     let numbers: Option<Vec<u32>> = numbers.map(|n| n.filter(|n| *n > 0)).collect();
     numbers
         .and_then(|numbers| numbers.try_into().ok())
-        .map(Some)
         .ok_or_else(|| format!("{value:?} is not X,Y,Z, three numbers from 1"))
 }

@@ -124,7 +124,7 @@ pub struct Effects<'e, 'm> {
     pub(super) qualifiers: MemoryQualifiers,
     /// Regions of Workgroup variables, and of pointers to Workgroup memory that kernels are given.
     workgroup: BTreeMap<Id, MemoryRegions>,
-    /// MemoryRegions of buffers, images and pointers that overlap no other.
+    /// Regions of buffers, images and pointers that overlap no other.
     separate: BTreeMap<Id, MemoryRegions>,
     /// All of what a function and its callees do, for those that were asked for.
     functions: BTreeMap<Id, Effect>,

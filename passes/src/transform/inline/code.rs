@@ -18,17 +18,17 @@ pub(super) struct Code {
 pub(super) struct Item<'c> {
     pub(super) words: &'c [u32],
     /// Word offset in the old module.
-    pub(super) source_map: WordOffset,
+    pub(super) origin: WordOffset,
     /// Positions in `words` that hold ids, counted from the start of the code.
     ids: &'c [usize],
     start: usize,
 }
 
 impl<'c> Item<'c> {
-    /// As an instruction; its offset is the source_map.
+    /// As an instruction; its offset is the origin.
     pub(super) fn inst(self) -> Inst<'c> {
         Inst {
-            offset: self.source_map,
+            offset: self.origin,
             words: self.words,
         }
     }
@@ -44,11 +44,11 @@ impl Code {
     pub(super) fn push(
         &mut self,
         words: &[u32],
-        source_map: WordOffset,
+        origin: WordOffset,
         ids: impl Iterator<Item = usize>,
     ) {
         let start = self.words.len();
-        self.insts.push((start, source_map, self.ids.len()));
+        self.insts.push((start, origin, self.ids.len()));
         self.ids.extend(ids.map(|position| start + position));
         self.words.extend_from_slice(words);
     }
@@ -62,8 +62,8 @@ impl Code {
     }
 
     /// Appends an instruction of which every operand word is an id, as most that a pass makes are.
-    pub(super) fn push_ids(&mut self, words: &[u32], source_map: WordOffset) {
-        self.push(words, source_map, 1..words.len());
+    pub(super) fn push_ids(&mut self, words: &[u32], origin: WordOffset) {
+        self.push(words, origin, 1..words.len());
     }
 
     /// Size in words.
@@ -76,7 +76,7 @@ impl Code {
         self.insts
             .iter()
             .enumerate()
-            .map(|(index, (start, source_map, ids))| {
+            .map(|(index, (start, origin, ids))| {
                 let (end, ids_end) = self
                     .insts
                     .get(index + 1)
@@ -85,7 +85,7 @@ impl Code {
                     });
                 Item {
                     words: &self.words[*start..end],
-                    source_map: *source_map,
+                    origin: *origin,
                     ids: &self.ids[*ids..ids_end],
                     start: *start,
                 }

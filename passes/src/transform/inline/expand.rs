@@ -195,13 +195,13 @@ fn with_variables(code: &Code, variables: &Code) -> Code {
     let mut done = Code::default();
     let mut variables = Some(variables);
     for item in code.items() {
-        done.push(item.words, item.source_map, item.ids());
+        done.push(item.words, item.origin, item.ids());
         if item.inst().op() == Some(Op::Label)
             && let Some(variables) = variables.take()
         {
             variables
                 .items()
-                .for_each(|item| done.push(item.words, item.source_map, item.ids()));
+                .for_each(|item| done.push(item.words, item.origin, item.ids()));
         }
     }
     done

@@ -179,7 +179,7 @@ fn write(
             if code.is_some() || removed.contains(&function.id) {
                 skip_to = function.behind();
                 for item in code.into_iter().flat_map(Code::items) {
-                    writer.push(item.words, item.source_map)?;
+                    writer.push(item.words, item.origin)?;
                 }
                 continue;
             }

@@ -128,7 +128,7 @@ pub(super) fn splice(
         number: shared.copied,
         returns: Vec::new(),
         block: 0,
-        source_map: call.offset,
+        origin: call.offset,
     };
     copy.bind(shared, callee, call, place)?;
     for item in callee.code.items() {
@@ -170,7 +170,7 @@ struct Copy {
     returns: Vec<(u32, u32)>,
     /// Label of the block that is being copied.
     block: u32,
-    source_map: WordOffset,
+    origin: WordOffset,
 }
 
 impl Copy {
@@ -232,18 +232,18 @@ impl Copy {
             .and_then(|ty| ty.operand(0).ok());
         if class != Some(FUNCTION_CLASS) {
             return Err(Diagnostic::error(Problem::UnsupportedInstruction, "a parameter by value points to memory other than the function's own")
-                .at_word(self.source_map)
+                .at_word(self.origin)
                 .because("a function that contains barriers is copied into its callers, and its copy of the argument with it"));
         }
         let variable = shared.copy_of(param)?;
         place.variables.push(
             &instruction(Op::Variable, &[ty, variable, FUNCTION_CLASS])?,
-            self.source_map,
+            self.origin,
             1..3,
         );
         place.code.push_ids(
             &instruction(Op::CopyMemory, &[variable, argument])?,
-            self.source_map,
+            self.origin,
         );
         Ok(variable)
     }
@@ -266,30 +266,29 @@ impl Copy {
             .map(Item::inst)
             .filter(|inst| inst.op() == Some(Op::Label));
         let entry = labels.next().and_then(Inst::result).ok_or_else(|| {
-            Diagnostic::bug("a function without blocks is inlined").at_word(self.source_map)
+            Diagnostic::bug("a function without blocks is inlined").at_word(self.origin)
         })?;
         let entry = self.renamed(shared, entry.0);
         if let Some(selector) = callee.selector {
             let around = shared.writer.fresh()?.0;
             place
                 .code
-                .push_ids(&instruction(Op::Branch, &[around])?, self.source_map);
+                .push_ids(&instruction(Op::Branch, &[around])?, self.origin);
             place
                 .code
-                .push_ids(&instruction(Op::Label, &[around])?, self.source_map);
+                .push_ids(&instruction(Op::Label, &[around])?, self.origin);
             place.code.push(
                 &instruction(Op::SelectionMerge, &[place.after, 0])?,
-                self.source_map,
+                self.origin,
                 1..2,
             );
-            place.code.push_ids(
-                &instruction(Op::Switch, &[selector, entry])?,
-                self.source_map,
-            );
+            place
+                .code
+                .push_ids(&instruction(Op::Switch, &[selector, entry])?, self.origin);
         } else {
             place
                 .code
-                .push_ids(&instruction(Op::Branch, &[entry])?, self.source_map);
+                .push_ids(&instruction(Op::Branch, &[entry])?, self.origin);
         }
         Ok(())
     }
@@ -318,7 +317,7 @@ impl Copy {
                 if !callee.is_straight {
                     place
                         .code
-                        .push_ids(&instruction(Op::Branch, &[place.after])?, item.source_map);
+                        .push_ids(&instruction(Op::Branch, &[place.after])?, item.origin);
                 }
                 return Ok(());
             }
@@ -336,12 +335,12 @@ impl Copy {
                 return Ok(());
             }
             _ if !is_known(shared.declarations, inst) => {
-                return Err(unknown(inst, self.source_map));
+                return Err(unknown(inst, self.origin));
             }
             _ => {} // renamed and copied
         }
         let words = self.copied(shared, item);
-        place.code.push(&words, item.source_map, item.ids());
+        place.code.push(&words, item.origin, item.ids());
         Ok(())
     }
 
@@ -378,11 +377,11 @@ impl Copy {
             }
             place.code.push_ids(
                 &instruction(Op::Store, &[variable, initializer])?,
-                item.source_map,
+                item.origin,
             );
         }
         let ids = item.ids().filter(|position| *position < initializer_at);
-        place.variables.push(&words, item.source_map, ids);
+        place.variables.push(&words, item.origin, ids);
         Ok(())
     }
 

@@ -16,7 +16,7 @@ pub(in crate::transform) struct Motion<'c> {
     pub(in crate::transform) terrain: Terrain<'c>,
     /// Whether the whole workgroup executes a block, or nobody.
     pub(super) is_uniform: &'c dyn Fn(BlockIndex) -> bool,
-    /// MemoryRegions of halves that were added, with that of the half that each is a copy of.
+    /// Places of halves that were added, with that of the half that each is a copy of.
     pub(super) added: BTreeMap<WordOffset, WordOffset>,
     pub(super) work: usize,
 }

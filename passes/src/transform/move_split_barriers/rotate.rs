@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// more.
 const LEAST_GAIN: usize = 8;
 
-/// MemoryRegions of added halves begin here: no module has as many words.
+/// Places of added halves begin here: no module has as many words.
 const FIRST_ADDED: u32 = 1 << 31;
 
 /// A loop that halves can go around.
