@@ -6,12 +6,23 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+/// The beginning of the names of temporary files.
+const TEMPORARY: &str = ".splitbar-";
+
+/// As [`TEMPORARY`], for a file that only a batch writes: the next one removes what a run that was
+/// killed has left.
+const TEMPORARY_OF_BATCH: &str = ".splitbar-batch-";
+
 /// Writes `bytes` to `path` by way of a temporary file beside it, so that nobody ever sees half of
 /// it.
 ///
 /// # Errors
 /// What the file system says, with the path in front.
 pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    by_way_of(TEMPORARY, path, bytes)
+}
+
+fn by_way_of(temporary: &str, path: &Path, bytes: &[u8]) -> Result<(), String> {
     // By its kind alone: the full text may name the temporary file.
     let named = |error: io::Error| format!("{}: {}", path.display(), io::Error::from(error.kind()));
     // A device or a pipe cannot be replaced, and must not be.
@@ -20,7 +31,7 @@ pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     }
     let folder = folder(path);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".splitbar-");
+    builder.prefix(temporary);
     // The permissions that a plainly created file would have, less what the process masks out.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -30,8 +41,8 @@ pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// As [`to_file`], but leaves a file alone that has these bytes already: build systems go by the
-/// time at which it was written.
+/// As [`to_file`], for an output of a batch. It leaves a file alone that has these bytes already:
+/// build systems go by the time at which it was written.
 ///
 /// # Errors
 /// As [`to_file`].
@@ -42,7 +53,27 @@ pub(super) fn if_changed(path: &Path, bytes: &[u8]) -> Result<(), String> {
     if same_length && std::fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(());
     }
-    to_file(path, bytes)
+    by_way_of(TEMPORARY_OF_BATCH, path, bytes)
+}
+
+/// Removes the temporary files that a batch has left in `folder` because it was killed. No batch
+/// that writes there may run.
+///
+/// # Errors
+/// As [`to_file`]; a folder that is not there has no files.
+pub(super) fn remove_left_files(folder: &Path) -> Result<(), String> {
+    let said = |error: io::Error| format!("{}: {error}", folder.display());
+    let files = match folder.read_dir() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        files => files.map_err(said)?,
+    };
+    for file in files {
+        let file = file.map_err(said)?;
+        if (file.file_name().to_string_lossy()).starts_with(TEMPORARY_OF_BATCH) {
+            std::fs::remove_file(file.path()).map_err(said)?;
+        }
+    }
+    Ok(())
 }
 
 /// That `path` can become an output, asked before the work: its folder is there, it is no folder

@@ -17,6 +17,7 @@ use pool::Outcome;
 use progress::Progress;
 use splitbar::{Store, exit};
 use std::collections::BTreeSet;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 use summary::Summary;
@@ -31,6 +32,10 @@ fn batch(args: &BatchArgs) -> Result<u8, String> {
     let place = args.output.join("summary.json");
     check_places(&jobs, &place, args.dependency_file.as_deref(), &read)?;
     pool::make_folder(&args.output)?;
+    let _locked = lock(&args.output)?;
+    for folder in pool::folders(&jobs).chain([args.output.as_path()]) {
+        write::remove_left_files(folder)?;
+    }
     let store = args.store.clone();
     let store = store.unwrap_or_else(|| args.output.join(".store"));
     let program = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
@@ -67,6 +72,27 @@ fn batch(args: &BatchArgs) -> Result<u8, String> {
     };
     write::stdout(printed.as_bytes())?;
     Ok(worst(&outcomes))
+}
+
+/// Keeps other batches from writing to `folder` until the file is closed, as the system does even
+/// if this process is killed. Waits for one that writes to it now.
+///
+/// # Errors
+/// What the file system says, with the path in front.
+fn lock(folder: &Path) -> Result<File, String> {
+    let path = folder.join(".lock");
+    let said = |error: std::io::Error| format!("{}: {error}", path.display());
+    let file = File::create(&path).map_err(said)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let folder = folder.display();
+            write::stderr(&format!("waiting: another batch writes to {folder}\n"));
+            file.lock().map_err(said)?;
+        }
+        Err(TryLockError::Error(error)) => return Err(said(error)),
+    }
+    Ok(file)
 }
 
 /// That no file to be written is one that is read, or another one.

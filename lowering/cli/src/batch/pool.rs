@@ -8,6 +8,7 @@ use crate::stop::Stop;
 use crate::write;
 use splitbar::diagnostic::Diagnostics;
 use splitbar::{Failure, Isolated, Store, Worker, exit};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -123,6 +124,16 @@ fn made(
 fn files(job: &Job) -> impl Iterator<Item = &Path> {
     let outputs = job.outputs.iter();
     outputs.filter_map(|output| output.file.as_deref())
+}
+
+/// The folders that `jobs` write to.
+pub(super) fn folders(jobs: &[Job]) -> impl Iterator<Item = &Path> {
+    let folders: BTreeSet<_> = jobs
+        .iter()
+        .flat_map(files)
+        .filter_map(Path::parent)
+        .collect();
+    folders.into_iter()
 }
 
 /// Compiles; once more if the process died, for it need not have died of this module.
