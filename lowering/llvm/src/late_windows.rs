@@ -5,7 +5,7 @@
 
 use splitbar_assembly::amdgpu::late_windows::Ordered;
 use splitbar_plan::backend::LateWindows;
-use splitbar_plan::{EntryPlan, Fence, FenceMemory, Step, Strategy, Target};
+use splitbar_plan::{AmdgpuStep, EntryPlan, Fence, FenceMemory, Step, Strategy, Target};
 
 /// What the barriers of a kernel order; `None` where its code stays as it is. A kernel with full
 /// barriers that shall stay whole is one, since machine code does not tell them from pairs, and so
@@ -13,12 +13,15 @@ use splitbar_plan::{EntryPlan, Fence, FenceMemory, Step, Strategy, Target};
 pub(crate) fn ordered(target: &Target, plan: &EntryPlan, wanted: LateWindows) -> Option<Ordered> {
     target.amdgpu().filter(|gpu| gpu.split_barrier)?;
     let is = |kinds: &[Step]| any(plan, &|step| kinds.contains(step));
-    let full = is(&[Step::WorkgroupBarrier]);
+    let full = is(&[Step::Amdgpu(AmdgpuStep::WorkgroupBarrier)]);
     let fused = plan
         .pairs
         .iter()
         .any(|pair| pair.strategy == Strategy::Fused);
-    let has_any = is(&[Step::Signal, Step::WaitSignal]) || full;
+    let has_any = is(&[
+        Step::Amdgpu(AmdgpuStep::Signal),
+        Step::Amdgpu(AmdgpuStep::WaitSignal),
+    ]) || full;
     if !has_any || fused || full && !wanted.full_barriers {
         return None;
     }

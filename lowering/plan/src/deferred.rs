@@ -27,7 +27,7 @@
 //! no other: a wait that leaves newer copies in flight stays.
 
 use crate::plan::EntryPlan;
-use crate::step::Step;
+use crate::step::{NvptxStep, Step};
 use crate::strategy::MeetsAt;
 use splitbar_passes::analysis::pairing::{SiteId, SiteKind};
 use splitbar_passes::module::{Scope, WordOffset};
@@ -71,10 +71,10 @@ pub(crate) fn defer(plan: &mut EntryPlan, copies: &Copies) {
             before.retain(|step| *step != Step::AsyncWait(0));
         }
         let steps = plan.at_instruction.entry(*arrive).or_default();
-        steps.insert(0, Step::CopiesArrive { noinc });
+        steps.insert(0, Step::Nvptx(NvptxStep::CopiesArrive { noinc }));
     }
     for step in &mut plan.at_entry {
-        if let Step::MbarrierInit { copies } = step {
+        if let Step::Nvptx(NvptxStep::MbarrierInit { copies }) = step {
             *copies = noinc;
         }
     }

@@ -9,7 +9,7 @@ use crate::groups::WarpGroups;
 use crate::options::FuseAt;
 use crate::plan::EntryPlan;
 use crate::protocol::{self, Setup};
-use crate::step::{Step, WarpMask};
+use crate::step::{AmdgpuStep, NvptxStep, Step, WarpMask};
 use crate::strategy::Strategy;
 use crate::target::{Arch, Target};
 use splitbar_passes::analysis::pairing::{Site, SiteKind};
@@ -103,78 +103,13 @@ impl Scribe<'_> {
         let waves = self.wave.count;
         match step {
             Step::Fence(_)
-            | Step::WaitZero(_)
             | Step::OpenWindow
             | Step::CloseWindow
-            | Step::LeaveWindow
-            | Step::WaveBarrier
-            | Step::WarpSync(_)
             | Step::AsyncMark
             | Step::AsyncWait(_)
-            | Step::BulkWait(_)
             | Step::StoreStaged(_) => {}
-            Step::Signal => self.arrive(self.own(Object::workgroup(waves))),
-            Step::SignalFirst => {
-                let object = self.objects.index(self.own(Object::workgroup(waves)));
-                self.program.push(Op::ArriveFirst(object, FIRST));
-            }
-            Step::IfFirst(steps) => self.when(FIRST, steps),
-            Step::WaitSignal => self.wait(self.own(Object::workgroup(waves))),
-            Step::WorkgroupBarrier | Step::BareBarrier | Step::CtaSync => self.full(),
-            Step::BulkInit(_) => self.full(),
-            Step::NamedInit => {
-                let object = self.objects.index(Object::named(1));
-                self.first_wave(Op::Init {
-                    object,
-                    count: waves,
-                });
-                self.full();
-            }
-            Step::NamedJoin => {
-                let object = self.objects.index(Object::named(1));
-                self.program.push(Op::Join(object));
-            }
-            Step::NamedArrive => self.arrive(Object::named(1)),
-            Step::NamedWait => self.wait(Object::named(1)),
-            Step::NamedLeave => {
-                let object = self.objects.index(Object::named(1));
-                self.program.push(Op::Drop(object));
-            }
-            Step::MbarrierInit { copies } => {
-                let object = self.objects.index(Object::mbarrier());
-                // The copies of a wave's lanes are one arrival here, as their leader is.
-                let count = waves.saturating_mul(1 + u8::from(*copies));
-                self.first_wave(Op::Init { object, count });
-                self.full();
-            }
-            // Copies land at any time, but before the phase completes, and nothing keeps them from
-            // it: when they come makes no difference to who may pass.
-            Step::CopiesArrive { noinc: true } => self.arrive(Object::mbarrier()),
-            // One more arrival is expected, and one more comes.
-            Step::CopiesArrive { noinc: false } => {}
-            Step::MbarrierArrive => self.arrive(Object::mbarrier()),
-            Step::MbarrierWait { try_wait: _ } => {
-                let object = self.objects.index(Object::mbarrier());
-                let parity = PHASE.into();
-                self.program.push(Op::WaitParity { object, parity });
-                self.flip();
-            }
-            Step::GroupArrive(groups) => {
-                let groups = self.explored(*groups);
-                let own = u32::from(self.wave.index);
-                for step in 1..groups.groups {
-                    let object = self.of_group(groups, own + step);
-                    self.program.push(arrive(object));
-                }
-            }
-            Step::GroupSync(groups) => {
-                let groups = self.explored(*groups);
-                let own = self.of_group(groups, u32::from(self.wave.index));
-                self.program.extend([arrive(own), Op::Wait(own)]);
-                if groups.sets > 1 {
-                    self.flip();
-                }
-            }
+            Step::Amdgpu(step) => self.amdgpu(step),
+            Step::Nvptx(step) => self.nvptx(step),
             Step::ClusterArrive => self.arrive(self.cluster()),
             Step::ClusterWait => self.wait(self.cluster()),
             Step::CounterInit => {
@@ -197,7 +132,82 @@ impl Scribe<'_> {
                 let open = u8::from(*open).into();
                 self.program.push(Op::Set(OUTSTANDING, open));
             }
+            Step::IfFirst(steps) => self.when(FIRST, steps),
             Step::IfOutstanding(steps) => self.when(OUTSTANDING, steps),
+        }
+    }
+
+    fn amdgpu(&mut self, step: &AmdgpuStep) {
+        let waves = self.wave.count;
+        match step {
+            AmdgpuStep::WaitZero(_) | AmdgpuStep::WaveBarrier | AmdgpuStep::LeaveWindow => {}
+            AmdgpuStep::Signal => self.arrive(self.own(Object::workgroup(waves))),
+            AmdgpuStep::SignalFirst => {
+                let object = self.objects.index(self.own(Object::workgroup(waves)));
+                self.program.push(Op::ArriveFirst(object, FIRST));
+            }
+            AmdgpuStep::WaitSignal => self.wait(self.own(Object::workgroup(waves))),
+            AmdgpuStep::WorkgroupBarrier | AmdgpuStep::BareBarrier => self.full(),
+            AmdgpuStep::NamedInit => {
+                let object = self.objects.index(Object::named(1));
+                self.first_wave(Op::Init {
+                    object,
+                    count: waves,
+                });
+                self.full();
+            }
+            AmdgpuStep::NamedJoin => {
+                let object = self.objects.index(Object::named(1));
+                self.program.push(Op::Join(object));
+            }
+            AmdgpuStep::NamedArrive => self.arrive(Object::named(1)),
+            AmdgpuStep::NamedWait => self.wait(Object::named(1)),
+            AmdgpuStep::NamedLeave => {
+                let object = self.objects.index(Object::named(1));
+                self.program.push(Op::Drop(object));
+            }
+        }
+    }
+
+    fn nvptx(&mut self, step: &NvptxStep) {
+        match step {
+            NvptxStep::WarpSync(_) | NvptxStep::BulkWait(_) => {}
+            NvptxStep::CtaSync | NvptxStep::BulkInit(_) => self.full(),
+            NvptxStep::MbarrierInit { copies } => {
+                let object = self.objects.index(Object::mbarrier());
+                // The copies of a wave's lanes are one arrival here, as their leader is.
+                let count = self.wave.count.saturating_mul(1 + u8::from(*copies));
+                self.first_wave(Op::Init { object, count });
+                self.full();
+            }
+            // Copies land at any time, but before the phase completes, and nothing keeps them from
+            // it: when they come makes no difference to who may pass.
+            NvptxStep::CopiesArrive { noinc: true } => self.arrive(Object::mbarrier()),
+            // One more arrival is expected, and one more comes.
+            NvptxStep::CopiesArrive { noinc: false } => {}
+            NvptxStep::MbarrierArrive => self.arrive(Object::mbarrier()),
+            NvptxStep::MbarrierWait { try_wait: _ } => {
+                let object = self.objects.index(Object::mbarrier());
+                let parity = PHASE.into();
+                self.program.push(Op::WaitParity { object, parity });
+                self.flip();
+            }
+            NvptxStep::GroupArrive(groups) => {
+                let groups = self.explored(*groups);
+                let own = u32::from(self.wave.index);
+                for step in 1..groups.groups {
+                    let object = self.of_group(groups, own + step);
+                    self.program.push(arrive(object));
+                }
+            }
+            NvptxStep::GroupSync(groups) => {
+                let groups = self.explored(*groups);
+                let own = self.of_group(groups, u32::from(self.wave.index));
+                self.program.extend([arrive(own), Op::Wait(own)]);
+                if groups.sets > 1 {
+                    self.flip();
+                }
+            }
         }
     }
 

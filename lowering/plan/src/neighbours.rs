@@ -6,7 +6,7 @@
 //! more would wait for what neither waits for.
 
 use crate::plan::EntryPlan;
-use crate::step::{Fence, FenceMemory, FenceOrder, Step};
+use crate::step::{AmdgpuStep, Fence, FenceMemory, FenceOrder, Step};
 use crate::target::FenceScope;
 
 /// What a fence does for one kind of memory.
@@ -69,7 +69,11 @@ fn together(a: Fence, b: Fence) -> Option<Fence> {
 fn first(steps: &[Step]) -> Option<(Fence, usize)> {
     match steps {
         [Step::Fence(fence), ..] => Some((*fence, 1)),
-        [Step::WaitZero(_), Step::Fence(fence), ..] => Some((*fence, 2)),
+        [
+            Step::Amdgpu(AmdgpuStep::WaitZero(_)),
+            Step::Fence(fence),
+            ..,
+        ] => Some((*fence, 2)),
         _ => None,
     }
 }
@@ -77,7 +81,11 @@ fn first(steps: &[Step]) -> Option<(Fence, usize)> {
 /// See [`first`].
 fn last(steps: &[Step]) -> Option<(Fence, usize)> {
     match steps {
-        [.., Step::WaitZero(_), Step::Fence(fence)] => Some((*fence, 2)),
+        [
+            ..,
+            Step::Amdgpu(AmdgpuStep::WaitZero(_)),
+            Step::Fence(fence),
+        ] => Some((*fence, 2)),
         [.., Step::Fence(fence)] => Some((*fence, 1)),
         _ => None,
     }
@@ -86,13 +94,13 @@ fn last(steps: &[Step]) -> Option<(Fence, usize)> {
 /// The steps of one fence and the waits of both.
 fn merged(fence: Fence, parts: impl Iterator<Item = Step>) -> Vec<Step> {
     let waits = parts.filter_map(|step| match step {
-        Step::WaitZero(counters) => Some(counters),
+        Step::Amdgpu(AmdgpuStep::WaitZero(counters)) => Some(counters),
         _ => None,
     });
     let mut counters: Vec<_> = waits.flatten().collect();
     counters.sort_unstable();
     counters.dedup();
-    let wait = (!counters.is_empty()).then_some(Step::WaitZero(counters));
+    let wait = (!counters.is_empty()).then_some(Step::Amdgpu(AmdgpuStep::WaitZero(counters)));
     wait.into_iter().chain([Step::Fence(fence)]).collect()
 }
 
@@ -284,14 +292,14 @@ mod tests {
 
     #[test]
     fn waits_stay_before_the_one_fence() {
-        let wait = |counter| Step::WaitZero(vec![counter]);
+        let wait = |counter| Step::Amdgpu(AmdgpuStep::WaitZero(vec![counter]));
         let step = |memory| Step::Fence(fence(Release, Workgroup, memory));
         let mut steps = vec![
             wait(Counter::Vmcnt),
             step(Global),
             wait(Counter::Lgkmcnt),
             step(Local),
-            Step::Signal,
+            Step::Amdgpu(AmdgpuStep::Signal),
             step(Local),
         ];
         merge_within(&mut steps);
@@ -314,10 +322,10 @@ mod tests {
     #[test]
     fn an_acquire_stays_behind_its_barrier() {
         let acquire = |memory| Step::Fence(fence(Acquire, Workgroup, memory));
-        let mut wait = vec![Step::WaitSignal, acquire(Local)];
+        let mut wait = vec![Step::Amdgpu(AmdgpuStep::WaitSignal), acquire(Local)];
         let mut alone = vec![acquire(Global)];
         merge_lists(&mut wait, &mut alone);
-        assert_eq!(wait, [Step::WaitSignal, acquire(All)]);
+        assert_eq!(wait, [Step::Amdgpu(AmdgpuStep::WaitSignal), acquire(All)]);
         assert_eq!(alone, []);
     }
 }

@@ -9,7 +9,7 @@ use crate::options::PlanOptions;
 use crate::plan::{BarrierState, EntryPlan, PairPlan};
 use crate::protocol::{BesideFullBarrier, Protocol, Setup, Unwaited};
 use crate::shape::SubgroupShape;
-use crate::step::{FenceMemory, Step, WarpMask};
+use crate::step::{AmdgpuStep, FenceMemory, NvptxStep, Step, WarpMask};
 use crate::strategy::{MeetsAt, Overlap, Strategy, mbarrier};
 use crate::strategy::{choice::choose, situation::Situation};
 use crate::target::{Arch, FenceScope, Placement};
@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// What cannot be done as asked goes to `diagnostics` (`UnsupportedStrategy`,
 /// `UnsupportedOnTarget`, `TooMuchSharedMemory`, `WorkgroupTooLarge`); the plan is complete all the
-/// same.
+/// same. A complete plan is checked ([`EntryPlan::check`]): `Internal` where a step cannot be done.
 pub fn plan(kernel: &Kernel<'_>, options: PlanOptions, diagnostics: &mut Diagnostics) -> EntryPlan {
     let planner = Planner::new(kernel, options, diagnostics);
     planner.check_limits(diagnostics);
@@ -34,6 +34,12 @@ pub fn plan(kernel: &Kernel<'_>, options: PlanOptions, diagnostics: &mut Diagnos
         deferred::defer(&mut plan, copies);
     }
     neighbours::merge(&mut plan);
+    // Where something is not supported, its steps are not either.
+    if !diagnostics.has_errors()
+        && let Err(bug) = plan.check(kernel.target)
+    {
+        diagnostics.push(*bug);
+    }
     plan
 }
 
@@ -629,15 +635,15 @@ impl<'p> Planner<'p> {
     fn full_barrier(&self, execution: Scope, conditional: bool) -> (Step, Option<FenceScope>) {
         let one_wave = execution == Scope::Subgroup || self.situation.waves == Some(1);
         match (&self.kernel.target.arch, one_wave) {
-            (Arch::Amdgpu(_), true) => (Step::WaveBarrier, None),
+            (Arch::Amdgpu(_), true) => (Step::Amdgpu(AmdgpuStep::WaveBarrier), None),
             (Arch::Amdgpu(_), false) => (self.workgroup_barrier(), None),
             (Arch::Nvptx(_), false) => (self.workgroup_barrier(), Some(FenceScope::Workgroup)),
             (Arch::Nvptx(_), true) if execution == Scope::Subgroup => (
-                Step::WarpSync(self.lanes(execution, conditional)),
+                Step::Nvptx(NvptxStep::WarpSync(self.lanes(execution, conditional))),
                 Some(FenceScope::Subgroup),
             ),
             (Arch::Nvptx(_), true) => (
-                Step::WarpSync(self.lanes(execution, false)),
+                Step::Nvptx(NvptxStep::WarpSync(self.lanes(execution, false))),
                 Some(FenceScope::Workgroup),
             ),
         }

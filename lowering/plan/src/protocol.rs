@@ -2,7 +2,7 @@
 //! are not part of it; the planner adds them.
 
 use crate::options::FuseAt;
-use crate::step::{Step, WarpMask};
+use crate::step::{AmdgpuStep, NvptxStep, Step, WarpMask};
 use crate::target::{Arch, FenceScope};
 
 /// What the steps of a strategy depend on.
@@ -74,8 +74,8 @@ pub(crate) struct Protocol {
 /// The full barrier of a workgroup of several waves.
 pub(crate) fn full_barrier(arch: &Arch) -> Step {
     match arch {
-        Arch::Amdgpu(_) => Step::WorkgroupBarrier,
-        Arch::Nvptx(_) => Step::CtaSync,
+        Arch::Amdgpu(_) => Step::Amdgpu(AmdgpuStep::WorkgroupBarrier),
+        Arch::Nvptx(_) => Step::Nvptx(NvptxStep::CtaSync),
     }
 }
 
@@ -106,7 +106,11 @@ impl Protocol {
     /// The protocol without the steps that guard the window.
     #[must_use]
     pub(crate) fn without_guards(mut self) -> Protocol {
-        let guards = [Step::OpenWindow, Step::CloseWindow, Step::LeaveWindow];
+        let guards = [
+            Step::OpenWindow,
+            Step::CloseWindow,
+            Step::Amdgpu(AmdgpuStep::LeaveWindow),
+        ];
         self.arrive.retain(|step| !guards.contains(step));
         self.wait.retain(|step| !guards.contains(step));
         self

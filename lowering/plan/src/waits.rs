@@ -25,7 +25,7 @@
 
 use crate::options::Waits;
 use crate::protocol::full_barrier;
-use crate::step::{Fence, FenceMemory, FenceOrder, Step};
+use crate::step::{AmdgpuStep, Fence, FenceMemory, FenceOrder, Step};
 use crate::target::{Amdgpu, Arch, Counter, FenceScope, Placement, Target};
 
 /// How waits are placed for one kernel.
@@ -94,7 +94,7 @@ impl Waiting {
                     && (self.waits == Waits::Explicit
                         || self.waits == Waits::Auto && self.copies_in_flight) =>
             {
-                Step::BareBarrier
+                Step::Amdgpu(AmdgpuStep::BareBarrier)
             }
             arch => full_barrier(arch),
         }
@@ -194,5 +194,5 @@ pub fn release_waits(
 fn wait(mut counters: Vec<Counter>) -> Option<Step> {
     counters.sort_unstable();
     counters.dedup();
-    (!counters.is_empty()).then_some(Step::WaitZero(counters))
+    (!counters.is_empty()).then_some(Step::Amdgpu(AmdgpuStep::WaitZero(counters)))
 }

@@ -1,50 +1,21 @@
 //! Plans of the fixture kernels whose shapes are the difficult ones: what stands where, on four
 //! kinds of target.
 
-use anyhow::{Context, Result, anyhow};
+mod support;
+
+use anyhow::{Context, Result};
 use expect_test::{Expect, expect};
-use splitbar_passes::analysis::program::Program;
-use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
-use splitbar_passes::transform::inline::inline_barrier_functions;
-use splitbar_plan::{PlanOptions, Strategy, Target, plan};
-use splitbar_typed::{Kernel, KernelOptions};
+use splitbar_plan::{PlanOptions, Strategy};
+use support::with_plan;
 
 /// The plan of the first entry point of a fixture kernel.
 fn plan_of(kernel: &str, target: &str, options: PlanOptions) -> Result<String> {
-    let path = format!(
-        "{}/../../fixtures/kernels/{kernel}/{kernel}.spv",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let bytes = std::fs::read(&path).with_context(|| path.clone())?;
-    let mut diagnostics = Diagnostics::new();
-    let module = Module::parse(&bytes)?;
-    let inlined = {
-        let declarations = Declarations::new(&module, &mut diagnostics);
-        inline_barrier_functions(&module, &declarations)?.map(|edited| edited.module)
-    };
-    let module = inlined.as_ref().unwrap_or(&module);
-    let declarations = Declarations::new(module, &mut diagnostics);
-    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
-    let entry = declarations
-        .entry_points
-        .first()
-        .context("no entry point")?;
-    let target = Target::by_name(target).context("no such target")?;
-    let program = Program::new(&declarations, &constants);
-    let kernel = Kernel::analyze(
-        &program,
-        entry,
+    with_plan(
+        kernel,
         target,
-        KernelOptions::default(),
-        &mut diagnostics,
-    )?;
-    let plan = plan(&kernel, options, &mut diagnostics);
-    if diagnostics.has_errors() {
-        Err(anyhow!("{diagnostics}"))
-    } else {
-        Ok(plan.to_string())
-    }
+        |_| Ok(options),
+        |_, plan| Ok(plan.to_string()),
+    )
 }
 
 fn check(kernel: &str, target: &str, expected: Expect) -> Result<()> {

@@ -1,21 +1,21 @@
 //! Plans in the execution model: as they are they hold, and without any one of their barrier steps
 //! they do not.
 
+mod support;
+
 use anyhow::{Context, Result, anyhow, ensure};
 use expect_test::expect;
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::pairing::SiteKind;
-use splitbar_passes::analysis::program::Program;
-use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::model::protocol::{FULL, SPLIT};
 use splitbar_passes::model::skeleton::Node;
 use splitbar_passes::model::skeleton::{BarrierRole, Skeleton};
 use splitbar_passes::model::{Axiom, Op, Report, Verdict, explore};
-use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, WordOffset};
+use splitbar_passes::module::{Declarations, WordOffset};
 use splitbar_plan::model::{cluster, system};
-use splitbar_plan::{EntryPlan, PlanOptions, Step, Strategy, Target, plan};
-use splitbar_typed::KernelOptions;
+use splitbar_plan::{AmdgpuStep, EntryPlan, PlanOptions, Step, Strategy, Target};
 use std::fmt::Write;
+use support::with_plan;
 
 /// A kernel without functions that have barriers, so that its plan needs no inlining.
 struct Kernel {
@@ -36,44 +36,24 @@ impl Kernel {
         strategy: Strategy,
         full: Option<usize>,
     ) -> Result<Kernel> {
-        let root = env!("CARGO_MANIFEST_DIR");
-        let path = format!("{root}/../../fixtures/kernels/{kernel}/{kernel}.spv");
-        let bytes = std::fs::read(&path).with_context(|| path.clone())?;
-        let target = Target::by_name(target).context("no such target")?;
-        let mut diagnostics = Diagnostics::new();
-        let module = Module::parse(&bytes)?;
-        let declarations = Declarations::new(&module, &mut diagnostics);
-        let constants =
-            Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
-        let entry = declarations
-            .entry_points
-            .first()
-            .context("no entry point")?;
-        let program = Program::new(&declarations, &constants);
-        let kernel = splitbar_typed::Kernel::analyze(
-            &program,
-            entry,
-            target,
-            KernelOptions::default(),
-            &mut diagnostics,
-        )?;
-        let arrive = full.and_then(|full| {
-            let arrive = kernel.pairing.pairs.get(full)?.arrives.first()?;
-            let mut sites = kernel.pairing.sites.iter();
-            sites.find(|site| site.id == *arrive)
-        });
-        ensure!(full.is_some() == arrive.is_some(), "no such pair");
-        let options = PlanOptions {
-            strategy: Some(strategy),
-            full: arrive.map(|site| site.offset).into_iter().collect(),
-            cluster: (strategy == Strategy::Cluster).then_some([2, 1, 1]),
-            ..PlanOptions::default()
+        let options = |kernel: &splitbar_typed::Kernel<'_>| {
+            let arrive = full.and_then(|full| {
+                let arrive = kernel.pairing.pairs.get(full)?.arrives.first()?;
+                let mut sites = kernel.pairing.sites.iter();
+                sites.find(|site| site.id == *arrive)
+            });
+            ensure!(full.is_some() == arrive.is_some(), "no such pair");
+            Ok(PlanOptions {
+                strategy: Some(strategy),
+                full: arrive.map(|site| site.offset).into_iter().collect(),
+                cluster: (strategy == Strategy::Cluster).then_some([2, 1, 1]),
+                ..PlanOptions::default()
+            })
         };
-        let plan = plan(&kernel, options, &mut diagnostics);
-        ensure!(!diagnostics.has_errors(), "{diagnostics}");
-        let function = declarations
-            .function(plan.function)
-            .context("no function")?;
+        with_plan(kernel, target, options, Kernel::new)
+    }
+
+    fn new(declarations: &Declarations<'_>, plan: EntryPlan) -> Result<Kernel> {
         let place = |offset: WordOffset| {
             let stands =
                 plan.at_instruction.contains_key(&offset) || plan.at_return.contains_key(&offset);
@@ -86,12 +66,14 @@ impl Kernel {
                 }
             })
         };
-        let cfg = Cfg::analyze(&module, function);
+        let function = declarations.function(plan.function);
+        let function = function.context("no function")?;
+        let cfg = Cfg::analyze(declarations.module, function);
         let skeleton = Skeleton::build(function, &cfg, 2, place).map_err(|why| anyhow!(why))?;
         Ok(Kernel {
+            target: Target::by_name(plan.target).context("no such target")?,
             plan,
             skeleton,
-            target,
         })
     }
 
@@ -385,7 +367,10 @@ fn the_workgroups_of_a_cluster_meet() -> Result<()> {
 #[test]
 fn a_wave_that_ends_leaves_the_named_barrier() -> Result<()> {
     let kernel = Kernel::load("tiled_matmul", "gfx1250", Strategy::Named)?;
-    ensure!(kernel.plan.at_end == [Step::NamedLeave], "nobody leaves");
+    ensure!(
+        kernel.plan.at_end == [Step::Amdgpu(AmdgpuStep::NamedLeave)],
+        "nobody leaves"
+    );
     let nothing = Skeleton {
         nodes: vec![Node {
             places: Vec::new(),

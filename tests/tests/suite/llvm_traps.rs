@@ -14,8 +14,8 @@ use splitbar::waits::counter::{Counter, waits};
 use splitbar::{
     EntryPlan, Environment, Optimization, Options, Placement, Strategy, Target, Validation, Waits,
 };
-use splitbar_plan::Step;
 use splitbar_plan::target::Amdgpu;
+use splitbar_plan::{AmdgpuStep, Step};
 use splitbar_tests::check::Check as Order;
 use splitbar_tests::fixture::Fixture;
 
@@ -116,7 +116,10 @@ const TRAPS: &[Trap] = &[
         // The fences that follow, and barriers, which order all memory for the optimiser.
         cure: Some(|plan| {
             change(plan, |step| {
-                matches!(step, Step::WaitZero(_) | Step::AsyncMark)
+                matches!(
+                    step,
+                    Step::Amdgpu(AmdgpuStep::WaitZero(_)) | Step::AsyncMark
+                )
             })
         }),
     },
@@ -175,7 +178,7 @@ const TRAPS: &[Trap] = &[
         hit: "\t.type\tk,@function\nk:\n\tds_read_b32 v0, v1\n\tglobal_load_lds_dword v[2:3], off\n\ts_endpgm\n",
         cure: Some(|plan| {
             change(plan, |step| {
-                !matches!(step, Step::Fence(_) | Step::WaitZero(_))
+                !matches!(step, Step::Fence(_) | Step::Amdgpu(AmdgpuStep::WaitZero(_)))
             })
         }),
     },

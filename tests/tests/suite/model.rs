@@ -9,8 +9,8 @@ use splitbar_passes::model::catalogue::{self, Known};
 use splitbar_passes::model::explore;
 use splitbar_passes::model::protocol::{Protocol, Usage};
 use splitbar_passes::model::{Axiom, Report, Verdict};
-use splitbar_plan::Step;
 use splitbar_plan::model::Modelled;
+use splitbar_plan::{NvptxStep, Step};
 use splitbar_tests::fixture::{self, Fixture};
 use std::fmt::Write;
 
@@ -156,7 +156,9 @@ fn copies_arrive() -> Result<()> {
     ensure!(is_proved(|_| ())?, "with the arrivals");
     let is_proved_without = is_proved(|plans| {
         let steps = plans.iter_mut().flat_map(|p| p.at_instruction.values_mut());
-        steps.for_each(|steps| steps.retain(|s| *s != Step::CopiesArrive { noinc: true }));
+        steps.for_each(|steps| {
+            steps.retain(|s| *s != Step::Nvptx(NvptxStep::CopiesArrive { noinc: true }))
+        });
     })?;
     ensure!(!is_proved_without, "without the arrivals");
     Ok(())

@@ -11,7 +11,7 @@ use regex::Regex;
 use splitbar::simulate::Job;
 use splitbar::simulate::machine::Schedule;
 use splitbar::{Options, SpecValues};
-use splitbar_plan::Step;
+use splitbar_plan::{NvptxStep, Step};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::reference::{self, Case};
 
@@ -95,7 +95,7 @@ fn nobody_waits(target: &str) -> Result<()> {
             let steps = plans.iter_mut().flat_map(|p| p.at_instruction.values_mut());
             for steps in steps {
                 let before = steps.len();
-                steps.retain(|step| *step != Step::CopiesArrive { noinc: false });
+                steps.retain(|step| *step != Step::Nvptx(NvptxStep::CopiesArrive { noinc: false }));
                 left_out += before - steps.len();
             }
         })

@@ -5,7 +5,9 @@ use super::shape::{ControlFlowSummary, Words};
 use serde::{Deserialize, Serialize};
 use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::module::WordOffset;
-use splitbar_plan::{EntryPlan, Fence, FenceOrder, FenceScope, Step, Target};
+use splitbar_plan::{
+    AmdgpuStep, EntryPlan, Fence, FenceOrder, FenceScope, NvptxStep, Step, Target,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a fence asks of a synchronisation.
@@ -266,44 +268,48 @@ fn flatten<'p>(steps: &'p [Step], sure: bool, into: &mut Vec<(&'p Step, bool)>) 
 /// How a step synchronises with other invocations; `None` if it does not, by an instruction of its
 /// own.
 fn means(step: &Step) -> Option<SyncKind> {
-    match step {
-        Step::Signal
-        | Step::SignalFirst
-        | Step::WaitSignal
-        | Step::NamedArrive
-        | Step::NamedWait
-        | Step::WorkgroupBarrier
-        | Step::BareBarrier
-        | Step::CtaSync
-        | Step::WarpSync(_)
-        | Step::MbarrierArrive
-        | Step::MbarrierWait { .. }
-        | Step::GroupArrive(_)
-        | Step::GroupSync(_)
-        | Step::ClusterArrive
-        | Step::ClusterWait => Some(SyncKind::Barrier),
-        Step::CounterArrive | Step::CounterWait => Some(SyncKind::Counter),
+    let is_barrier = match step {
+        Step::CounterArrive | Step::CounterWait => return Some(SyncKind::Counter),
+        Step::ClusterArrive | Step::ClusterWait => true,
+        Step::Amdgpu(step) => match step {
+            AmdgpuStep::Signal
+            | AmdgpuStep::SignalFirst
+            | AmdgpuStep::WaitSignal
+            | AmdgpuStep::NamedArrive
+            | AmdgpuStep::NamedWait
+            | AmdgpuStep::WorkgroupBarrier
+            | AmdgpuStep::BareBarrier => true,
+            AmdgpuStep::WaitZero(_)
+            | AmdgpuStep::NamedInit
+            | AmdgpuStep::NamedJoin
+            | AmdgpuStep::NamedLeave
+            | AmdgpuStep::WaveBarrier
+            | AmdgpuStep::LeaveWindow => false,
+        },
+        Step::Nvptx(step) => match step {
+            NvptxStep::CtaSync
+            | NvptxStep::WarpSync(_)
+            | NvptxStep::MbarrierArrive
+            | NvptxStep::MbarrierWait { .. }
+            | NvptxStep::GroupArrive(_)
+            | NvptxStep::GroupSync(_) => true,
+            NvptxStep::MbarrierInit { .. }
+            | NvptxStep::CopiesArrive { .. }
+            | NvptxStep::BulkInit(_)
+            | NvptxStep::BulkWait(_) => false,
+        },
         Step::Fence(_)
-        | Step::WaitZero(_)
-        | Step::IfFirst(_)
-        | Step::NamedInit
-        | Step::NamedJoin
-        | Step::NamedLeave
-        | Step::WaveBarrier
-        | Step::MbarrierInit { .. }
-        | Step::CopiesArrive { .. }
         | Step::CounterInit
         | Step::OpenWindow
         | Step::CloseWindow
-        | Step::LeaveWindow
         | Step::AsyncMark
         | Step::AsyncWait(_)
-        | Step::BulkInit(_)
-        | Step::BulkWait(_)
         | Step::StoreStaged(_)
         | Step::SetOutstanding(_)
-        | Step::IfOutstanding(_) => None,
-    }
+        | Step::IfFirst(_)
+        | Step::IfOutstanding(_) => false,
+    };
+    is_barrier.then_some(SyncKind::Barrier)
 }
 
 /// The words at which steps of the plan access memory.

@@ -15,9 +15,10 @@ use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Ty, Value};
 use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Id, Inst, Scope};
-use splitbar_plan::target::{Arch, Mbarrier};
+use splitbar_plan::target::{Amdgpu, Arch};
 use splitbar_plan::{
-    Fence, FenceMemory, FenceOrder, FenceScope, Step, Target, WarpGroups, WarpMask,
+    AmdgpuStep, Fence, FenceMemory, FenceOrder, FenceScope, NvptxStep, Step, Target, WarpGroups,
+    WarpMask,
 };
 
 /// Names of the functions that the expansion fills in, and of the mbarrier.
@@ -126,6 +127,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         Ok(())
     }
 
+    /// That the plan has a step which the target, or the kernel's state, has nothing for.
     fn lacks(&self, step: &Step) -> Box<Diagnostic> {
         Box::new(
             Diagnostic::bug(format!(
@@ -136,74 +138,97 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         )
     }
 
-    /// Where the set of barriers of this phase is kept, if there is more than one.
-    fn group_set(&self, step: &Step, groups: WarpGroups) -> Result<Option<Value<'c>>> {
-        match self.barrier_state.word {
-            _ if groups.sets < 2 => Ok(None),
-            Some(slot) => Ok(Some(slot)),
-            None => Err(self.lacks(step)),
-        }
+    /// The slot of the word that the strategy keeps between phases.
+    fn word(&self, step: &Step) -> Result<Value<'c>> {
+        let slot = self.barrier_state.word;
+        slot.ok_or_else(|| self.lacks(step))
     }
 
     fn step_at(&mut self, step: &Step) -> Result<()> {
+        if !step.is_on(self.target) {
+            return Err(self.lacks(step));
+        }
         let b = self.b;
         match (step, &self.target.arch) {
             (Step::Fence(fence), _) => self.fence(*fence)?,
-            (Step::WaitZero(counters), Arch::Amdgpu(gpu)) => self.wait_zero(counters, gpu)?,
-            (Step::Signal, Arch::Amdgpu(gpu)) if gpu.split_barrier => self.objects().signal()?,
-            (Step::SignalFirst, Arch::Amdgpu(gpu)) if gpu.split_barrier => {
-                let slot = self.barrier_state.word.ok_or_else(|| self.lacks(step))?;
+            (Step::Amdgpu(own), Arch::Amdgpu(gpu)) => self.amdgpu_step(step, own, gpu)?,
+            (Step::Nvptx(own), Arch::Nvptx(_)) => self.nvptx_step(step, own)?,
+            (Step::Amdgpu(_) | Step::Nvptx(_), _) => return Err(self.lacks(step)),
+            (Step::OpenWindow | Step::CloseWindow, Arch::Amdgpu(_)) => self.scheduling_barrier()?,
+            (Step::OpenWindow, Arch::Nvptx(_)) => {
+                b.call(self.placeholder(names::OPEN, &[]), &[])?;
+            }
+            (Step::CloseWindow, Arch::Nvptx(_)) => {
+                b.call(self.placeholder(names::CLOSE, &[]), &[])?;
+            }
+            (Step::ClusterArrive, Arch::Amdgpu(_)) => self.objects().cluster_signal()?,
+            (Step::ClusterWait, Arch::Amdgpu(_)) => self.objects().cluster_wait()?,
+            (Step::ClusterArrive, Arch::Nvptx(_)) => {
+                b.intrinsic("llvm.nvvm.barrier.cluster.arrive.relaxed.aligned", &[], &[])?;
+            }
+            (Step::ClusterWait, Arch::Nvptx(_)) => {
+                b.intrinsic("llvm.nvvm.barrier.cluster.wait.aligned", &[], &[])?;
+            }
+            (Step::CounterInit, _) => self.counter_init()?,
+            (Step::CounterArrive, _) => self.counter_arrive(self.word(step)?)?,
+            (Step::CounterWait, _) => self.counter_wait(self.word(step)?)?,
+            (Step::AsyncMark, _) => self.async_mark()?,
+            (Step::AsyncWait(outstanding), _) => self.async_wait(*outstanding)?,
+            (Step::StoreStaged(set), _) => self.store_held(*set)?,
+            (Step::SetOutstanding(value), _) => {
+                let slot = self.barrier_state.outstanding;
+                let slot = slot.ok_or_else(|| self.lacks(step))?;
+                b.store(b.i32(u32::from(*value)), slot, 4)?;
+            }
+            (Step::IfFirst(steps), _) => self.steps_if(self.word(step)?, steps)?,
+            (Step::IfOutstanding(steps), _) => {
+                let slot = self.barrier_state.outstanding;
+                self.steps_if(slot.ok_or_else(|| self.lacks(step))?, steps)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the step `own` of an AMD GPU that has it.
+    fn amdgpu_step(&mut self, step: &Step, own: &AmdgpuStep, gpu: &Amdgpu) -> Result<()> {
+        let b = self.b;
+        match own {
+            AmdgpuStep::WaitZero(counters) => self.wait_zero(counters, gpu)?,
+            AmdgpuStep::Signal => self.objects().signal()?,
+            AmdgpuStep::SignalFirst => {
+                let slot = self.word(step)?;
                 let first = self.objects().signal_is_first()?;
                 b.store(b.int_resize(first, b.int_type(32), false)?, slot, 4)?;
             }
-            (Step::IfFirst(steps), Arch::Amdgpu(_)) => {
-                let slot = self.barrier_state.word.ok_or_else(|| self.lacks(step))?;
-                self.steps_if(slot, steps)?;
-            }
-            (Step::WaitSignal, Arch::Amdgpu(gpu)) if gpu.split_barrier => self.objects().wait()?,
-            (Step::NamedInit, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => self.named_init()?,
-            (Step::NamedJoin, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => self.named_join()?,
-            (Step::NamedArrive, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => {
-                self.named_arrive()?
-            }
-            (Step::NamedWait, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => {
-                self.objects().named_wait()?
-            }
-            (Step::NamedLeave, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => {
-                self.objects().leave()?
-            }
-            (Step::WorkgroupBarrier, Arch::Amdgpu(_)) => {
+            AmdgpuStep::WaitSignal => self.objects().wait()?,
+            AmdgpuStep::NamedInit => self.named_init()?,
+            AmdgpuStep::NamedJoin => self.named_join()?,
+            AmdgpuStep::NamedArrive => self.named_arrive()?,
+            AmdgpuStep::NamedWait => self.objects().named_wait()?,
+            AmdgpuStep::NamedLeave => self.objects().leave()?,
+            AmdgpuStep::WorkgroupBarrier => {
                 b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?;
             }
-            (Step::BareBarrier, Arch::Amdgpu(gpu)) if !gpu.split_barrier => self.bare_barrier(),
-            (Step::WaveBarrier, Arch::Amdgpu(_)) => {
+            AmdgpuStep::BareBarrier => self.bare_barrier(),
+            AmdgpuStep::WaveBarrier => {
                 b.intrinsic("llvm.amdgcn.wave.barrier", &[], &[])?;
             }
-            (Step::OpenWindow | Step::CloseWindow | Step::LeaveWindow, Arch::Amdgpu(_)) => {
-                b.intrinsic("llvm.amdgcn.sched.barrier", &[], &[b.i32(0)])?;
-            }
-            (Step::CtaSync, Arch::Nvptx(_)) => self.cta_sync()?,
-            (Step::WarpSync(mask), Arch::Nvptx(_)) => {
-                let mask = match mask {
-                    WarpMask::Lanes(mask) => b.i32(*mask),
-                    WarpMask::Subgroup { size, existing } => {
-                        let first = b.and(lanes::lane_id(self)?, b.i32(!(size - 1)))?;
-                        let own = b.i32(lanes::ones(*size) as u32);
-                        b.and(b.shl(own, first)?, b.i32(*existing))?
-                    }
-                    WarpMask::Active => match self.tangle_mask() {
-                        Some(mask) => mask,
-                        None => b.intrinsic("llvm.nvvm.activemask", &[], &[])?,
-                    },
-                };
+            AmdgpuStep::LeaveWindow => self.scheduling_barrier()?,
+        }
+        Ok(())
+    }
+
+    /// Writes the step `own` of an NVIDIA GPU that has it.
+    fn nvptx_step(&mut self, step: &Step, own: &NvptxStep) -> Result<()> {
+        let b = self.b;
+        match own {
+            NvptxStep::CtaSync => self.cta_sync()?,
+            NvptxStep::WarpSync(mask) => {
+                let mask = self.warp_mask(*mask)?;
                 b.intrinsic("llvm.nvvm.bar.warp.sync", &[], &[mask])?;
             }
-            (Step::MbarrierInit { copies }, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => {
-                self.mbarrier_init(*copies)?
-            }
-            (Step::CopiesArrive { noinc }, Arch::Nvptx(gpu))
-                if gpu.mbarrier != Mbarrier::None && gpu.cp_async =>
-            {
+            NvptxStep::MbarrierInit { copies } => self.mbarrier_init(*copies)?,
+            NvptxStep::CopiesArrive { noinc } => {
                 let name = if *noinc {
                     "llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared"
                 } else {
@@ -211,113 +236,59 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 };
                 b.intrinsic(name, &[], &[self.mbarrier()])?;
             }
-            (Step::MbarrierArrive, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => {
+            NvptxStep::MbarrierArrive => {
                 self.mbarrier();
                 b.call(self.placeholder(names::ARRIVE, &[]), &[])?;
             }
-            (Step::MbarrierWait { try_wait }, Arch::Nvptx(gpu))
-                if gpu.mbarrier == Mbarrier::TryWait
-                    || (gpu.mbarrier == Mbarrier::TestWait && !try_wait) =>
-            {
-                let Some(slot) = self.barrier_state.word else {
-                    return Err(self.lacks(step));
-                };
+            NvptxStep::MbarrierWait { try_wait } => {
+                let slot = self.word(step)?;
                 self.mbarrier();
                 let parity = b.load(b.int_type(32), slot, 4)?;
-                b.call(
-                    self.placeholder(
-                        if *try_wait {
-                            names::WAIT_TRY
-                        } else {
-                            names::WAIT_TEST
-                        },
-                        &[b.int_type(32)],
-                    ),
-                    &[parity],
-                )?;
+                let wait = if *try_wait {
+                    names::WAIT_TRY
+                } else {
+                    names::WAIT_TEST
+                };
+                b.call(self.placeholder(wait, &[b.int_type(32)]), &[parity])?;
                 b.store(b.xor(parity, b.i32(1))?, slot, 4)?;
             }
-            (Step::OpenWindow, Arch::Nvptx(_)) => {
-                b.call(self.placeholder(names::OPEN, &[]), &[])?;
-            }
-            (Step::CloseWindow, Arch::Nvptx(_)) => {
-                b.call(self.placeholder(names::CLOSE, &[]), &[])?;
-            }
-            (Step::GroupArrive(groups), Arch::Nvptx(_)) => {
+            NvptxStep::GroupArrive(groups) => {
                 self.group_arrive(*groups, self.group_set(step, *groups)?)?;
             }
-            (Step::GroupSync(groups), Arch::Nvptx(_)) => {
+            NvptxStep::GroupSync(groups) => {
                 self.group_sync(*groups, self.group_set(step, *groups)?)?;
             }
-            (Step::ClusterArrive, Arch::Amdgpu(gpu)) if gpu.cluster_barrier => {
-                self.objects().cluster_signal()?
-            }
-            (Step::ClusterWait, Arch::Amdgpu(gpu)) if gpu.cluster_barrier => {
-                self.objects().cluster_wait()?
-            }
-            (Step::ClusterArrive, Arch::Nvptx(gpu)) if gpu.cluster => {
-                b.intrinsic("llvm.nvvm.barrier.cluster.arrive.relaxed.aligned", &[], &[])?;
-            }
-            (Step::ClusterWait, Arch::Nvptx(gpu)) if gpu.cluster => {
-                b.intrinsic("llvm.nvvm.barrier.cluster.wait.aligned", &[], &[])?;
-            }
-            (Step::CounterInit, _) => self.counter_init()?,
-            (Step::CounterArrive, _) => {
-                let slot = self.barrier_state.word;
-                self.counter_arrive(slot.ok_or_else(|| self.lacks(step))?)?;
-            }
-            (Step::CounterWait, _) => {
-                let slot = self.barrier_state.word;
-                self.counter_wait(slot.ok_or_else(|| self.lacks(step))?)?;
-            }
-            (Step::AsyncMark, _) => self.async_mark()?,
-            (Step::AsyncWait(outstanding), _) => self.async_wait(*outstanding)?,
-            (Step::BulkInit(slots), Arch::Nvptx(gpu)) if gpu.bulk_copy => self.bulk_init(*slots)?,
-            (Step::BulkWait(outstanding), Arch::Nvptx(gpu)) if gpu.bulk_copy => {
-                self.bulk_wait(*outstanding)?
-            }
-            (Step::StoreStaged(set), _) => self.store_held(*set)?,
-            (Step::SetOutstanding(value), _) => {
-                let Some(slot) = self.barrier_state.outstanding else {
-                    return Err(self.lacks(step));
-                };
-                b.store(b.i32(u32::from(*value)), slot, 4)?;
-            }
-            (Step::IfOutstanding(steps), _) => {
-                let slot = self.barrier_state.outstanding;
-                self.steps_if(slot.ok_or_else(|| self.lacks(step))?, steps)?;
-            }
-            (
-                Step::WaitZero(_)
-                | Step::BareBarrier
-                | Step::Signal
-                | Step::SignalFirst
-                | Step::IfFirst(_)
-                | Step::WaitSignal
-                | Step::LeaveWindow
-                | Step::NamedInit
-                | Step::NamedJoin
-                | Step::NamedArrive
-                | Step::NamedWait
-                | Step::NamedLeave
-                | Step::WorkgroupBarrier
-                | Step::WaveBarrier
-                | Step::CtaSync
-                | Step::WarpSync(_)
-                | Step::MbarrierInit { .. }
-                | Step::CopiesArrive { .. }
-                | Step::BulkInit(_)
-                | Step::BulkWait(_)
-                | Step::MbarrierArrive
-                | Step::MbarrierWait { .. }
-                | Step::GroupArrive(_)
-                | Step::GroupSync(_)
-                | Step::ClusterArrive
-                | Step::ClusterWait,
-                _,
-            ) => return Err(self.lacks(step)),
+            NvptxStep::BulkInit(slots) => self.bulk_init(*slots)?,
+            NvptxStep::BulkWait(outstanding) => self.bulk_wait(*outstanding)?,
         }
         Ok(())
+    }
+
+    fn scheduling_barrier(&self) -> Result<()> {
+        let b = self.b;
+        b.intrinsic("llvm.amdgcn.sched.barrier", &[], &[b.i32(0)])?;
+        Ok(())
+    }
+
+    /// The slot of the set of barriers of this phase, if there is more than one set.
+    fn group_set(&self, step: &Step, groups: WarpGroups) -> Result<Option<Value<'c>>> {
+        (groups.sets >= 2).then(|| self.word(step)).transpose()
+    }
+
+    fn warp_mask(&self, mask: WarpMask) -> Result<Value<'c>> {
+        let b = self.b;
+        Ok(match mask {
+            WarpMask::Lanes(mask) => b.i32(mask),
+            WarpMask::Subgroup { size, existing } => {
+                let first = b.and(lanes::lane_id(self)?, b.i32(!(size - 1)))?;
+                let own = b.i32(lanes::ones(size) as u32);
+                b.and(b.shl(own, first)?, b.i32(existing))?
+            }
+            WarpMask::Active => match self.tangle_mask() {
+                Some(mask) => mask,
+                None => b.intrinsic("llvm.nvvm.activemask", &[], &[])?,
+            },
+        })
     }
 
     /// Writes steps that are done only where the note in `slot` is not zero.

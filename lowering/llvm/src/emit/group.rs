@@ -18,7 +18,9 @@ use crate::ffi::{self, IntPredicate, Linkage, Ty, Value};
 use spirv::{GroupOperation, Op};
 use splitbar_passes::module::Inst;
 use splitbar_plan::target::Arch;
-use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, MeetsAt, Step};
+use splitbar_plan::{
+    AmdgpuStep, Fence, FenceMemory, FenceOrder, FenceScope, MeetsAt, NvptxStep, Step,
+};
 use splitbar_typed::exchange::{EXCHANGE_ALIGN, MAX_EXCHANGE_BYTES};
 use splitbar_typed::scratch::{SCRATCH_ALIGN, SCRATCH_BYTES, Vote, is_group, vote};
 
@@ -123,11 +125,11 @@ pub(super) fn barrier(e: &mut FunctionEmitter<'_, '_, '_>) -> Result<()> {
     match e.target.arch {
         Arch::Amdgpu(_) => e.steps(&[
             fence(FenceOrder::Release),
-            Step::WorkgroupBarrier,
+            Step::Amdgpu(AmdgpuStep::WorkgroupBarrier),
             fence(FenceOrder::Acquire),
         ]),
         // bar.sync orders by itself.
-        Arch::Nvptx(_) => e.steps(&[Step::CtaSync]),
+        Arch::Nvptx(_) => e.steps(&[Step::Nvptx(NvptxStep::CtaSync)]),
     }
 }
 

@@ -16,7 +16,7 @@ mod registers;
 
 use crate::bulk_copies;
 use crate::shape::SubgroupShape;
-use crate::step::{Fence, FenceMemory, FenceOrder, Step};
+use crate::step::{Fence, FenceMemory, FenceOrder, NvptxStep, Step};
 use crate::target::{Amdgpu, Arch, Counter, FenceScope, Target};
 use crate::waits::Waiting;
 use copy_plan::plan_of;
@@ -45,7 +45,10 @@ pub(crate) fn plan(
     promote(&mut planned, copies, target, shape);
     let bulk = bulk_copies::plan(&copies.cfg, &copies.group, target, free_shared_bytes);
     planned.bulk_slots = bulk.slots;
-    planned.at_entry.extend(bulk.slots.map(Step::BulkInit));
+    planned.at_entry.extend(
+        bulk.slots
+            .map(|slots| Step::Nvptx(NvptxStep::BulkInit(slots))),
+    );
     for copy in &copies.group.copies {
         let plan = bulk.copies.get(&copy.offset).copied();
         // One that has none: the emitter says what is wrong with it.
@@ -82,7 +85,11 @@ pub(crate) fn plan(
                     } else {
                         FenceMemory::Local
                     };
-                    let bulk = bulk.waits.get(&offset).copied().map(Step::BulkWait);
+                    let bulk = bulk
+                        .waits
+                        .get(&offset)
+                        .copied()
+                        .map(|most| Step::Nvptx(NvptxStep::BulkWait(most)));
                     planned
                         .waits
                         .insert(offset, (wait.into_iter().chain(bulk).collect(), memory));

@@ -2,7 +2,7 @@
 
 use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
-use crate::step::Step;
+use crate::step::{AmdgpuStep, NvptxStep, Step};
 use crate::target::{Arch, FenceScope};
 
 pub(super) fn single_wave_fits(situation: Situation) -> Result<String, String> {
@@ -28,8 +28,8 @@ pub(super) fn subgroup(setup: Setup<'_>) -> Protocol {
 
 fn protocol(setup: Setup<'_>, ordered: FenceScope) -> Protocol {
     let (step, orders) = match setup.arch {
-        Arch::Amdgpu(_) => (Step::WaveBarrier, None),
-        Arch::Nvptx(_) => (Step::WarpSync(setup.lanes), Some(ordered)),
+        Arch::Amdgpu(_) => (Step::Amdgpu(AmdgpuStep::WaveBarrier), None),
+        Arch::Nvptx(_) => (Step::Nvptx(NvptxStep::WarpSync(setup.lanes)), Some(ordered)),
     };
     Protocol::new(vec![], vec![step], BesideFullBarrier::Independent, orders)
 }

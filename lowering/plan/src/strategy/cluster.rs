@@ -3,7 +3,7 @@
 
 use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
-use crate::step::Step;
+use crate::step::{AmdgpuStep, Step};
 use crate::target::Arch;
 
 pub(super) fn fits(situation: Situation) -> Result<String, String> {
@@ -42,12 +42,16 @@ pub(super) fn protocol(setup: Setup<'_>) -> Protocol {
             keeps_word: true,
             ..Protocol::new(
                 vec![
-                    Step::SignalFirst,
-                    Step::WaitSignal,
+                    Step::Amdgpu(AmdgpuStep::SignalFirst),
+                    Step::Amdgpu(AmdgpuStep::WaitSignal),
                     Step::IfFirst(vec![Step::ClusterArrive]),
                     Step::OpenWindow,
                 ],
-                vec![Step::CloseWindow, Step::ClusterWait, Step::LeaveWindow],
+                vec![
+                    Step::CloseWindow,
+                    Step::ClusterWait,
+                    Step::Amdgpu(AmdgpuStep::LeaveWindow),
+                ],
                 BesideFullBarrier::CompleteFirst,
                 None,
             )

@@ -4,7 +4,7 @@
 
 use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
-use crate::step::Step;
+use crate::step::{NvptxStep, Step};
 use crate::target::{Arch, FenceScope, Mbarrier};
 
 /// Bytes of workgroup memory that an mbarrier takes (PTX ISA, "Size and alignment of mbarrier
@@ -26,17 +26,17 @@ pub(super) fn protocol(setup: Setup<'_>) -> Protocol {
     let try_wait = matches!(setup.arch, Arch::Nvptx(gpu) if gpu.mbarrier == Mbarrier::TryWait);
     // A test_wait does not suspend the warp, so it does no harm in the window, where ptxas hoists
     // the first poll of a loop; a try_wait does, and needs a guard of its own.
-    let poll = Step::MbarrierWait { try_wait };
+    let poll = Step::Nvptx(NvptxStep::MbarrierWait { try_wait });
     let wait = if try_wait {
         vec![Step::CloseWindow, poll]
     } else {
         vec![poll]
     };
     Protocol {
-        at_entry: vec![Step::MbarrierInit { copies: false }],
+        at_entry: vec![Step::Nvptx(NvptxStep::MbarrierInit { copies: false })],
         keeps_word: true,
         ..Protocol::new(
-            vec![Step::MbarrierArrive, Step::OpenWindow],
+            vec![Step::Nvptx(NvptxStep::MbarrierArrive), Step::OpenWindow],
             wait,
             BesideFullBarrier::Independent,
             Some(FenceScope::Workgroup),

@@ -3,7 +3,7 @@
 
 use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
-use crate::step::Step;
+use crate::step::{AmdgpuStep, Step};
 use crate::target::Arch;
 
 pub(super) fn fits(situation: Situation) -> Result<String, String> {
@@ -18,12 +18,19 @@ pub(super) fn fits(situation: Situation) -> Result<String, String> {
 
 pub(super) fn protocol(_: Setup<'_>) -> Protocol {
     Protocol {
-        at_entry: vec![Step::NamedInit, Step::NamedJoin],
+        at_entry: vec![
+            Step::Amdgpu(AmdgpuStep::NamedInit),
+            Step::Amdgpu(AmdgpuStep::NamedJoin),
+        ],
         // The workgroup's own object would be dropped by the end of the wave; this one is not.
-        leave: vec![Step::NamedLeave],
+        leave: vec![Step::Amdgpu(AmdgpuStep::NamedLeave)],
         ..Protocol::new(
-            vec![Step::NamedArrive, Step::OpenWindow],
-            vec![Step::CloseWindow, Step::NamedWait, Step::LeaveWindow],
+            vec![Step::Amdgpu(AmdgpuStep::NamedArrive), Step::OpenWindow],
+            vec![
+                Step::CloseWindow,
+                Step::Amdgpu(AmdgpuStep::NamedWait),
+                Step::Amdgpu(AmdgpuStep::LeaveWindow),
+            ],
             BesideFullBarrier::Independent,
             None,
         )

@@ -3,7 +3,7 @@
 
 use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
-use crate::step::Step;
+use crate::step::{AmdgpuStep, Step};
 use crate::target::Arch;
 
 pub(super) fn fits(situation: Situation) -> Result<String, String> {
@@ -19,10 +19,14 @@ pub(super) fn fits(situation: Situation) -> Result<String, String> {
 
 pub(super) fn protocol(_: Setup<'_>) -> Protocol {
     Protocol {
-        complete: vec![Step::WaitSignal],
+        complete: vec![Step::Amdgpu(AmdgpuStep::WaitSignal)],
         ..Protocol::new(
-            vec![Step::Signal, Step::OpenWindow],
-            vec![Step::CloseWindow, Step::WaitSignal, Step::LeaveWindow],
+            vec![Step::Amdgpu(AmdgpuStep::Signal), Step::OpenWindow],
+            vec![
+                Step::CloseWindow,
+                Step::Amdgpu(AmdgpuStep::WaitSignal),
+                Step::Amdgpu(AmdgpuStep::LeaveWindow),
+            ],
             BesideFullBarrier::CompleteFirst,
             None,
         )

@@ -4,7 +4,7 @@
 use super::situation::Situation;
 use crate::groups::{SCHEDULERS, WarpGroups};
 use crate::protocol::{BesideFullBarrier, Protocol, Setup, Unwaited};
-use crate::step::Step;
+use crate::step::{NvptxStep, Step};
 use crate::target::{Arch, FenceScope};
 
 /// Barriers that are free on the target of `situation`, and warps to give them to.
@@ -90,12 +90,15 @@ fn protocol(warps: u32, groups: u32, sets: u32) -> Protocol {
     Protocol {
         // A sync is the last of the arrivals that its barrier waits for. PTX says nothing of a CTA
         // that ends with some of them.
-        complete: vec![Step::GroupSync(groups)],
+        complete: vec![Step::Nvptx(NvptxStep::GroupSync(groups))],
         unwaited: Unwaited::AtEnd,
         keeps_word: sets > 1,
         ..Protocol::new(
-            vec![Step::GroupArrive(groups), Step::OpenWindow],
-            vec![Step::CloseWindow, Step::GroupSync(groups)],
+            vec![
+                Step::Nvptx(NvptxStep::GroupArrive(groups)),
+                Step::OpenWindow,
+            ],
+            vec![Step::CloseWindow, Step::Nvptx(NvptxStep::GroupSync(groups))],
             BesideFullBarrier::Independent,
             Some(FenceScope::Workgroup),
         )

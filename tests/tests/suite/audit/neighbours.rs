@@ -7,7 +7,7 @@ use crate::support::{assembled, target};
 use anyhow::{Context, Result, ensure};
 use splitbar::diagnostic::Code;
 use splitbar::{EntryPlan, Optimization, Options, Strategy};
-use splitbar_plan::{Fence, FenceMemory, Step};
+use splitbar_plan::{AmdgpuStep, Fence, FenceMemory, Step};
 
 /// The barriers of each kernel.
 const PATTERNS: &[(&str, Option<Strategy>, &str)] = &[
@@ -65,7 +65,7 @@ fn kept(step: &Step) -> Option<Step> {
             memory: FenceMemory::Local,
             ..*fence
         })),
-        Step::WaitZero(_) => None,
+        Step::Amdgpu(AmdgpuStep::WaitZero(_)) => None,
         other => Some(other.clone()), // no other step orders memory
     }
 }

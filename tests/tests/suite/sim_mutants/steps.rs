@@ -10,7 +10,7 @@ use splitbar::diagnostic::Severity;
 use splitbar::simulate::Job;
 use splitbar::{Bounds, Compiler, EntryPlan, Explored, Failure, Input, Options, Output};
 use splitbar_passes::model::Verdict;
-use splitbar_plan::Step;
+use splitbar_plan::{AmdgpuStep, Step};
 use splitbar_tests::fixture::Fixture;
 
 /// One of each way to wait.
@@ -194,27 +194,15 @@ fn take(steps: &mut Vec<Step>, left: &mut usize) -> Option<Step> {
 /// Whether a step waits, fences or takes part in a barrier, by itself.
 fn synchronises(step: &Step) -> bool {
     match step {
+        Step::OpenWindow
+        | Step::CloseWindow
+        | Step::Amdgpu(AmdgpuStep::LeaveWindow)
+        | Step::IfFirst(_)
+        | Step::SetOutstanding(_)
+        | Step::IfOutstanding(_) => false,
         Step::Fence(_)
-        | Step::WaitZero(_)
-        | Step::Signal
-        | Step::SignalFirst
-        | Step::WaitSignal
-        | Step::NamedInit
-        | Step::NamedJoin
-        | Step::NamedArrive
-        | Step::NamedWait
-        | Step::NamedLeave
-        | Step::WorkgroupBarrier
-        | Step::BareBarrier
-        | Step::WaveBarrier
-        | Step::CtaSync
-        | Step::WarpSync(_)
-        | Step::MbarrierInit { .. }
-        | Step::CopiesArrive { .. }
-        | Step::MbarrierArrive
-        | Step::MbarrierWait { .. }
-        | Step::GroupArrive(_)
-        | Step::GroupSync(_)
+        | Step::Amdgpu(_)
+        | Step::Nvptx(_)
         | Step::ClusterArrive
         | Step::ClusterWait
         | Step::CounterInit
@@ -222,14 +210,6 @@ fn synchronises(step: &Step) -> bool {
         | Step::CounterWait
         | Step::AsyncMark
         | Step::AsyncWait(_)
-        | Step::BulkInit(_)
-        | Step::BulkWait(_)
         | Step::StoreStaged(_) => true,
-        Step::OpenWindow
-        | Step::CloseWindow
-        | Step::LeaveWindow
-        | Step::SetOutstanding(_)
-        | Step::IfOutstanding(_)
-        | Step::IfFirst(_) => false,
     }
 }

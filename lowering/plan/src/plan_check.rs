@@ -1,0 +1,90 @@
+//! What must hold of every plan before code is made from it. A failure is a bug of the planner.
+
+use crate::plan::EntryPlan;
+use crate::step::{AmdgpuStep, NvptxStep, Step};
+use crate::target::Target;
+use splitbar_passes::diagnostic::Diagnostic;
+use splitbar_passes::module::WordOffset;
+use std::collections::BTreeSet;
+
+impl EntryPlan {
+    /// Checks that the plan is complete for `target`: every barrier instruction has its steps, the
+    /// target has the instructions of every step, and the run-time state and the sets of registers
+    /// that steps use are declared.
+    ///
+    /// # Errors
+    /// `Internal`: names the first thing that does not hold, at the instruction it belongs to.
+    pub fn check(&self, target: &Target) -> Result<(), Box<Diagnostic>> {
+        let broken = |at: Option<WordOffset>, what: String| {
+            let message = format!("the plan of `{}` for {}: {what}", self.entry, self.target);
+            let bug = Diagnostic::bug(message);
+            Box::new(match at {
+                Some(at) => bug.at_word(at),
+                None => bug,
+            })
+        };
+        for site in &self.sites {
+            if !self.at_instruction.contains_key(&site.offset) {
+                return Err(broken(Some(site.offset), "a barrier has no steps".into()));
+            }
+        }
+        let sites: BTreeSet<_> = self.sites.iter().map(|site| site.id).collect();
+        for pair in &self.pairs {
+            if !(pair.arrives.iter().chain(&pair.waits)).all(|site| sites.contains(site)) {
+                let pair = pair.id.0;
+                return Err(broken(None, format!("a site of pair {pair} is not listed")));
+            }
+        }
+        for (at, step) in self.steps() {
+            if !step.is_on(target) {
+                let what = format!("the target has no instruction for the step `{step}`");
+                return Err(broken(at, what));
+            }
+            if !self.has_state_of(step) {
+                let what = format!("the step `{step}` uses state that is not declared");
+                return Err(broken(at, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every step, those in others too, with the instruction that it belongs to; none for those of
+    /// the entry and the end.
+    fn steps(&self) -> Vec<(Option<WordOffset>, &Step)> {
+        let at_instruction = [
+            &self.at_instruction,
+            &self.before_instruction,
+            &self.at_return,
+        ];
+        let located = at_instruction.into_iter().flatten();
+        let mut open: Vec<_> = located
+            .flat_map(|(at, steps)| steps.iter().map(|step| (Some(*at), step)))
+            .chain(self.at_entry.iter().map(|step| (None, step)))
+            .chain(self.at_end.iter().map(|step| (None, step)))
+            .collect();
+        let mut all = Vec::new();
+        while let Some((at, step)) = open.pop() {
+            open.extend(step.inner().iter().map(|step| (at, step)));
+            all.push((at, step));
+        }
+        all
+    }
+
+    /// Whether the run-time state, or the set of registers, of `step` is declared.
+    fn has_state_of(&self, step: &Step) -> bool {
+        match step {
+            Step::SetOutstanding(_) | Step::IfOutstanding(_) => self.state.outstanding,
+            Step::StoreStaged(set) => *set < self.staged.len(),
+            Step::CounterArrive | Step::CounterWait => self.state.word,
+            Step::IfFirst(_) | Step::Amdgpu(AmdgpuStep::SignalFirst) => self.state.word,
+            Step::Nvptx(NvptxStep::MbarrierWait { .. }) => self.state.word,
+            Step::Nvptx(NvptxStep::GroupArrive(groups) | NvptxStep::GroupSync(groups)) => {
+                groups.sets < 2 || self.state.word
+            }
+            Step::Nvptx(NvptxStep::BulkInit(_) | NvptxStep::BulkWait(_)) => {
+                self.state.bulk_slots.is_some()
+            }
+            _ => true, // keeps no state
+        }
+    }
+}
