@@ -44,9 +44,9 @@ pub const FLAGS: &[&str] = &[
     "promote-async-copies",
     "scalarize-pointer-vectors",
     "split-control-barriers",
-    "stage-barrier-loop-loads",
-    "strip-split-barrier-spelling=ext",
-    "strip-split-barrier-spelling=intel",
+    "prefetch-barrier-loop-loads",
+    "strip-split-barrier-alias=ext",
+    "strip-split-barrier-alias=intel",
     "unroll-barrier-loops=1000",
 ];
 

@@ -52,7 +52,7 @@ const STAGES: [(&[&str], &str); 7] = [
         &[
             "--freeze-specialization-constants",
             "--unroll-barrier-loops=4096",
-            "--stage-barrier-loop-loads",
+            "--prefetch-barrier-loop-loads",
             "--split-control-barriers",
             "--move-split-barriers",
             "--fill-split-barrier-windows",
@@ -64,13 +64,13 @@ const STAGES: [(&[&str], &str); 7] = [
             "--eliminate-redundant-control-barriers",
             "--freeze-specialization-constants",
             "--unroll-barrier-loops=4096",
-            "--stage-barrier-loop-loads",
+            "--prefetch-barrier-loop-loads",
             "--split-control-barriers",
             "--move-split-barriers",
             "--fill-split-barrier-windows",
             "--fuse-narrow-split-barriers=4",
         ],
-        "as `--split-barriers always --fill-windows --stage-loop-loads --unroll-barrier-loops=4096` does",
+        "as `--split-barriers always --fill-windows --prefetch-loop-loads --unroll-barrier-loops=4096` does",
     ),
 ];
 
@@ -167,7 +167,7 @@ between; `sim`, `model` and `advise` take the same options, and `splitbar-opt` h
 | `eliminate-redundant-control-barriers` | removes barriers that order no two accesses, one after another |
 | `freeze-specialization-constants` | puts the values of specialization constants in the place of their uses; `lower` does so before it unrolls, with the values that it was given |
 | `unroll-barrier-loops=N` | unrolls loops that have a constant number of iterations and barriers, or that copy to shared memory inside of a loop with barriers, up to N instructions a loop, unless LoopControl says DontUnroll; `lower` with `--unroll-barrier-loops=N` |
-| `stage-barrier-loop-loads` | loads one iteration ahead what a loop stores to shared memory in front of its first barrier; `lower` with `--stage-loop-loads` |
+| `prefetch-barrier-loop-loads` | loads one iteration ahead what a loop stores to shared memory in front of its first barrier; `lower` with `--prefetch-loop-loads` |
 | `split-control-barriers` | makes an arrive and a wait of each OpControlBarrier |
 | `move-split-barriers` | moves arrives up and waits down: in blocks, across blocks, and around back edges (an arrive in front of the loop, a wait where control leaves it) |
 | `fill-split-barrier-windows` | moves other instructions from in front of arrives and from behind waits into the windows; `lower` does so with `--fill-windows` |
@@ -194,7 +194,7 @@ With `--fill-windows` an instruction also passes those that stay between it and 
 own, in shared memory and in variables of the invocation. It goes within a block, or to a block that control comes to equally often, as long as at most 96 registers of results are live at the
 half (`--fill-windows=N`).
 
-`--stage-loop-loads` makes `if (first) tile = load; loop { shared = tile; barrier; if (next) tile = load; compute; barrier }` of `loop { shared = load; barrier; compute; barrier }`. The loads stand behind
+`--prefetch-loop-loads` makes `if (first) tile = load; loop { shared = tile; barrier; if (next) tile = load; compute; barrier }` of `loop { shared = load; barrier; compute; barrier }`. The loads stand behind
 the first barrier, whose window they fill, and no load is executed that was not: each stands under the condition of its iteration, and under copies of the branches that lead to it, as those that check
 bounds. Loops in front of the barrier are passed: what they load is staged where they were unrolled. Nothing in the loop may write the memory that is read, and the
 address of the next iteration must follow from this one's values. The tile takes registers over the work, at most 32 a lane. A module that is compiled with these flags and `--split-barriers auto`

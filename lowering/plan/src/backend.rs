@@ -61,7 +61,7 @@ pub struct LowerInput<'m> {
     pub abi: &'m AbiForm,
     /// The windows to widen in final code; `None` widens none.
     pub late_windows: Option<LateWindows>,
-    /// Rounds quotients and square roots of 32 and 16 bits correctly, where the environment would
+    /// Rounds divisions and square roots of 32 and 16 bits correctly, where the environment would
     /// be content with less.
     pub correctly_rounded: bool,
     /// Leaves barriers as calls of functions that nothing defines, and writes no steps.

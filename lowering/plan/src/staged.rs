@@ -131,7 +131,7 @@ pub(crate) fn stage(mut timeline: Timeline<'_>, free: u32) -> Staged {
 
 /// For each copy the one whose registers it takes: itself, or, for one that a copy in a loop finds
 /// still held when it also finds its own of the iteration before, that copy. Each shares with one
-/// at most, the newest. So the loop's registers are filled on every way into it.
+/// at most, the newest. So the loop's registers are filled on every path into it.
 fn share(timeline: &Timeline<'_>, alone: &[Option<usize>]) -> Vec<Option<usize>> {
     let copies = alone.len();
     let mut found = BTreeSet::new();

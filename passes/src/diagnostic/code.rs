@@ -141,8 +141,8 @@ codes! {
     // 100x: declarations of split barriers.
     MissingSplitCapability = 1001, Invalid, "a split barrier is used without its capability";
     MissingSplitExtension = 1002, Invalid, "the capability for split barriers is declared without an extension that has it";
-    BothSplitSpellings = 1003, Invalid, "both spellings of the split-barrier extension are declared";
-    ForeignSplitSpelling = 1004, Invalid, "the split-barrier extension has the spelling of another client API";
+    BothSplitExtensions = 1003, Invalid, "both aliases of the split-barrier extension are declared";
+    ForeignSplitExtension = 1004, Invalid, "the alias of the split-barrier extension belongs to another client API";
     SplitExecutionModel = 1005, Invalid, "an entry point that is not a compute shader or kernel reaches a split barrier";
     ControlBarrierModel = 1006, Invalid, "OpControlBarrier is reached from an execution model that has it from SPIR-V 1.3 only";
     SharedMemoryLimit = 1007, Invalid, "workgroup variables and what split barriers reserve are more than the limit";
@@ -179,19 +179,19 @@ codes! {
     SequentiallyConsistentVulkan = 1205, Invalid, "the order SequentiallyConsistent is used in Vulkan";
     StoreAcquires = 1206, Invalid, "an atomic store acquires";
     LoadReleases = 1207, Invalid, "an atomic load releases";
-    RelaxedMemoryBarrier = 1208, Invalid, "a memory barrier has no order";
+    RelaxedMemoryBarrier = 1208, Invalid, "a memory barrier has no memory order";
     OrderWithoutClass = 1209, Invalid, "an order speaks of no storage class";
-    ClassWithoutOrder = 1210, Invalid, "a storage class is named and no order";
+    ClassWithoutOrder = 1210, Invalid, "a storage class is named without a memory order";
     AvailableWithoutRelease = 1211, Invalid, "MakeAvailable stands without a release";
     VisibleWithoutAcquire = 1212, Invalid, "MakeVisible stands without an acquire";
     SemanticsNeedVulkanModel = 1213, Invalid, "semantics that belong to Vulkan's memory model are used without it";
     VolatileBarrier = 1214, Invalid, "a barrier is volatile";
     UniformMemoryCapability = 1215, Invalid, "UniformMemory is used without the Shader capability";
-    ArriveOrder = 1216, Invalid, "an arrive has another order than Release";
-    WaitOrder = 1217, Invalid, "a wait has another order than Acquire";
-    UnequalReleases = 1218, Invalid, "the unequal case of a compare-exchange releases";
-    UnequalStronger = 1219, Invalid, "the unequal case of a compare-exchange is stronger than the equal one";
-    UnequalClasses = 1220, Invalid, "the two cases of a compare-exchange speak of different memory";
+    ArriveOrder = 1216, Invalid, "the memory order of an arrive is not Release";
+    WaitOrder = 1217, Invalid, "the memory order of a wait is not Acquire";
+    UnequalReleases = 1218, Invalid, "the memory semantics Unequal of a compare-exchange release";
+    UnequalStronger = 1219, Invalid, "the memory semantics Unequal of a compare-exchange are stronger than Equal";
+    UnequalClasses = 1220, Invalid, "the memory semantics Equal and Unequal of a compare-exchange name different memory";
     OpenClArriveOrder = 1221, Invalid, "an arrive is not Release in OpenCL";
     OpenClWaitOrder = 1222, Invalid, "a wait is not Acquire in OpenCL";
 

@@ -1,5 +1,5 @@
 //! Diagnostics as text for a person at a terminal: the instruction with what is wrong in it
-//! underlined, the way there, the source line.
+//! underlined, the path there, the source line.
 
 use super::{Diagnostic, Diagnostics, Location, Severity, SourcePosition, Span, WitnessStep};
 use annotate_snippets::{

@@ -22,7 +22,7 @@ pub fn execution_mode(one: spirv::ExecutionMode) -> Outcome {
         | E::SignedZeroInfNanPreserve
         | E::RoundingModeRTE
         | E::FloatingPointModeIEEEINTEL => {
-            Honoured("what both back ends do always, but for quotients and roots: quotient.rs")
+            Honoured("what both back ends do always, but for divisions and roots: quotient.rs")
         }
         E::SubgroupUniformControlFlowKHR => NoEffect("a promise that is not used"),
         E::MaximallyReconvergesKHR => Honoured(

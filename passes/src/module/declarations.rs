@@ -9,9 +9,9 @@ use super::{Decoration, Function, Id, Inst, Module, Type};
 use spirv::Op;
 use std::collections::BTreeMap;
 
-/// Which spelling of the split-barrier extension the module declares; diagnostics use it.
+/// The alias of the split-barrier extension that the module declares; diagnostics use it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Spelling {
+pub enum SplitBarrierExtension {
     /// SPV_EXT_split_barrier.
     Ext,
     /// SPV_INTEL_split_barrier.
@@ -245,26 +245,27 @@ impl<'m> Declarations<'m> {
             .any(|(number, _)| *number == capability as u32)
     }
 
-    /// How the module spells the split-barrier extension.
-    pub fn spelling(&self) -> Spelling {
+    /// The alias of the split-barrier extension that the module declares.
+    pub fn split_barrier_extension(&self) -> SplitBarrierExtension {
         if self
             .extensions
             .iter()
             .any(|e| e == "SPV_INTEL_split_barrier")
         {
-            Spelling::Intel
+            SplitBarrierExtension::Intel
         } else {
-            Spelling::Ext
+            SplitBarrierExtension::Ext
         }
     }
 
-    /// The name of an instruction as this module spells it: as [`Inst::name`], with INTEL for EXT
-    /// in the split-barrier instructions of a module that declares SPV_INTEL_split_barrier.
+    /// The name of an instruction by the alias that this module declares: as [`Inst::name`], with
+    /// INTEL for EXT in the split-barrier instructions of a module that declares
+    /// SPV_INTEL_split_barrier.
     pub fn op_name(&self, inst: Inst<'_>) -> String {
-        match (inst.opcode(), self.spelling()) {
-            (6142, Spelling::Intel) => "OpControlBarrierArriveINTEL".to_owned(),
-            (6143, Spelling::Intel) => "OpControlBarrierWaitINTEL".to_owned(),
-            _ => inst.name(), // one spelling
+        match (inst.opcode(), self.split_barrier_extension()) {
+            (6142, SplitBarrierExtension::Intel) => "OpControlBarrierArriveINTEL".to_owned(),
+            (6143, SplitBarrierExtension::Intel) => "OpControlBarrierWaitINTEL".to_owned(),
+            _ => inst.name(), // it has no alias
         }
     }
 }

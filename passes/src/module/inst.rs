@@ -104,7 +104,7 @@ impl<'m> Inst<'m> {
     }
 
     /// The name with its `Op` prefix; an unknown opcode is `Op` and its number. 6142 and 6143 have
-    /// their EXT names here; [`super::Declarations::op_name`] gives the module's own spelling.
+    /// their EXT names here; [`super::Declarations::op_name`] gives the module's own alias.
     pub fn name(self) -> String {
         grammar::name(self.opcode())
     }

@@ -51,7 +51,7 @@ pub use assemble::{Assembled, assemble};
 pub use callee::{called, called_for_elements, callee};
 pub use constant::Constant;
 pub use constants::{Constants, SpecValues};
-pub use declarations::{Declarations, EntryPoint, ExtInstSet, Spelling, Variable};
+pub use declarations::{Declarations, EntryPoint, ExtInstSet, SplitBarrierExtension, Variable};
 pub use decorations::Decoration;
 pub use functions::{Block, BlockIndex, Function, synchronizes, targets};
 pub(crate) use id_filter::IdFilter;

@@ -31,6 +31,7 @@ mod narrow_barrier_semantics;
 mod operands;
 mod options;
 mod order_split_barriers;
+mod prefetch_barrier_loop_loads;
 mod promote_async_copies;
 pub mod registry;
 mod report_buffer;
@@ -40,8 +41,7 @@ mod scalarize_pointer_vectors;
 #[allow(clippy::unwrap_used)]
 mod short;
 mod split_control_barriers;
-mod stage_barrier_loop_loads;
-mod strip_split_barrier_spelling;
+mod strip_split_barrier_alias;
 mod unroll_barrier_loops;
 mod whole_variables;
 

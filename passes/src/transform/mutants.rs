@@ -23,7 +23,7 @@ fn is_noticed(rule: Rule, pass: &str, lines: &str) -> bool {
 
 const MOVE: &str = "move-split-barriers";
 const FILL: &str = "fill-split-barrier-windows";
-const STAGE: &str = "stage-barrier-loop-loads";
+const STAGE: &str = "prefetch-barrier-loop-loads";
 
 /// A loop that loads a tile, stores it to shared memory, and reads it.
 fn tiles(work: &str) -> String {

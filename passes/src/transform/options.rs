@@ -1,6 +1,6 @@
 //! The options of a pass: those that its flag has after `=`, and those of the library alone.
 
-use crate::module::{SpecValues, Spelling, WordOffset};
+use crate::module::{SpecValues, SplitBarrierExtension, WordOffset};
 use crate::profile::Gpu;
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ pub enum PassOptions {
     None,
     /// Where the fused barrier goes.
     Fuse(FuseAt),
-    /// The spelling that stays.
-    Spelling(Spelling),
+    /// The extension that stays.
+    Extension(SplitBarrierExtension),
     /// Barriers are taken to order all memory, whatever their semantics say.
     AllMemory,
     /// Any two buffers and images may be the same memory.
@@ -59,7 +59,7 @@ impl PassOptions {
             PassOptions::Fill(fill) => fill.all_memory,
             PassOptions::None
             | PassOptions::Fuse(_)
-            | PassOptions::Spelling(_)
+            | PassOptions::Extension(_)
             | PassOptions::Aliased
             | PassOptions::Narrow(_)
             | PassOptions::Unroll(_)

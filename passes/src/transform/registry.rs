@@ -10,12 +10,12 @@ use super::{
     branch_on_predicates, eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
     freeze_specialization_constants, fuse_narrow_split_barriers, inline, instrument_barrier_skew,
     instrument_split_barriers, link_device_library, modernize_cooperative_matrices,
-    move_split_barriers, narrow_barrier_semantics, order_split_barriers, promote_async_copies,
-    scalarize_pointer_vectors, split_control_barriers, stage_barrier_loop_loads,
-    strip_split_barrier_spelling, unroll_barrier_loops,
+    move_split_barriers, narrow_barrier_semantics, order_split_barriers,
+    prefetch_barrier_loop_loads, promote_async_copies, scalarize_pointer_vectors,
+    split_control_barriers, strip_split_barrier_alias, unroll_barrier_loops,
 };
 use crate::diagnostic::Diagnostics;
-use crate::module::{Declarations, Module, Spelling};
+use crate::module::{Declarations, Module, SplitBarrierExtension};
 use crate::profile::Gpu;
 
 /// Runs a pass: `None` when the module is right as it is, and only then.
@@ -191,6 +191,14 @@ passes! {
         parse: none,
         run: order_split_barriers::run,
     }
+    PREFETCH_BARRIER_LOOP_LOADS {
+        name: "prefetch-barrier-loop-loads",
+        about: "load what a loop stores to shared memory one iteration ahead (docs/splitting.md)",
+        value: None,
+        keeps_order: true,
+        parse: none,
+        run: prefetch_barrier_loop_loads::run,
+    }
     PROMOTE_ASYNC_COPIES {
         name: "promote-async-copies",
         about: "note which copies from global to workgroup memory may be asynchronous, with marks and waits (docs/async.md)",
@@ -215,21 +223,13 @@ passes! {
         parse: none,
         run: split_control_barriers::run,
     }
-    STAGE_BARRIER_LOOP_LOADS {
-        name: "stage-barrier-loop-loads",
-        about: "load what a loop stores to shared memory one iteration ahead (docs/splitting.md)",
-        value: None,
-        keeps_order: true,
-        parse: none,
-        run: stage_barrier_loop_loads::run,
-    }
-    STRIP_SPLIT_BARRIER_SPELLING {
-        name: "strip-split-barrier-spelling",
-        about: "leave one spelling of the extension, and its capability",
+    STRIP_SPLIT_BARRIER_ALIAS {
+        name: "strip-split-barrier-alias",
+        about: "leave one of the two aliases of the extension, and of its capability",
         value: Some("ext|intel"),
         keeps_order: false,
-        parse: spelling,
-        run: strip_split_barrier_spelling::run,
+        parse: extension,
+        run: strip_split_barrier_alias::run,
     }
     UNROLL_BARRIER_LOOPS {
         name: "unroll-barrier-loops",
@@ -249,10 +249,25 @@ pub const OPTIMIZE: &[&Pass] = &[
     ORDER_SPLIT_BARRIERS,
 ];
 
+/// Earlier names of passes. They are taken and not shown.
+const EARLIER_NAMES: [(&str, &Pass); 2] = [
+    ("stage-barrier-loop-loads", PREFETCH_BARRIER_LOOP_LOADS),
+    ("strip-split-barrier-spelling", STRIP_SPLIT_BARRIER_ALIAS),
+];
+
 impl Pass {
-    /// The pass with this name.
+    /// The pass with this name, or with this earlier name.
     pub fn named(name: &str) -> Option<&'static Pass> {
-        PASSES.iter().copied().find(|pass| pass.name == name)
+        let mut all = PASSES.iter().copied();
+        all.find(|pass| pass.name == name || pass.earlier_names().any(|other| other == name))
+    }
+
+    /// The names that the pass had before: flags that are still taken.
+    pub fn earlier_names(&self) -> impl Iterator<Item = &'static str> {
+        let of_this = EARLIER_NAMES
+            .iter()
+            .filter(|(_, pass)| pass.name == self.name);
+        of_this.map(|(earlier, _)| *earlier)
     }
 
     /// Whether the flag may stand without a value.
@@ -349,10 +364,10 @@ fn unroll(value: Option<&str>) -> Option<PassOptions> {
     Some(PassOptions::Unroll(value?.parse().ok()?))
 }
 
-fn spelling(value: Option<&str>) -> Option<PassOptions> {
+fn extension(value: Option<&str>) -> Option<PassOptions> {
     match value? {
-        "ext" => Some(PassOptions::Spelling(Spelling::Ext)),
-        "intel" => Some(PassOptions::Spelling(Spelling::Intel)),
+        "ext" => Some(PassOptions::Extension(SplitBarrierExtension::Ext)),
+        "intel" => Some(PassOptions::Extension(SplitBarrierExtension::Intel)),
         _ => None,
     }
 }
@@ -453,8 +468,8 @@ mod tests {
             ("instrument-barrier-skew", Some("set:0,binding:0,wave:32")),
             ("instrument-split-barriers", None),
             ("instrument-split-barriers", Some("set:-1,binding:0")),
-            ("strip-split-barrier-spelling", None),
-            ("strip-split-barrier-spelling", Some("khr")),
+            ("strip-split-barrier-alias", None),
+            ("strip-split-barrier-alias", Some("khr")),
             ("fill-split-barrier-windows", Some("")),
             ("fill-split-barrier-windows", Some("live:1,live:1")),
             ("fill-split-barrier-windows", Some("live:")),

@@ -60,7 +60,7 @@ pub struct Operation<'m> {
     pub memory: Option<Operand>,
     /// The operand that gives the memory semantics; of a compare-exchange, those of the equal case.
     pub semantics: Option<Operand>,
-    /// The semantics of the unequal case of a compare-exchange.
+    /// The operand Unequal of a compare-exchange.
     pub unequal: Option<Operand>,
 }
 
@@ -123,7 +123,7 @@ impl<'m> Operation<'m> {
     pub fn all_semantics(&self) -> impl Iterator<Item = (&'static str, Operand)> + use<> {
         [
             ("memory semantics", self.semantics),
-            ("unequal memory semantics", self.unequal),
+            ("memory semantics Unequal", self.unequal),
         ]
         .into_iter()
         .filter_map(|(name, operand)| Some((name, operand?)))
@@ -250,7 +250,7 @@ impl<'c, 'm> Context<'c, 'm> {
         self.value(operand?.id)
     }
 
-    /// The name of the instruction in the module's own spelling.
+    /// The name of the instruction, by the module's own alias.
     pub fn name(&self, operation: &Operation<'_>) -> String {
         self.declarations.op_name(operation.inst)
     }

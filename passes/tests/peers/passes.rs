@@ -9,7 +9,7 @@ use std::path::Path;
 /// Asked with the INTEL name of the extension, which all its versions that know split barriers
 /// know.
 fn complaint(peer: &SpirvVal, module: &Module<'_>, path: &str) -> Option<String> {
-    let flag = "strip-split-barrier-spelling=intel";
+    let flag = "strip-split-barrier-alias=intel";
     match once(flag, &declared(module, path), path) {
         Some(edited) => peer.complaint_of_version(&edited.module),
         None => peer.complaint_of_version(module),

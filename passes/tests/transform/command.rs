@@ -106,7 +106,7 @@ fn exit_codes() {
     assert_eq!(code(&["-", "-o", "-", "--no-such-pass"], &module), Some(2));
     assert_eq!(
         code(
-            &["-", "-o", "-", "--strip-split-barrier-spelling=khr"],
+            &["-", "-o", "-", "--strip-split-barrier-alias=khr"],
             &module
         ),
         Some(2)

@@ -202,15 +202,12 @@ fn ordering_leaves_no_barrier_in_an_open_pair() {
 }
 
 #[test]
-fn spelling_is_one_string() {
+fn alias_is_one_string() {
     for input in kernels() {
         let module = Module::parse(&input.bytes).unwrap();
         for (flag, name) in [
-            ("strip-split-barrier-spelling=ext", "SPV_EXT_split_barrier"),
-            (
-                "strip-split-barrier-spelling=intel",
-                "SPV_INTEL_split_barrier",
-            ),
+            ("strip-split-barrier-alias=ext", "SPV_EXT_split_barrier"),
+            ("strip-split-barrier-alias=intel", "SPV_INTEL_split_barrier"),
         ] {
             let (one, _) = run(flag, &module, &input.path);
             let declarations = declared(&one, &input.path);

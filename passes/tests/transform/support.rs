@@ -21,8 +21,8 @@ pub(crate) const FLAGS: &[&str] = &[
     "promote-async-copies",
     "scalarize-pointer-vectors",
     "split-control-barriers",
-    "strip-split-barrier-spelling=ext",
-    "strip-split-barrier-spelling=intel",
+    "strip-split-barrier-alias=ext",
+    "strip-split-barrier-alias=intel",
 ];
 
 /// Flags of the passes that add a buffer, at a place that no module has.

@@ -28,7 +28,7 @@ const WAYS: [&[&str]; 2] = [
         "--split-barriers",
         "always",
         "--fill-windows",
-        "--stage-loop-loads",
+        "--prefetch-loop-loads",
         "--unroll-barrier-loops=4096",
     ],
 ];

@@ -253,7 +253,7 @@ pub(crate) fn options(seed: u64, program: &Program, way: Way) -> Options {
     if std::env::var_os("SPLITBAR_SPLIT").is_some() || one_of(4) {
         options.split_barriers = SplitBarriers::Always;
         options.fill_windows = one_of(2).then_some(96);
-        options.stage_loop_loads = one_of(2);
+        options.prefetch_loop_loads = one_of(2);
         options.unroll_barrier_loops = one_of(2).then_some(512);
     }
     if way.strategy == Some(Strategy::Cluster) {
@@ -312,7 +312,7 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         options.scheduling_barriers,
         options.narrow_barriers,
         options.fill_windows,
-        options.stage_loop_loads,
+        options.prefetch_loop_loads,
         options.unroll_barrier_loops,
         options.abi
     );

@@ -11,7 +11,7 @@ use splitbar_passes::module::{Inst, Module, Scope};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::FuseAt;
 use splitbar_passes::transform::registry::{
-    FREEZE_SPECIALIZATION_CONSTANTS, FUSE_SPLIT_BARRIERS, PassOptions, STAGE_BARRIER_LOOP_LOADS,
+    FREEZE_SPECIALIZATION_CONSTANTS, FUSE_SPLIT_BARRIERS, PREFETCH_BARRIER_LOOP_LOADS, PassOptions,
     UNROLL_BARRIER_LOOPS,
 };
 use splitbar_tests::fixture::{self, Fixture};
@@ -29,7 +29,7 @@ const STAGES: [(&str, Stage); 3] = [
     ("/filled", |options| options.fill_windows = Some(96)),
     ("/staged", |options| {
         options.fill_windows = Some(96);
-        options.stage_loop_loads = true;
+        options.prefetch_loop_loads = true;
         options.unroll_barrier_loops = Some(2048);
     }),
 ];
@@ -161,7 +161,7 @@ fn stages_bounded() -> Result<()> {
         options: PassOptions::Unroll(2048),
     };
     let unrolling = [Step::plain(FREEZE_SPECIALIZATION_CONSTANTS), unroll];
-    let staging = [Step::plain(STAGE_BARRIER_LOOP_LOADS)];
+    let staging = [Step::plain(PREFETCH_BARRIER_LOOP_LOADS)];
     let run = |module: Module<'static>, steps: &[Step]| {
         let settings = Settings::default();
         let outcome = told(pipeline::run(module, steps, settings, &mut |_, _| ()))?;

@@ -179,7 +179,7 @@ fn warnings_come_once() -> Result<()> {
     let output = splitbar::Compiler::new(&options(&text, false)?).compile(&bytes)?;
     let warned = output.warnings().iter();
     let count = warned
-        .filter(|d| d.code == Code::BothSplitSpellings)
+        .filter(|d| d.code == Code::BothSplitExtensions)
         .count();
     ensure!(count == 1, "{}: {count} warnings", path.display());
     let ran = run(&["lower", "-", "--target", "gfx1201"], &bytes, true)?;

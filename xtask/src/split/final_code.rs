@@ -24,7 +24,7 @@ const WAYS: [(&[&str], &str); 5] = [
         &[
             "always",
             "--fill-windows",
-            "--stage-loop-loads",
+            "--prefetch-loop-loads",
             "--unroll-barrier-loops=4096",
         ],
         "the same with loops unrolled and loads staged",

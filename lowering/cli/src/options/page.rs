@@ -154,5 +154,5 @@ fn earlier_names_are_taken() {
         }
         count += 1;
     }
-    assert_eq!(count, 3);
+    assert_eq!(count, 4);
 }

@@ -18,7 +18,7 @@ use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{
     ELIMINATE_REDUNDANT_CONTROL_BARRIERS, FILL_SPLIT_BARRIER_WINDOWS,
     FREEZE_SPECIALIZATION_CONSTANTS, FUSE_NARROW_SPLIT_BARRIERS, INLINE_BARRIER_FUNCTIONS,
-    MOVE_SPLIT_BARRIERS, PassOptions, SPLIT_CONTROL_BARRIERS, STAGE_BARRIER_LOOP_LOADS,
+    MOVE_SPLIT_BARRIERS, PREFETCH_BARRIER_LOOP_LOADS, PassOptions, SPLIT_CONTROL_BARRIERS,
     UNROLL_BARRIER_LOOPS,
 };
 use splitbar_passes::transform::{Fill, RewrittenModule, SourceMap, Stop, Stopped, stops};
@@ -178,8 +178,8 @@ fn before_splitting(options: &Options, keeps_all: bool) -> Vec<Step> {
             options: PassOptions::Unroll(most),
         });
     }
-    if options.stage_loop_loads {
-        steps.push(Step::plain(STAGE_BARRIER_LOOP_LOADS));
+    if options.prefetch_loop_loads {
+        steps.push(Step::plain(PREFETCH_BARRIER_LOOP_LOADS));
     }
     steps
 }

@@ -103,13 +103,14 @@ declare_options! {
     };
     /// With [`Options::split_barriers`], loads one iteration ahead what a loop stores to shared
     /// memory in front of its first barrier. Takes registers, as many as a lane loads.
-    stage_loop_loads: bool = false => {
-        "stage-loop-loads": {
+    prefetch_loop_loads: bool = false => {
+        "prefetch-loop-loads": {
+            aliases: &["stage-loop-loads"],
             heading: Heading::Barriers,
             part: Part::Module,
             summary: "With --split-barriers: loads of a loop run one iteration ahead",
             details: "Those whose results the loop stores to workgroup memory before its first barrier.",
-            set: |options, text| put(&mut options.stage_loop_loads, flag(text)),
+            set: |options, text| put(&mut options.prefetch_loop_loads, flag(text)),
         }
     };
     /// With [`Options::split_barriers`], unrolls loops that have barriers and a constant number of
@@ -219,7 +220,7 @@ declare_options! {
             set: |options, text| put(&mut options.optimization, one_of(LEVELS, text)),
         }
     };
-    /// Rounds quotients and square roots of 32 and 16 bits correctly. Without it they have the
+    /// Rounds divisions and square roots of 32 and 16 bits correctly. Without it they have the
     /// errors that the environment allows (docs/features.md): Vulkan 2.5 ULP for a quotient,
     /// OpenCL 2.5 ULP and 3 ULP for a root.
     correctly_rounded_divide_sqrt: bool = false => {
@@ -227,7 +228,7 @@ declare_options! {
             heading: Heading::Code,
             part: Part::Code,
             llvm_ir: true,
-            summary: "Rounds quotients and square roots of 32 and 16 bits correctly",
+            summary: "Rounds divisions and square roots of 32 and 16 bits correctly",
             details: "Without it they have the errors that Vulkan and OpenCL allow: docs/features.md.",
             set: |options, text| put(&mut options.correctly_rounded_divide_sqrt, flag(text)),
         }
@@ -491,7 +492,7 @@ mod tests {
             ("strategy", "counter"),
             ("fill-windows", "96"),
             ("unroll-barrier-loops", "512"),
-            ("stage-loop-loads", "true"),
+            ("prefetch-loop-loads", "true"),
             ("workgroup-size", "64, 1,1"),
             ("no-scheduling-barriers", "true"),
             ("abi", "descriptor-sets:16"),
@@ -502,7 +503,7 @@ mod tests {
         assert_eq!(options.optimization, Optimization::O3);
         assert_eq!(options.strategy, Some(Strategy::Counter));
         assert_eq!(options.workgroup_size, Some([64, 1, 1]));
-        assert!(!options.scheduling_barriers && options.stage_loop_loads);
+        assert!(!options.scheduling_barriers && options.prefetch_loop_loads);
         assert_eq!(options.fill_windows, Some(96));
         assert_eq!(options.unroll_barrier_loops, Some(512));
         options.set("strategy", "auto=fast").unwrap();

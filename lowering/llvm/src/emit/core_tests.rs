@@ -39,7 +39,7 @@ pub(crate) fn lowered_at(
     lowered_with(module, target, lines, optimization, false)
 }
 
-/// As [`lowered_at`], with quotients and roots that are correctly rounded or not.
+/// As [`lowered_at`], with divisions and roots that are correctly rounded or not.
 pub(crate) fn lowered_with(
     module: &Module<'_>,
     target: &str,

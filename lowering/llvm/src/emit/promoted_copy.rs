@@ -2,7 +2,7 @@
 //! through registers that hold it.
 //!
 //! Where the load stands behind a branch the copy is made at the store all the same, by every
-//! invocation, so that marks and counters count the same on all ways. Whoever comes to the store
+//! invocation, so that marks and counters count the same on all paths. Whoever comes to the store
 //! without the load copies zeros. What the load would have read is noted where it stands, in stack
 //! slots that the optimiser turns into registers; the store looks there and clears the note.
 //! `cp.async` reads no bytes then, and fills with zeros what it does not read (PTX ISA, "cp.async",

@@ -356,7 +356,7 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         id: "unordered_atomics",
         kind: Kind::WrongCode,
-        what: "Gives relaxed atomic operations between fences, and `atomicrmw` with an order below sm_70, no order.",
+        what: "Gives relaxed atomic operations between fences, and `atomicrmw` with a memory order below sm_70, no memory order.",
         on: "NVPTX",
         cure: "relaxed operations between explicit fences on every `sm_`",
         guard: None,

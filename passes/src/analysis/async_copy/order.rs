@@ -3,7 +3,7 @@
 //! A mark closes a group: the copies that are asked for at the same places. It stands before a
 //! release, where copies without a mark may be outstanding, and before a copy that is asked for
 //! elsewhere than those before it. Where that copy stands in a loop or behind a branch, the mark
-//! goes to a block before it that every way comes through, so that all paths count the same marks;
+//! goes to a block before it that every path goes through, so that all paths count the same marks;
 //! a mark that only some paths have makes a wait wait for more.
 
 use super::flow::Flow;
@@ -239,7 +239,7 @@ fn depths(input: Input<'_, '_>) -> Option<Vec<u32>> {
 }
 
 /// A place for the mark behind the copies of `slots`, before the copy at `offset`: the end of a
-/// block that all ways from the former come through, and all ways to the latter, in as few loops as
+/// block that all paths from the former go through, and all paths to the latter, in as few loops as
 /// there is one.
 fn hoisted(
     input: Input<'_, '_>,

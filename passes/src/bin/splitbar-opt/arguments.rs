@@ -126,6 +126,7 @@ fn command() -> Command {
     for pass in PASSES {
         let mut arg = Arg::new(pass.name)
             .long(pass.name)
+            .aliases(pass.earlier_names())
             .action(ArgAction::Append)
             .help(pass.about)
             .help_heading("Passes")
@@ -252,13 +253,23 @@ mod tests {
     }
 
     #[test]
+    fn earlier_names_are_taken_and_not_shown() {
+        assert_eq!(
+            names("--stage-barrier-loop-loads --strip-split-barrier-spelling=ext a.spv -o b.spv"),
+            ["prefetch-barrier-loop-loads", "strip-split-barrier-alias"]
+        );
+        let help = command().render_long_help().to_string();
+        assert!(help.contains("--strip-split-barrier-alias") && !help.contains("spelling"));
+    }
+
+    #[test]
     fn wrong_lines_are_refused() {
         for line in [
             "",
             "a.spv",
             "a.spv -o b.spv --no-such-pass",
             "a.spv -o b.spv --fuel x",
-            "a.spv -o b.spv --strip-split-barrier-spelling",
+            "a.spv -o b.spv --strip-split-barrier-alias",
         ] {
             let words = ["splitbar-opt"].into_iter().chain(line.split_whitespace());
             assert!(command().try_get_matches_from(words).is_err(), "{line}");

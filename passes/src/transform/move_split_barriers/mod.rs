@@ -1,14 +1,13 @@
-//! Moves the arrives of pairs up and their waits down, so that work that was in front of a barrier
-//! or behind it comes into the window. Only the halves move: all other instructions keep their
-//! order.
+//! Moves the arrives of pairs up and their waits down, so that work from before or after a barrier
+//! gets into the window. Only arrives and waits move: all other instructions keep their order.
 //!
-//! A half passes an access when nothing on the other side of the barrier conflicts with it
-//! ([`crate::analysis::phases`] has the proof). It never passes what orders memory or execution
-//! itself: atomic operations, volatile accesses, OpMemoryBarrier, operations of the workgroup,
-//! other barriers, the end of the function. It stands only where control comes exactly as often as
-//! to the barrier: in a block that dominates the barrier's and is post-dominated by it, or the
-//! other way round, in the same innermost loop; or around the back edge of that loop
-//! (`rotate.rs`), with an arrive in front of the loop and waits behind it.
+//! An arrive or a wait passes an access when nothing on the other side of the barrier conflicts
+//! with it ([`crate::analysis::phases`] has the proof). It never passes an instruction that orders
+//! memory or execution itself: atomic operations, volatile accesses, OpMemoryBarrier, operations of
+//! the workgroup, other barriers, the end of the function. It moves only to control-equivalent
+//! blocks, which run exactly as often as the barrier's: a block that dominates the barrier's and is
+//! post-dominated by it, or the converse, in the same innermost loop; or around the back edge of
+//! that loop (`rotate.rs`), with an arrive before the loop and waits after it.
 //!
 //! Pairs of the workgroup in entry functions that are one arrive and one wait move, those that
 //! people wrote as well; functions with barriers are inlined first. Left alone are pairs with

@@ -22,7 +22,7 @@ pub enum Stop {
     /// The half of a barrier at this word.
     Barrier(WordOffset),
     /// The end of a block: from there control comes to no place as often as to the barrier, or
-    /// something on the way there conflicts.
+    /// something on the path there conflicts.
     Paths,
     /// The pair has several arrives or waits, or they are not passed equally often.
     Several,

@@ -1,7 +1,7 @@
 //! Unrolls loops with barriers whose number of iterations is constant, completely: what stood in
 //! the next iteration is then behind the barrier, and halves and other instructions move to it
 //! without going around a back edge. In loops that stay, loops that copy to shared memory are
-//! unrolled: `stage-barrier-loop-loads` then has their loads in a row.
+//! unrolled: `prefetch-barrier-loop-loads` then has their loads in a row.
 //!
 //! Loops with one way in, one way back, and one way out by a branch that every iteration comes to;
 //! whose LoopControl does not say DontUnroll; and whose copies have at most so many instructions

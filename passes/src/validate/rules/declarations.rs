@@ -3,7 +3,7 @@
 use super::super::context::Kind;
 use super::super::{Check, Context, Rule};
 use crate::diagnostic::Code;
-use crate::module::Spelling;
+use crate::module::SplitBarrierExtension;
 
 const CAPABILITY_NUMBER: u32 = spirv::Capability::SplitBarrierINTEL as u32;
 const STRINGS: [&str; 2] = ["SPV_EXT_split_barrier", "SPV_INTEL_split_barrier"];
@@ -58,8 +58,8 @@ pub(super) const EXTENSION: Rule = Rule {
 };
 
 /// One of the two strings is enough.
-pub(super) const BOTH_SPELLINGS: Rule = Rule {
-    code: Code::BothSplitSpellings,
+pub(super) const BOTH_EXTENSIONS: Rule = Rule {
+    code: Code::BothSplitExtensions,
     vuid: None,
     text: include_str!("explain/SB1003.md"),
     check: Check::Module(|context, to| {
@@ -68,7 +68,7 @@ pub(super) const BOTH_SPELLINGS: Rule = Rule {
             extension(context, "SPV_INTEL_split_barrier"),
         ) {
             to.push(
-                BOTH_SPELLINGS
+                BOTH_EXTENSIONS
                     .warning(
                         context,
                         inst,
@@ -81,8 +81,8 @@ pub(super) const BOTH_SPELLINGS: Rule = Rule {
 };
 
 /// Vulkan knows EXT, OpenCL knows INTEL.
-pub(super) const FOREIGN_SPELLING: Rule = Rule {
-    code: Code::ForeignSplitSpelling,
+pub(super) const FOREIGN_EXTENSION: Rule = Rule {
+    code: Code::ForeignSplitExtension,
     vuid: None,
     text: include_str!("explain/SB1004.md"),
     check: Check::Module(|context, to| {
@@ -98,7 +98,7 @@ pub(super) const FOREIGN_SPELLING: Rule = Rule {
                 && *only != known
                 && let Some(inst) = extension(context, only)
             {
-                to.push(FOREIGN_SPELLING.warning(
+                to.push(FOREIGN_EXTENSION.warning(
                     context,
                     inst,
                     format!("{environment} knows the extension as {known}"),
@@ -133,9 +133,9 @@ pub(super) const SPLIT_MODEL: Rule = Rule {
         let kernels = !context.settings.environment.is_vulkan();
         for (model, entry) in context.models(operation.function) {
             if model != M::GLCompute as u32 && !(kernels && model == M::Kernel as u32) {
-                let spelled = match context.declarations.spelling() {
-                    Spelling::Ext => "SplitBarrierEXT",
-                    Spelling::Intel => "SplitBarrierINTEL",
+                let spelled = match context.declarations.split_barrier_extension() {
+                    SplitBarrierExtension::Ext => "SplitBarrierEXT",
+                    SplitBarrierExtension::Intel => "SplitBarrierINTEL",
                 };
                 to.push(SPLIT_MODEL.error(context, operation.inst, format!("{} is reached from the entry point {entry:?}, which is not a compute shader", context.name(operation))).because(format!("{spelled} is for GLCompute{}", if kernels { " and Kernel" } else { "" })));
             }

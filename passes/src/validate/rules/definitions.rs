@@ -226,7 +226,7 @@ impl<'u, 'm> Uses<'u, 'm> {
                     .filter(|operand| operand.index > head)
                     .position(|operand| operand.index == word);
                 let message = format!(
-                    "{} uses {}, which is not defined on every way there",
+                    "{} uses {}, which is not defined on every path to this use",
                     inst.name(),
                     self.context.show(id)
                 );
@@ -254,7 +254,7 @@ impl<'u, 'm> Uses<'u, 'm> {
                 });
             if let Some(end) = end.filter(|end| !self.is_behind(Id(*value), *end)) {
                 let message = format!(
-                    "OpPhi uses {}, which is not defined on every way to the end of its parent {}",
+                    "OpPhi uses {}, which is not defined on every path to the end of its parent {}",
                     self.context.show(Id(*value)),
                     self.context.show(Id(*parent))
                 );
@@ -275,7 +275,7 @@ impl<'u, 'm> Uses<'u, 'm> {
             || self.is_passed(def, place)
     }
 
-    /// Whether the word `def` of the function's blocks is a label, or on every way to `place`.
+    /// Whether the word `def` of the function's blocks is a label, or is on every path to `place`.
     fn is_passed(&self, def: WordOffset, place: UseSite) -> bool {
         let at = self.block_at(def);
         self.starts.get(at.index()) == Some(&def)
@@ -319,7 +319,7 @@ impl<'u, 'm> Uses<'u, 'm> {
         let error = DOMINANCE
             .error(self.context, inst, message)
             .because(why)
-            .help("define it in a block that every way passes, or join its values with OpPhi");
+            .help("define it in a block that dominates the use, or merge its values with OpPhi");
         match operand {
             Some(operand) => error.at_operand(operand),
             None => error,

@@ -274,7 +274,7 @@ impl Checking<'_, '_, '_> {
         self.layout();
     }
 
-    /// The packed layout is for factors; what fills 32 bits by itself is not packed.
+    /// The packed layout is for A and B; what fills 32 bits by itself is not packed.
     fn packed(&mut self) {
         let is_packed = layout(self.inst).and_then(|id| self.context.value(id)) == Some(PACKED);
         if !is_packed || self.inst.opcode() == PREFETCH {
@@ -315,13 +315,13 @@ impl Checking<'_, '_, '_> {
             (
                 FACTORS_TF32,
                 is_float(self.matrix(0)) && is_float(self.matrix(1)),
-                "factors that are TF32",
+                "A and B that are TF32",
                 "have no floats of 32 bits",
             ),
             (
                 FACTORS_BFLOAT16,
                 is_word(self.matrix(0)) && is_word(self.matrix(1)) && !signed.intersects(factors),
-                "factors that are bfloat16",
+                "A and B that are bfloat16",
                 WORDS,
             ),
             (

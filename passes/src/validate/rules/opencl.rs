@@ -161,7 +161,7 @@ pub(super) const ATOMIC_12: Rule = Rule {
                 operation,
                 operation.semantics,
                 format!(
-                    "{} has an order; OpenCL 1.2 has relaxed atomics only",
+                    "{} has a memory order; OpenCL 1.2 has only relaxed atomics",
                     context.name(operation)
                 ),
             ));

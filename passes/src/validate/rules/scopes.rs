@@ -101,8 +101,8 @@ pub(super) const EXECUTION: Rule = Rule {
     }),
 };
 
-/// Execution models that have workgroups: tessellation control, compute, task and mesh in both
-/// spellings.
+/// Execution models that have workgroups: tessellation control, compute, task and mesh of EXT
+/// and of NV.
 const WITH_WORKGROUPS: [u32; 6] = [1, 5, 5267, 5268, 5364, 5365];
 
 fn without_workgroups(

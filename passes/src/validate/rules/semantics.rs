@@ -157,7 +157,8 @@ pub(super) const RELAXED: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() && operation.kind == Kind::MemoryBarrier {
             each(&RELAXED, context, operation, to, |bits| {
-                (bits & ORDERS == 0).then(|| "have no order, so that it does nothing".to_owned())
+                (bits & ORDERS == 0)
+                    .then(|| "have no memory order, so that it does nothing".to_owned())
             });
         }
     }),
@@ -171,8 +172,9 @@ pub(super) const NO_CLASS: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() {
             each(&NO_CLASS, context, operation, to, |bits| {
-                (bits & ORDERS != 0 && bits & VULKAN_CLASSES == 0)
-                    .then(|| "have an order and no storage class that it is for".to_owned())
+                (bits & ORDERS != 0 && bits & VULKAN_CLASSES == 0).then(|| {
+                    "have a memory order and no storage class that it applies to".to_owned()
+                })
             });
         }
     }),
@@ -187,7 +189,7 @@ pub(super) const NO_ORDER: Rule = Rule {
         if context.vulkan_semantics() {
             each(&NO_ORDER, context, operation, to, |bits| {
                 (bits & ORDERS == 0 && bits & VULKAN_CLASSES != 0)
-                    .then(|| "name a storage class and no order".to_owned())
+                    .then(|| "name a storage class and no memory order".to_owned())
             });
         }
     }),
@@ -285,7 +287,7 @@ pub(super) const ARRIVE: Rule = Rule {
         if context.vulkan_semantics() && operation.kind == Kind::Arrive {
             each(&ARRIVE, context, operation, to, |bits| {
                 (bits & ORDERS & !RELEASE != 0)
-                    .then(|| "have another order than Release".to_owned())
+                    .then(|| "have a memory order other than Release".to_owned())
             });
         }
     }),
@@ -300,13 +302,13 @@ pub(super) const WAIT: Rule = Rule {
         if context.vulkan_semantics() && operation.kind == Kind::Wait {
             each(&WAIT, context, operation, to, |bits| {
                 (bits & ORDERS & !ACQUIRE != 0)
-                    .then(|| "have another order than Acquire".to_owned())
+                    .then(|| "have a memory order other than Acquire".to_owned())
             });
         }
     }),
 };
 
-/// Bits of the equal and of the unequal case.
+/// The bits of the operands Equal and Unequal.
 fn both(context: &Context<'_, '_>, operation: &Operation<'_>) -> Option<(u32, u32)> {
     Some((
         context.value_of(operation.semantics)?,
@@ -328,7 +330,7 @@ pub(super) const UNEQUAL_RELEASES: Rule = Rule {
                 operation,
                 operation.unequal,
                 format!(
-                    "the unequal memory semantics of {} release",
+                    "the memory semantics Unequal of {} release",
                     context.name(operation)
                 ),
             ));
@@ -355,7 +357,7 @@ pub(super) const UNEQUAL_STRONGER: Rule = Rule {
                 operation,
                 operation.unequal,
                 format!(
-                    "the unequal memory semantics of {} are stronger than the equal ones",
+                    "the memory semantics Unequal of {} are stronger than Equal",
                     context.name(operation)
                 ),
             ));
@@ -378,17 +380,17 @@ pub(super) const UNEQUAL_CLASSES: Rule = Rule {
             (
                 "VUID-StandaloneSpirv-UnequalMemorySemantics-10877",
                 unequal & !equal & VULKAN_CLASSES != 0,
-                "name a storage class that the equal ones do not",
+                "name a storage class that Equal does not",
             ),
             (
                 "VUID-StandaloneSpirv-UnequalMemorySemantics-10878",
                 unequal & !equal & MAKE_VISIBLE != 0,
-                "have MakeVisible and the equal ones have not",
+                "have MakeVisible, which Equal does not have",
             ),
             (
                 "VUID-StandaloneSpirv-UnequalMemorySemantics-10879",
                 (unequal ^ equal) & VOLATILE_BIT != 0,
-                "differ from the equal ones in Volatile",
+                "differ from Equal in Volatile",
             ),
         ];
         for (vuid, broken, why) in parts {
@@ -398,7 +400,7 @@ pub(super) const UNEQUAL_CLASSES: Rule = Rule {
                     operation,
                     operation.unequal,
                     format!(
-                        "the unequal memory semantics of {} {why}",
+                        "the memory semantics Unequal of {} {why}",
                         context.name(operation)
                     ),
                 );

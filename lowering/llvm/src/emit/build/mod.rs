@@ -60,7 +60,7 @@ pub(crate) struct Build<'c> {
     /// Fast-math flags given to every floating-point instruction that is built (see [`fast`]); set
     /// per instruction by the emitter.
     pub(crate) fast_math: Cell<u32>,
-    /// How exact quotients and square roots are; set per function by the emitter.
+    /// How exact divisions and square roots are; set per function by the emitter.
     pub(crate) quotients: Cell<Quotients>,
     /// Which conversions of 8-bit floats the target has; set per function by the emitter.
     pub(crate) float8: Cell<Float8Conversions>,

@@ -1,4 +1,4 @@
-//! Quotients and square roots, as exact as the environment of the kernel asks for.
+//! Divisions and square roots, as exact as the environment of the kernel asks for.
 //!
 //! | environment | quotient | square root |
 //! |---|---|---|
@@ -19,7 +19,7 @@ use spirv::{Capability, ExecutionMode};
 use splitbar_passes::module::{Declarations, Id};
 use splitbar_plan::target::Arch;
 
-/// How quotients and square roots of one width are computed.
+/// How divisions and square roots of one width are computed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Quotient {
     /// Correctly rounded.

@@ -86,7 +86,7 @@ pub(super) fn factor<'e, 'c>(
     if value.ty().scalar_bits() != 32 || !value.ty().is_float() {
         return Err(e.mismatch(
             inst,
-            "a factor that is read as TF32 has no floats of 32 bits",
+            "a matrix A or B that is read as TF32 has no 32-bit floats",
         ));
     }
     let number = e.b.bitcast(value, bits)?;

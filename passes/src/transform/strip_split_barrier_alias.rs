@@ -1,4 +1,4 @@
-//! Leaves one spelling of the split-barrier extension: SPV_EXT_split_barrier or
+//! Leaves one alias of the split-barrier extension: SPV_EXT_split_barrier or
 //! SPV_INTEL_split_barrier.
 //!
 //! Numbers of capability and instructions are the same under both names, so only the OpExtension
@@ -11,7 +11,7 @@ use super::operands::{CAPABILITY, EXTENSION_EXT, EXTENSION_INTEL, is_split};
 use super::options::PassOptions;
 use super::rewrite::RewrittenModule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Declarations, Module, Spelling};
+use crate::module::{Declarations, Module, SplitBarrierExtension};
 use spirv::Op;
 
 pub(super) fn run(
@@ -20,12 +20,12 @@ pub(super) fn run(
     options: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
-    let PassOptions::Spelling(spelling) = *options else {
-        return Err(Diagnostic::bug("which spelling stays was not said").into());
+    let PassOptions::Extension(extension) = *options else {
+        return Err(Diagnostic::bug("which alias stays was not said").into());
     };
-    let wanted = match spelling {
-        Spelling::Ext => EXTENSION_EXT,
-        Spelling::Intel => EXTENSION_INTEL,
+    let wanted = match extension {
+        SplitBarrierExtension::Ext => EXTENSION_EXT,
+        SplitBarrierExtension::Intel => EXTENSION_INTEL,
     };
     let mut edit = Edit::new(declarations);
     let (mut strings, mut capabilities) = (0, 0);

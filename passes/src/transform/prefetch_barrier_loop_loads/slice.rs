@@ -164,7 +164,7 @@ impl<'m> Slicer<'_, 'm> {
     }
 
     /// The end of the selection that begins at the end of `block`, if nothing of it is needed and
-    /// all ways through it lead there.
+    /// all paths through it lead there.
     fn passed(&self, slice: &Slice, block: BlockIndex) -> Option<BlockIndex> {
         let exit = self.shape.exit;
         let merge = self.shape.region.merge(block)?;
