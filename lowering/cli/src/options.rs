@@ -23,11 +23,6 @@ pub(super) trait Takes: Clone + std::fmt::Debug + 'static {
         true
     }
 
-    /// The value where the flag is not given, for the help.
-    fn default(option: &OptionInfo<Self::Options>) -> Option<&'static str> {
-        option.default
-    }
-
     /// The flag, made to fit to others of the command.
     fn flag(arg: Arg) -> Arg {
         arg
@@ -108,7 +103,7 @@ fn arg<C: Takes>(option: &'static OptionInfo<C::Options>) -> Arg {
             .value_hint(ValueHint::FilePath),
         _ => arg.action(ArgAction::SetTrue), // Flag
     };
-    let arg = match C::default(option) {
+    let arg = match option.default {
         Some(value) => arg.default_value(value),
         None => arg,
     };

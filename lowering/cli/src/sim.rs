@@ -45,13 +45,6 @@ impl Takes for Sim {
     fn takes(option: &OptionInfo<Options>) -> bool {
         option.part <= Part::Code
     }
-
-    fn default(option: &OptionInfo<Options>) -> Option<&'static str> {
-        match option.name {
-            "strategy" => Some("auto=always-split"),
-            _ => option.default,
-        }
-    }
 }
 
 /// What the command line says.

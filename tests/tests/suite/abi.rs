@@ -3,7 +3,7 @@
 
 use crate::images;
 use crate::sim;
-use crate::support::{assembled, compile_bytes, is_nvptx, linkable, run, target as known, trial};
+use crate::support::{always_split, assembled, compile_bytes, is_nvptx, linkable, run, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
@@ -11,7 +11,7 @@ use splitbar::simulate::machine::image::Format;
 use splitbar::simulate::{BufferName, Inputs, Job, Texels};
 use splitbar::{
     AbiForm, AbiTable, BindingOffset, DescriptorPlace, DescriptorSets, DescriptorSize,
-    Optimization, Options, Reach, TableArgument,
+    Optimization, Reach, TableArgument,
 };
 use splitbar_tests::fixture::Fixture;
 
@@ -448,7 +448,7 @@ fn loads(target: &str) -> Result<()> {
 /// An image of an AMD GPU takes 32 bytes.
 fn too_small() -> Result<()> {
     let refused = |target, size| -> Result<bool> {
-        let mut options = Options::new(known(target)?);
+        let mut options = always_split(target)?;
         options.abi = sets(size);
         let module = assembled(&images::a_module())?;
         Ok(match splitbar::Compiler::new(&options).compile(&module) {

@@ -1,13 +1,13 @@
 //! Advice on strategies, and the choice that goes by it.
 
 use crate::cli::{expect, path};
-use crate::support::{compile_bytes, is_nvptx, ptxas, told, trial};
+use crate::support::{always_split_on, compile_bytes, is_nvptx, ptxas, told, trial};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use spirv::Op;
 use splitbar::diagnostic::Code;
-use splitbar::{Choice, Entry, Options, SplitBarriers, Strategy, Target};
+use splitbar::{Choice, Entry, SplitBarriers, Strategy, Target};
 use splitbar_passes::module::{Inst, Module};
 use splitbar_passes::profile::{Gpu, layout, module_hash};
 use splitbar_tests::corpus;
@@ -211,7 +211,7 @@ fn profiles_decide() -> Result<()> {
     let module = fixture.module()?;
     let planned = |profile: &[u8], module: &[u8], target: &str, choice: Choice| {
         let target = Target::by_name(target).context("no such target")?;
-        let mut options = Options::new(target);
+        let mut options = always_split_on(target);
         options.choice = choice;
         options.profile = Some(profile.to_vec());
         Ok::<_, anyhow::Error>(splitbar::Compiler::new(&options).compile(module))

@@ -5,14 +5,14 @@ mod fates;
 mod neighbours;
 mod places;
 
-use crate::support::{compile_bytes, target, told, trial};
+use crate::support::{always_split, compile_bytes, target, told, trial};
 use anyhow::{Context, Result, ensure};
 use fates::Tally;
 use libtest_mimic::Trial;
 use splitbar::asm::{self, Function};
 use splitbar::diagnostic::{Code, Severity};
 use splitbar::verdict::Audit;
-use splitbar::{Optimization, Options, Output, SplitBarriers, Strategy, Target};
+use splitbar::{Optimization, Output, SplitBarriers, Strategy, Target};
 use splitbar_tests::fixture::{Fixture, GRID};
 
 const AMDGPU: [&str; 7] = [
@@ -91,7 +91,7 @@ fn strategies(name: &str, fixtures: &[Fixture]) -> Result<()> {
         let module = fixture.module()?;
         for strategy in Strategy::ALL {
             for level in [Optimization::O0, Optimization::O2] {
-                let mut options = Options::new(target(name)?);
+                let mut options = always_split(name)?;
                 options.audit = true;
                 options.strategy = Some(*strategy);
                 options.optimization = level;

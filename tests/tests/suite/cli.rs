@@ -576,7 +576,18 @@ fn model_proves_or_says_why_not() -> Result<()> {
         "{text}"
     );
     let arguments = [
-        "model", &module, "--target", "sm_90", "--waves", "2", "--unroll", "1", "--format", "json",
+        "model",
+        &module,
+        "--target",
+        "sm_90",
+        "--strategy",
+        "mbarrier",
+        "--waves",
+        "2",
+        "--unroll",
+        "1",
+        "--format",
+        "json",
     ];
     let ran = expect(&arguments, b"", 0)?;
     let json: serde_json::Value = serde_json::from_slice(&ran.stdout)?;

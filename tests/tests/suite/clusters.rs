@@ -7,7 +7,7 @@
 //! it.
 
 use crate::sim;
-use crate::support::{assembled, compile_bytes, linkable, told, trial};
+use crate::support::{always_split, assembled, compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::{FindingKind, Schedule};
@@ -108,7 +108,7 @@ fn exchange(gpu: &str) -> Result<()> {
         found(&apart)?
     );
     for (what, change) in MUTANTS {
-        let mut options = Options::new(crate::support::target(gpu)?);
+        let mut options = always_split(gpu)?;
         cluster(&mut options);
         let mutant = splitbar::Compiler::new(&options)
             .with_changed_plans(&mut |plans| plans.iter_mut().for_each(change))

@@ -12,7 +12,7 @@ mod modules;
 mod support;
 
 use crate::random::variable;
-use crate::support::{assembled, target, trial};
+use crate::support::{always_split, assembled, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
@@ -154,7 +154,7 @@ fn costs() -> Result<()> {
     let each = Guard::ALL.iter().map(std::slice::from_ref);
     let choices: Vec<&[Guard]> = each.chain([&Guard::ALL[..]]).collect();
     for name in ["gfx1201", "gfx942", "gfx1250", "sm_80"] {
-        let mut options = Options::new(target(name)?);
+        let mut options = always_split(name)?;
         options.measure = measures; // Says how many registers there are.
         let mut guarded = Size::default();
         let mut sums = vec![Size::default(); choices.len()];

@@ -7,7 +7,7 @@ mod random;
 mod translated;
 
 use crate::cli::expect;
-use crate::support::{is_nvptx, linkable, target as target_of, trial};
+use crate::support::{always_split, is_nvptx, linkable, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::root;
@@ -516,7 +516,7 @@ fn what_llvm_does_not_take_has_a_code() -> Result<()> {
         let command = ["lower-ir", "-", "--target", target];
         let ran = expect(&command, text.as_bytes(), 3).context(what)?;
         ensure!(ran.stderr.contains(says), "{what}: {}", ran.stderr);
-        let mut options = splitbar::Options::new(target_of(target)?);
+        let mut options = always_split(target)?;
         options.measure = true;
         for _ in 0..2 {
             let made =

@@ -1,13 +1,11 @@
 //! Compilation in a worker process: the same bytes as in this process, limits, deaths, and owners
 //! that end.
 
-use crate::support::{assembled, compile, run, target, trial};
+use crate::support::{always_split, assembled, compile, run, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::diagnostic::Code;
-use splitbar::{
-    Failure, Isolation, Optimization, Options, Product, Source, Worker, compile_isolated, exit,
-};
+use splitbar::{Failure, Isolation, Optimization, Product, Source, Worker, compile_isolated, exit};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::tools;
 use std::fmt::Write as _;
@@ -171,7 +169,7 @@ fn bytes_are_the_same() -> Result<()> {
     for (kernel, gpu) in [("tiled_matmul", "gfx1201"), ("reduction", "sm_90")] {
         let fixture = Fixture::load(kernel)?;
         let output = compile(&fixture, gpu, Optimization::O2)?;
-        let options = Options::new(target(gpu)?);
+        let options = always_split(gpu)?;
         let products = [Product::Assembly, Product::Bitcode, Product::Reflect];
         let made = worker.compile(&fixture.module()?, &options, &products, &mut ())?;
         let expected = [
@@ -202,7 +200,7 @@ fn threads_have_workers() -> Result<()> {
     let fixture = Fixture::load("reduction")?;
     let module = fixture.module()?;
     let expected = compile(&fixture, "gfx1100", Optimization::O2)?.assembly()?;
-    let options = Options::new(target("gfx1100")?);
+    let options = always_split("gfx1100")?;
     let isolation = isolation()?;
     std::thread::scope(|scope| {
         let compile = || compile_isolated(&module, &options, &[Product::Assembly], &isolation);
@@ -229,7 +227,7 @@ fn other_releases_are_refused() -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir()?;
     let module = Fixture::load("reduction")?.module()?;
-    let options = Options::new(target("gfx1201")?);
+    let options = always_split("gfx1201")?;
     for (says, words) in [
         ("splitbar worker 0.0.1", "is of splitbar 0.0.1"),
         ("12345678", "does not answer as splitbar"),
@@ -259,7 +257,7 @@ fn other_releases_are_refused() -> Result<()> {
 /// And the next compilation has another process.
 fn a_crash_is_a_bug() -> Result<()> {
     let module = Fixture::load("reduction")?.module()?;
-    let options = Options::new(target("gfx1201")?);
+    let options = always_split("gfx1201")?;
     let products = [Product::Assembly];
     let mut worker = Worker::new(isolation()?);
     let first = worker.compile(&module, &options, &products, &mut ())?;
@@ -284,7 +282,7 @@ fn a_crash_is_a_bug() -> Result<()> {
 fn time_is_limited() -> Result<()> {
     let mut limited = isolation()?;
     limited.time = Some(Duration::from_millis(1500));
-    let options = Options::new(target("gfx1201")?);
+    let options = always_split("gfx1201")?;
     let begin = Instant::now();
     let late = refused(
         compile_isolated(&branches(20_000)?, &options, &[Product::Assembly], &limited),
@@ -303,7 +301,7 @@ fn time_is_limited() -> Result<()> {
 fn memory_is_limited() -> Result<()> {
     let mut limited = isolation()?;
     limited.memory = Some(1 << 20);
-    let options = Options::new(target("gfx1201")?);
+    let options = always_split("gfx1201")?;
     refused(
         compile_isolated(&branches(2_000)?, &options, &[Product::Assembly], &limited),
         Code::WorkerLimit,
@@ -499,7 +497,7 @@ fn tools_end_with_the_worker() -> Result<()> {
     }
     // The limit is reached while the tool runs.
     let _ = std::fs::remove_file(&number);
-    let mut options = Options::new(target("sm_90")?);
+    let mut options = always_split("sm_90")?;
     options.ptxas = Some(tool);
     let mut limited = isolation()?;
     limited.time = Some(Duration::from_secs(5));
@@ -605,7 +603,7 @@ fn long_compilations_name_the_pass() -> Result<()> {
 /// before.
 fn the_worker_links_and_specializes() -> Result<()> {
     let module = Fixture::load("spec_size")?.module()?;
-    let options = Options::new(target("sm_80")?);
+    let options = always_split("sm_80")?;
     let isolation = isolation()?;
     let compile = |modules: Vec<Vec<u8>>, setting: &str| {
         let settings = vec![setting.parse().map_err(anyhow::Error::msg)?];

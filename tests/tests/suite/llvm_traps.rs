@@ -3,7 +3,7 @@
 //! meet it. A row also holds what LLVM makes of the trap, or what leads it there: the row's own
 //! check has to refuse that.
 
-use crate::support::{assembled, compile_bytes, linkable, told, trial};
+use crate::support::{always_split_on, assembled, compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use regex::Regex;
@@ -392,7 +392,7 @@ fn met_without(trap: &Trap, cure: fn(&mut EntryPlan), fixtures: &[Fixture]) -> R
         .filter(|target| target.amdgpu().is_some_and(trap.on));
     for target in targets.step_by(3) {
         for fixture in fixtures {
-            let mut options = Options::new(target);
+            let mut options = always_split_on(target);
             (trap.options)(&mut options);
             let compiled = splitbar::Compiler::new(&options)
                 .with_changed_plans(&mut |plans| {

@@ -1,10 +1,10 @@
 //! The execution model: every kernel as it is lowered is proved, and docs/model.md says what the
 //! explorer says.
 
-use crate::support::{confirm, target, trial};
+use crate::support::{always_split, confirm, target, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::{Bounds, EntryPlan, FuseAt, Options, Strategy};
+use splitbar::{Bounds, EntryPlan, FuseAt, Strategy};
 use splitbar_passes::model::catalogue::{self, Known};
 use splitbar_passes::model::explore;
 use splitbar_passes::model::protocol::{Protocol, Usage};
@@ -113,7 +113,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
 /// choice in any case.
 fn kernel(fixture: &Fixture, strategy: Strategy, on: &str, fuse_at: FuseAt) -> Result<()> {
     let bytes = fixture.module()?;
-    let mut own = Options::new(target(on)?);
+    let mut own = always_split(on)?;
     own.fuse_at = fuse_at;
     let mut forced = own.clone();
     forced.strategy = Some(strategy);
@@ -141,7 +141,7 @@ fn kernel(fixture: &Fixture, strategy: Strategy, on: &str, fuse_at: FuseAt) -> R
 /// returns, and without them none.
 fn copies_arrive() -> Result<()> {
     let bytes = Fixture::load("async_overlap")?.module()?;
-    let mut options = Options::new(target("sm_80")?);
+    let mut options = always_split("sm_80")?;
     options.promote_async_copies = true;
     let mut bounds = Bounds::default();
     bounds.unroll = 2;

@@ -6,14 +6,16 @@
 //! and fences are counted before and after optimisation.
 
 use crate::fences::{orders, waited};
-use crate::support::{assembled, compile, compile_bytes, instruction, is_nvptx, linkable, target};
+use crate::support::{
+    always_split, assembled, compile, compile_bytes, instruction, is_nvptx, linkable,
+};
 use crate::support::{told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar::waits::counter::Counter;
-use splitbar::{Artefact, EntryPlan, Observer, Optimization, Options, Output, Strategy};
+use splitbar::{Artefact, EntryPlan, Observer, Optimization, Output, Strategy};
 use splitbar_plan::{Fence, FenceMemory, Step};
 use splitbar_tests::fixture::Fixture;
 use std::collections::{BTreeMap, BTreeSet};
@@ -445,7 +447,7 @@ fn fences(ir: &str) -> BTreeMap<String, usize> {
 fn none_dropped(module: &[u8], name: &str) -> Result<()> {
     for (number, level) in LEVELS {
         let mut texts = Texts::default();
-        let mut options = Options::new(target(name)?);
+        let mut options = always_split(name)?;
         options.optimization = *level;
         splitbar::Compiler::new(&options)
             .with_observer(&mut texts)
@@ -487,7 +489,7 @@ fn kept_apart(ir: &str) -> Result<()> {
 /// much. How many there were.
 fn taken_apart(fixture: &Fixture, name: &str) -> Result<usize> {
     let mut count = 0;
-    let mut options = Options::new(target(name)?);
+    let mut options = always_split(name)?;
     options.optimization = Optimization::O2;
     let apart = splitbar::Compiler::new(&options)
         .with_changed_plans(&mut |plans| {

@@ -3,14 +3,14 @@
 //! early under one of the schedules.
 
 use crate::sim::{agrees, compare, inputs};
-use crate::support::{compile_bytes, is_nvptx, linkable, told, trial};
+use crate::support::{always_split, compile_bytes, is_nvptx, linkable, told, trial};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use libtest_mimic::Trial;
 use object::{Object, ObjectSection};
 use regex::Regex;
+use splitbar::SpecValues;
 use splitbar::simulate::Job;
 use splitbar::simulate::machine::Schedule;
-use splitbar::{Options, SpecValues};
 use splitbar_plan::{NvptxStep, Step};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::reference::{self, Case};
@@ -87,7 +87,7 @@ fn simulated(fixture: &Fixture, target: &str) -> Result<()> {
 /// early.
 fn nobody_waits(target: &str) -> Result<()> {
     let fixture = Fixture::load("async_double_buffer")?;
-    let mut options = Options::new(crate::support::target(target)?);
+    let mut options = always_split(target)?;
     options.promote_async_copies = true;
     let mut left_out = 0;
     let output = splitbar::Compiler::new(&options)

@@ -15,7 +15,7 @@
 //! A program that fails is made smaller, and its module is left in the folder for temporary files.
 
 use crate::split::fused;
-use crate::support::{assembled, linkable, target, trial};
+use crate::support::{always_split_on, assembled, linkable, target, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::diagnostic::{Code, Severity};
@@ -219,7 +219,7 @@ pub(crate) fn options(seed: u64, program: &Program, way: Way) -> Options {
         rest /= count;
         is_chosen
     };
-    let mut options = Options::new(way.target);
+    let mut options = always_split_on(way.target);
     options.optimization = way.level.1;
     options.strategy = way.strategy;
     if !program.is_for_vulkan() {

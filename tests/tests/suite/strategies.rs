@@ -4,7 +4,7 @@
 
 use crate::generations::kernels::{ARRIVE, FULL, MULTIPLY, WAIT, exchange};
 use crate::sim;
-use crate::support::{assembled, assembles, is_nvptx, linkable, ptxas, target, told, trial};
+use crate::support::{always_split, assembled, assembles, is_nvptx, linkable, ptxas, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::diagnostic::{Code, Severity};
@@ -51,7 +51,7 @@ pub(crate) fn outputs(fixture: &Fixture, gpu: &str) -> Result<Vec<(Strategy, Out
     let module = fixture.module()?;
     let mut outputs = Vec::new();
     for strategy in Strategy::ALL {
-        let mut options = Options::new(target(gpu)?);
+        let mut options = always_split(gpu)?;
         options.strategy = Some(*strategy);
         match splitbar::Compiler::new(&options).compile(&module) {
             Ok(output) => outputs.push((*strategy, output)),
@@ -123,7 +123,7 @@ fn nobody_waits() -> Result<()> {
         Strategy::GroupNamed,
     ] {
         for gpu in ["sm_60", "sm_75"] {
-            let mut options = Options::new(target(gpu)?);
+            let mut options = always_split(gpu)?;
             options.strategy = Some(strategy);
             for completed in [true, false] {
                 let output = splitbar::Compiler::new(&options)
@@ -160,7 +160,7 @@ fn nobody_waits() -> Result<()> {
 fn ends_early() -> Result<()> {
     linkable("gfx1250")?;
     let module = assembled(ENDS_EARLY)?;
-    let mut options = Options::new(target("gfx1250")?);
+    let mut options = always_split("gfx1250")?;
     options.validation = Validation::Waived; // a wave that ended executes no barrier, which rule SB2000 forbids
     let deadlocks = |options: &Options, leaves: bool| -> Result<bool> {
         let output = splitbar::Compiler::new(options)

@@ -1,7 +1,7 @@
 //! Compiling in process, running the command line, and the tools that tests need.
 
 use anyhow::{Context, ensure};
-use splitbar::{Optimization, Options, Output, Target};
+use splitbar::{Choice, Optimization, Options, Output, Target};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::harness::Missing;
 pub(crate) use splitbar_tests::harness::trial;
@@ -16,6 +16,19 @@ pub(crate) fn target(name: &str) -> anyhow::Result<&'static Target> {
     Target::by_name(name).ok_or_else(|| anyhow::anyhow!("no target is called {name}"))
 }
 
+/// Options that split every pair wherever a strategy fits, worth it or not: most tests are about
+/// what is split.
+pub(crate) fn always_split(target_name: &str) -> anyhow::Result<Options> {
+    Ok(always_split_on(target(target_name)?))
+}
+
+/// As [`always_split`], for a known target.
+pub(crate) fn always_split_on(target: &'static Target) -> Options {
+    let mut options = Options::new(target);
+    options.choice = Choice::AlwaysSplit;
+    options
+}
+
 /// Compiles a fixture; diagnostics become the error's text.
 pub(crate) fn compile(
     fixture: &Fixture,
@@ -27,13 +40,13 @@ pub(crate) fn compile(
     })
 }
 
-/// Compiles `bytes` with changed options.
+/// Compiles `bytes`, with every pair split but for what `change` does to the options.
 pub(crate) fn compile_bytes(
     bytes: &[u8],
     target_name: &str,
     change: impl FnOnce(&mut Options),
 ) -> anyhow::Result<Output> {
-    let mut options = Options::new(target(target_name)?);
+    let mut options = always_split(target_name)?;
     change(&mut options);
     splitbar::Compiler::new(&options)
         .compile(bytes)

@@ -11,12 +11,12 @@
 //! A program that fails is made smaller, and its module is left in the folder for temporary files.
 
 use crate::random::{errors, wave_size};
-use crate::support::{assembled, linkable, target, trial};
+use crate::support::{always_split, assembled, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
+use splitbar::Optimization;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{BufferName, Inputs, Job};
-use splitbar::{Optimization, Options};
 use splitbar_tests::tangles::{self, Program};
 use std::time::{Duration, Instant};
 
@@ -156,7 +156,7 @@ fn report(seed: u64, program: &Program, way: Way, error: &anyhow::Error) -> Stri
 /// That the program leaves on the simulated machine what it leaves by SPIR-V's rules.
 fn agrees(seed: u64, program: &Program, (name, (_, level)): Way) -> Result<()> {
     let bytes = assembled(&tangles::text(program))?;
-    let mut options = Options::new(target(name)?);
+    let mut options = always_split(name)?;
     options.optimization = level;
     let output = splitbar::Compiler::new(&options)
         .compile(&bytes)

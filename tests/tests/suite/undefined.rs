@@ -5,13 +5,13 @@
 //! more of them, `SPLITBAR_FIRST_SEED=N` begins with this one.
 
 use crate::random::variable;
-use crate::support::{assembled, linkable, target, trial};
+use crate::support::{always_split, assembled, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
+use splitbar::Optimization;
 use splitbar::diagnostic::Code;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{BufferName, Inputs, Job};
-use splitbar::{Optimization, Options};
 use splitbar_tests::undefined::{self, INVOCATIONS, Program};
 
 const TARGETS: [&str; 4] = ["gfx942", "gfx1201", "sm_70", "sm_90"];
@@ -49,14 +49,14 @@ pub(crate) fn trials() -> Vec<Trial> {
 /// right.
 fn filled_array() -> Result<()> {
     let module = assembled(&undefined::filled())?;
-    let output = crate::random::compiled(&module, Options::new(target("sm_80")?))?;
+    let output = crate::random::compiled(&module, always_split("sm_80")?)?;
     let code = output.assembly()?;
     // What the loop writes is in registers.
     let mut stores = code.lines().filter(|line| line.contains("st.local"));
     let clears = |line: &str| line.contains("st.local.v") || !line.contains("], %");
     ensure!(!stores.any(clears), "the array is cleared:\n{code}");
     for name in TARGETS {
-        let output = crate::random::compiled(&module, Options::new(target(name)?))?;
+        let output = crate::random::compiled(&module, always_split(name)?)?;
         let place = BufferName::Binding(0, 1);
         let inputs = Inputs::new([1, 1, 1], vec![(place, vec![0; INVOCATIONS * 4])]);
         let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 0))?;
@@ -77,7 +77,7 @@ fn filled_array() -> Result<()> {
 fn lost_effects() -> Result<()> {
     let warned = |condition: &str| -> Result<bool> {
         let module = assembled(&undefined::guarded(condition))?;
-        let output = crate::random::compiled(&module, Options::new(target("gfx1201")?))?;
+        let output = crate::random::compiled(&module, always_split("gfx1201")?)?;
         let mut warnings = output.warnings().iter();
         Ok(warnings.any(|warning| warning.code == Code::NoEffectLeft))
     };
@@ -115,7 +115,7 @@ fn agrees(
     module: &[u8],
     (name, level): (&str, Optimization),
 ) -> Result<()> {
-    let mut options = Options::new(target(name)?);
+    let mut options = always_split(name)?;
     options.optimization = level;
     let output = crate::random::compiled(module, options)?;
     let job = Job::compiled(&output, 0)?;

@@ -1,7 +1,7 @@
 //! The library refuses what `splitbar check` calls an error, whatever it is asked for, and gives
 //! the warnings once; only a waiver by name lets such a module pass.
 
-use crate::support::{assembled, run, target, trial};
+use crate::support::{always_split, assembled, run, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::diagnostic::{Code, Diagnostics, Severity};
@@ -63,7 +63,7 @@ fn options(text: &str, waived: bool) -> Result<Options> {
         .context("no environment")?
         .parse::<Environment>()
         .map_err(anyhow::Error::msg)?;
-    let mut options = Options::new(target("gfx1201")?);
+    let mut options = always_split("gfx1201")?;
     options.optimization = Optimization::O0;
     options.workgroup_size = None;
     options.validation = if waived {

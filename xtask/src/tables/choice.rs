@@ -143,7 +143,7 @@ splitbar advise kernel.spv --target sm_90 --format svg > advice.svg
 | --- | --- | --- |
 | `auto`, `auto=balanced` | those that are worth it by the final code | one or two; one or two more where some barriers are split and others are not |
 | `auto=fast` | those whose window in SPIR-V is wide enough; registers are not looked at | one |
-| `auto=always-split` | all, wherever a strategy fits: the default of the library | one |
+| `auto=always-split` | all, wherever a strategy fits | one |
 | a strategy's name | all, by this one | one |
 
 Over the kernels of fixtures `balanced` takes 1.6 times the processor time of `always-split` on gfx1201, and on sm_90 without ptxas; 2.5 times with ptxas, which says what registers a kernel takes.

@@ -12,8 +12,8 @@ const HEAD: &str = "\
 An option has one declaration in the library, and one name: that of its field's flag in the program,
 of the setting in C (`\"name=value\"`), and of the keyword in Python (with `_` for `-`).
 In Rust `Options::set` takes the name and the value; the documentation of `Options` says more about
-each field; `Options::new` begins with `auto=always-split`, everything else with `auto`. Flags have no
-value in the program, and `true` or `false` elsewhere.
+each field. The defaults are the same everywhere. Flags have no value in the program, and `true` or
+`false` elsewhere.
 
 Specialization constants have functions of their own: `--spec ID=VALUE`, `spec=ID=VALUE` in C, `spec=`
 in Python.

@@ -4,11 +4,10 @@ use super::values::Named;
 use splitbar_plan::{FuseAt, Optimization, Strategy, Waits};
 
 /// How the strategy of workgroup-scope pairs is chosen.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Choice {
-    /// The best one that splits, wherever one fits. The program's `auto` is not this one.
-    #[default]
+    /// The best one that splits, wherever one fits, worth it or not.
     AlwaysSplit,
     /// That one, or a full barrier in place of each pair whose window in SPIR-V is narrower than
     /// the target's row asks for. Compiles once; what registers a kernel takes is not looked at.
@@ -54,13 +53,19 @@ pub enum NarrowBarriers {
 }
 
 impl Choice {
-    /// What the program's `--strategy auto` is: in a build that makes no code there is nothing to
-    /// balance.
+    /// The choice `auto`, which is the default everywhere: in a build that makes no code there is
+    /// nothing to balance.
     pub const AUTO: Choice = if cfg!(feature = "llvm") {
         Choice::Balanced
     } else {
         Choice::Fast
     };
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Choice::AUTO
+    }
 }
 
 pub(super) const CHOICES: &Named<Choice> = &[

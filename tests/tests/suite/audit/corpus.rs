@@ -1,11 +1,11 @@
 //! Published modules with barriers or atomic operations: the audit finds nothing in what we make of
 //! them. A plain run takes some of them, the same ones each time; `SPLITBAR_CORPUS=all` takes all.
 
-use crate::support::{target, trial};
+use crate::support::{always_split, trial};
 use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
+use splitbar::Failure;
 use splitbar::diagnostic::{Code, Severity};
-use splitbar::{Failure, Options};
 use splitbar_passes::module::Module;
 use splitbar_tests::corpus::{is_complete, modules};
 
@@ -44,7 +44,7 @@ fn clean(name: &'static str, share: usize) -> Result<()> {
         .iter()
         .filter(|(_, bytes)| (is_complete() || bytes.len() <= MOST_BYTES) && synchronises(bytes));
     for (module, bytes) in chosen.skip(first).step_by(one_of) {
-        let mut options = Options::new(target(name)?);
+        let mut options = always_split(name)?;
         options.audit = true;
         match splitbar::Compiler::new(&options).compile(bytes) {
             Ok(output) => audited += output.entries().len(),

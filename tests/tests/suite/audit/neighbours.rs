@@ -3,10 +3,10 @@
 //! them. So the plan's fences of one memory are taken out before the module is lowered, and the
 //! audit goes by the whole plan.
 
-use crate::support::{assembled, target};
+use crate::support::{always_split, assembled};
 use anyhow::{Context, Result, ensure};
 use splitbar::diagnostic::Code;
-use splitbar::{EntryPlan, Optimization, Options, Strategy};
+use splitbar::{EntryPlan, Optimization, Strategy};
 use splitbar_plan::{AmdgpuStep, Fence, FenceMemory, Step};
 
 /// The barriers of each kernel.
@@ -75,7 +75,7 @@ pub(super) fn missed() -> Result<()> {
         let module = assembled(&source(barriers))?;
         for name in ["gfx1030", "gfx1100", "gfx1201", "gfx1250"] {
             for level in [Optimization::O0, Optimization::O2] {
-                let mut options = Options::new(target(name)?);
+                let mut options = always_split(name)?;
                 options.audit = true;
                 options.optimization = level;
                 options.strategy = *strategy;

@@ -1,9 +1,9 @@
 //! Places that LLVM gives to machine instructions and that are not theirs: the audit must not take
 //! an access behind a release for one before it.
 
-use crate::support::{assembled, target};
+use crate::support::{always_split, assembled};
 use anyhow::{Context, Result};
-use splitbar::{Optimization, Options, Strategy};
+use splitbar::{Optimization, Strategy};
 
 /// A function that an entry point calls between a fence and the fence's barrier. LLVM inlines it:
 /// the words of the function are in no block of the entry point.
@@ -43,7 +43,7 @@ pub(super) fn judged() -> Result<()> {
         (SIDE, "gfx1201", Some(Strategy::Fused), Optimization::O2),
         (SIDE, "gfx1030", Some(Strategy::Fused), Optimization::O3),
     ] {
-        let mut options = Options::new(target(name)?);
+        let mut options = always_split(name)?;
         options.audit = true;
         options.strategy = strategy;
         options.optimization = level;

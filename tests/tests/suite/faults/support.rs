@@ -1,10 +1,10 @@
 //! How a kernel is compiled without some guards and run.
 
-use crate::support::{linkable, target};
+use crate::support::{always_split, linkable};
 use anyhow::Result;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Inputs, Job, Outcome};
-use splitbar::{Optimization, Options, Output};
+use splitbar::{Optimization, Output};
 use splitbar_plan::faults::Guard;
 
 /// The code of `module` for a GPU at a level, without the guards `left_out`, and what it does.
@@ -16,7 +16,7 @@ pub(super) fn run(
     schedule: Schedule,
 ) -> Result<(Output, Outcome)> {
     linkable(name)?;
-    let mut options = Options::new(target(name)?);
+    let mut options = always_split(name)?;
     options.optimization = level;
     let output = splitbar::Compiler::new(&options)
         .without_guards(left_out)

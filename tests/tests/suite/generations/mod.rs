@@ -7,12 +7,12 @@ pub(crate) mod kernels;
 mod nvptx;
 mod row;
 
-use crate::support::trial;
+use crate::support::{always_split_on, trial};
 use anyhow::{bail, ensure};
 use libtest_mimic::Trial;
 use regex::Regex;
 use row::{Expected, Row, Text};
-use splitbar::{Options, Target};
+use splitbar::Target;
 use splitbar_tests::check::Check;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -71,7 +71,7 @@ fn one(
     target: &'static Target,
     expected: &Expected,
 ) -> Result<(), String> {
-    let mut options = Options::new(target);
+    let mut options = always_split_on(target);
     (row.options)(&mut options);
     match (splitbar::Compiler::new(&options).compile(module), expected) {
         (Ok(output), Expected::Lines(lines)) => {

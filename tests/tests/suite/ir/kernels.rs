@@ -3,7 +3,7 @@
 //! are as wide.
 
 use crate::sim::{compare, inputs};
-use crate::support::{done, is_nvptx, linkable, target, told, trial};
+use crate::support::{always_split, done, is_nvptx, linkable, target, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::Job;
@@ -159,7 +159,7 @@ pub(crate) fn case(name: &str) -> Result<Case> {
 }
 
 fn options(name: &str, optimization: Optimization) -> Result<Options> {
-    let mut options = Options::new(target(name)?);
+    let mut options = always_split(name)?;
     options.optimization = optimization;
     options.measure = true;
     options.audit = true;

@@ -3,10 +3,10 @@
 //! after). Their barriers order no memory; they keep the waves of a workgroup in step.
 
 use super::kernels::{agrees, module};
-use crate::support::{is_nvptx, linkable, target, trial};
+use crate::support::{always_split, is_nvptx, linkable, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::{Choice, Optimization, Options};
+use splitbar::{Choice, Optimization};
 use splitbar_tests::fixture::root;
 use splitbar_tests::reference::{Buffer, BufferName, Case, Element};
 
@@ -59,7 +59,7 @@ fn stays_open(
         }
         _ => module(name, gpu)?,
     };
-    let mut options = Options::new(target(gpu)?);
+    let mut options = always_split(gpu)?;
     options.optimization = optimization;
     options.choice = Choice::AlwaysSplit;
     options.measure = true;

@@ -3,10 +3,9 @@
 //!
 //! A plain run takes some of the modules; `SPLITBAR_CORPUS=all` takes [`MODULES`] that compile.
 
-use crate::support::{target, told, trial};
+use crate::support::{always_split, told, trial};
 use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::Options;
 use splitbar_tests::corpus::{is_complete, modules};
 
 const TARGETS: [&str; 4] = ["gfx1201", "sm_90", "gfx942", "sm_75"];
@@ -30,7 +29,7 @@ pub(super) fn trials() -> Vec<Trial> {
 
 /// Compares `count` modules, each [`TARGETS`]th one from number `share` on.
 fn same_code(gpu: &str, share: usize, count: usize) -> Result<()> {
-    let options = Options::new(target(gpu)?);
+    let options = always_split(gpu)?;
     let mut compared = 0;
     // Windows of split barriers are widened in the final code of SPIR-V, of which bitcode does not
     // have any.

@@ -4,7 +4,7 @@
 use super::mutant::{Fate, Mutant};
 use super::subject::{Run, Subject};
 use crate::ir::kernels;
-use crate::support::{linkable, target, told};
+use crate::support::{always_split, linkable, told};
 use anyhow::Result;
 use splitbar::diagnostic::Severity;
 use splitbar::simulate::Job;
@@ -67,7 +67,7 @@ pub(super) fn ir_mutants(fixture: &Fixture, name: &'static str) -> Result<Vec<Mu
 }
 
 fn made(fixture: &Fixture, name: &'static str, language: Language) -> Result<Vec<Mutant>> {
-    let mut options = Options::new(target(name)?);
+    let mut options = always_split(name)?;
     options.audit = true;
     linkable(name)?;
     let (module, case) = match language {
