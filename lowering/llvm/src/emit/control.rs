@@ -49,14 +49,14 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let head = self
             .control
             .heads
-            .get(index.index())
+            .get(index)
             .copied()
             .flatten()
             .ok_or_else(|| {
                 self.b
                     .internal("a jump to a block that was thought unreachable")
             })?;
-        if let Some(incoming) = self.control.incoming.get_mut(index.index()) {
+        if let Some(incoming) = self.control.incoming.get_mut(index) {
             incoming.push((from, exit));
         }
         self.tangled_target(index, head)
@@ -67,8 +67,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let Slot::Block(index) = self.slot(label) else {
             return None;
         };
-        let back = self.control.current == Some(label)
-            || self.control.done.get(index.index()) == Some(&true);
+        let back =
+            self.control.current == Some(label) || self.control.done.get(index) == Some(&true);
         if back {
             self.control.unroll.get(&label).copied()
         } else {

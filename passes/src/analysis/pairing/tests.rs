@@ -426,7 +426,7 @@ mod paths {
         if left == 0 {
             return;
         }
-        for inst in &function.blocks[block.index()].insts {
+        for inst in &function.block(block).unwrap().insts {
             match SiteKind::from_inst(*inst) {
                 Some(SiteKind::Arrive) => since = Some((inst.offset, Vec::new())),
                 Some(SiteKind::Wait) => {
