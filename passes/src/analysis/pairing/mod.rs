@@ -212,7 +212,18 @@ impl Pairing {
                 pairing.refuse_control_barriers(first, caller, diagnostics);
             }
         }
+        debug_assert!(
+            (0..)
+                .zip(&pairing.sites)
+                .all(|(at, site)| site.id == SiteId(at)),
+            "sites are named by their places"
+        );
         pairing
+    }
+
+    /// The site that `id` names; `None` for a name of another entry point's that is too large.
+    pub fn site(&self, id: SiteId) -> Option<&Site> {
+        self.sites.get(id.0 as usize)
     }
 
     /// Whether an arrive of `scope` is outstanding before the instruction that starts at word

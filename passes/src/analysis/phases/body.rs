@@ -203,10 +203,8 @@ fn barriers(declarations: &Declarations<'_>, pairing: &Pairing, orders_all: bool
             is_known,
         }
     };
-    let sites = |ids: &[SiteId]| -> Vec<&Site> {
-        let site = |id: &SiteId| pairing.sites.get(id.0 as usize);
-        ids.iter().filter_map(site).collect()
-    };
+    let sites =
+        |ids: &[SiteId]| -> Vec<&Site> { ids.iter().filter_map(|id| pairing.site(*id)).collect() };
     let pairs = pairing
         .pairs
         .iter()
