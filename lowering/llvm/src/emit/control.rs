@@ -8,6 +8,7 @@ use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::{self, Block, Meta, Value};
 use spirv::Op;
+use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constant, Id, Inst};
 
@@ -126,7 +127,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             ));
         };
         let info = self.type_info(pointee)?;
-        let (size, align) = (info.size, info.align.max(4));
+        let (size, align) = (info.size, info.align.max(Alignment::WORD).bytes());
         let slot = self.declared_slot(pointee, size, align)?;
         self.b
             .raw()
