@@ -46,8 +46,8 @@ pub fn pairs(bytes: &[u8], spec: &SpecValues) -> Result<Vec<SplitPair>, Failure>
     for entry in &declarations.entry_points {
         let (pairing, _) = program.pairing(entry)?;
         let words = |ids: &[SiteId]| {
-            let of_id = |id: &SiteId| pairing.sites.iter().find(|site| site.id == *id);
-            let words = ids.iter().filter_map(of_id).map(|site| site.offset);
+            let sites = ids.iter().filter_map(|id| pairing.site(*id));
+            let words = sites.map(|site| site.offset);
             let mut words: Vec<WordOffset> = words
                 .filter_map(|word| match inlined.edited() {
                     Some(edited) => edited.source_map.of(word),

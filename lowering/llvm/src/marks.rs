@@ -13,6 +13,7 @@ use inkwell::values::{CallSiteValue, FunctionValue, InstructionValue, Operand};
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::marks::{Tick, prune};
 use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::BlockMap;
 
 /// LLVM's number of the calling convention of NVPTX kernels.
 const PTX_KERNEL: u32 = 71;
@@ -49,7 +50,7 @@ pub fn eliminate(bitcode: &[u8]) -> Result<(Vec<u8>, Eliminated), Diagnostics> {
 fn in_function(function: FunctionValue<'_>, eliminated: &mut Eliminated) {
     let blocks = function.get_basic_blocks();
     let mut edges = Vec::new();
-    let mut found = Vec::new();
+    let mut found = BlockMap::default();
     let mut of_invocation = false;
     for (index, block) in blocks.iter().enumerate() {
         let mut in_block = Vec::new();
@@ -73,26 +74,24 @@ fn in_function(function: FunctionValue<'_>, eliminated: &mut Eliminated) {
     }
     if !of_invocation {
         // Calls are not in the sequence of a function body.
-        for in_block in &mut found {
+        for in_block in found.values_mut() {
             in_block.retain(|(tick, _)| *tick != Tick::Unknown);
         }
     } else if function.get_call_conventions() != PTX_KERNEL {
         return; // the caller may count every mark, and have made some before every wait
     }
-    if found.iter().all(Vec::is_empty) {
+    if found.values().all(Vec::is_empty) {
         return;
     }
-    let ticks: Vec<Vec<Tick>> = found
-        .iter()
+    let ticks: BlockMap<Vec<Tick>> = found
+        .values()
         .map(|in_block| in_block.iter().map(|(tick, _)| *tick).collect())
         .collect();
     let pruned = prune(&Cfg::from_edges(blocks.len(), &edges), &ticks);
     eliminated.marks += pruned.marks.len();
     eliminated.waits += pruned.waits.len();
     for (block, index) in pruned.marks.into_iter().chain(pruned.waits) {
-        let place = found
-            .get(block.index())
-            .and_then(|in_block| in_block.get(index));
+        let place = found.get(block).and_then(|in_block| in_block.get(index));
         if let Some((_, instruction)) = place {
             instruction.erase_from_basic_block();
         }

@@ -24,7 +24,7 @@ use splitbar_passes::analysis::async_copy::Zeros;
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopies, GroupCopy};
 use splitbar_passes::analysis::marks::{self, Event, Tick, Wait};
-use splitbar_passes::module::{BlockIndex, Scope, WordOffset};
+use splitbar_passes::module::{BlockMap, Scope, WordOffset};
 use std::collections::BTreeMap;
 
 /// Alignment of both addresses and of the size (PTX ISA, "cp.async.bulk").
@@ -72,8 +72,8 @@ pub(crate) fn plan(
         return found;
     }
     let counted = group.counted(cfg, |copy| found.copies.contains_key(&copy.offset));
-    let mut ticks = vec![Vec::new(); cfg.len()];
-    for (block, events) in BlockIndex::numbered(&counted.events) {
+    let mut ticks = BlockMap::filled(cfg.len(), Vec::new());
+    for (block, events) in counted.events.iter() {
         for (index, (offset, event)) in events.iter().enumerate() {
             let tick = match event {
                 Event::Copy(_) => continue,
@@ -91,7 +91,7 @@ pub(crate) fn plan(
                     Some(Wait::Nothing) | None => continue,
                 },
             };
-            if let Some(ticks) = ticks.get_mut(block.index()) {
+            if let Some(ticks) = ticks.get_mut(block) {
                 ticks.push(tick);
             }
         }

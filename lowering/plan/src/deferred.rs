@@ -29,7 +29,7 @@
 use crate::plan::EntryPlan;
 use crate::step::{NvptxStep, Step};
 use crate::strategy::MeetsAt;
-use splitbar_passes::analysis::pairing::{SiteId, SiteKind};
+use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::module::{Scope, WordOffset};
 use splitbar_typed::Copies;
 use std::collections::BTreeSet;
@@ -91,10 +91,8 @@ fn waits_for_all(plan: &EntryPlan, offset: WordOffset) -> bool {
 /// The arrives between which and their waits something stands, so that copies gain time.
 fn before_work(plan: &EntryPlan) -> BTreeSet<WordOffset> {
     let pairs = plan.pairs.iter().filter(|pair| !pair.window.is_empty());
-    let ids: BTreeSet<SiteId> = pairs
-        .flat_map(|pair| pair.arrives.iter().copied())
-        .collect();
-    let sites = plan.sites.iter().filter(|site| ids.contains(&site.id));
+    let arrives = pairs.flat_map(|pair| &pair.arrives);
+    let sites = arrives.filter_map(|id| plan.site(*id));
     sites.map(|site| site.offset).collect()
 }
 

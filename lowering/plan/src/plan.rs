@@ -75,7 +75,8 @@ pub struct EntryPlan {
     pub cluster: Option<[u32; 3]>,
     /// One per pair, in order of id.
     pub pairs: Vec<PairPlan>,
-    /// Every barrier instruction that it reaches, in module order.
+    /// Every barrier instruction that it reaches, in module order: those of its pairing, named by
+    /// their places ([`EntryPlan::site`]).
     pub sites: Vec<Site>,
     /// Steps at the entry, before anything else.
     pub at_entry: Vec<Step>,
@@ -106,6 +107,13 @@ pub struct EntryPlan {
     /// Bytes of dynamic shared memory that a launch must ask for (NVIDIA): all workgroup variables,
     /// where they and what else is declared are more than static shared memory can be; else 0.
     pub dynamic_shared_bytes: u32,
+}
+
+impl EntryPlan {
+    /// The site that `id` names; `None` for a name of another entry point's that is too large.
+    pub fn site(&self, id: SiteId) -> Option<&Site> {
+        self.sites.get(id.0 as usize)
+    }
 }
 
 /// How workgroups are divided into the waves of `target`, whose size is the same for all `plans` of

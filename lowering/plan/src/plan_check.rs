@@ -5,7 +5,6 @@ use crate::step::{AmdgpuStep, NvptxStep, Step};
 use crate::target::Target;
 use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_passes::module::WordOffset;
-use std::collections::BTreeSet;
 
 impl EntryPlan {
     /// Checks that the plan is complete for `target`: every barrier instruction has its steps, the
@@ -28,9 +27,8 @@ impl EntryPlan {
                 return Err(broken(Some(site.offset), "a barrier has no steps".into()));
             }
         }
-        let sites: BTreeSet<_> = self.sites.iter().map(|site| site.id).collect();
         for pair in &self.pairs {
-            if !(pair.arrives.iter().chain(&pair.waits)).all(|site| sites.contains(site)) {
+            if !(pair.arrives.iter().chain(&pair.waits)).all(|id| self.site(*id).is_some()) {
                 let pair = pair.id.0;
                 return Err(broken(None, format!("a site of pair {pair} is not listed")));
             }

@@ -14,7 +14,6 @@ use crate::strategy::{MeetsAt, Overlap, Strategy, mbarrier};
 use crate::strategy::{choice::choose, situation::Situation};
 use crate::target::{Arch, FenceScope, Placement};
 use crate::waits::Waiting;
-use splitbar_passes::analysis::layout::round_up;
 use splitbar_passes::analysis::pairing::{Open, Site, SiteId, SiteKind};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Scope, WordOffset};
@@ -302,7 +301,10 @@ impl<'p> Planner<'p> {
         let (variables, all) = (&self.kernel.variables, self.shared_bytes());
         if self.is_dynamic() {
             let fixed = all.saturating_sub(variables.bytes);
-            round_up(fixed, variables.align).saturating_add(variables.bytes)
+            variables
+                .align
+                .round_up(fixed)
+                .saturating_add(variables.bytes)
         } else {
             all
         }

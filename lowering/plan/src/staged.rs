@@ -25,7 +25,7 @@ use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::dataflow::{self, Analysis, Direction};
 use splitbar_passes::analysis::dominance::Dominators;
 use splitbar_passes::analysis::loops::{self, Loop};
-use splitbar_passes::module::{BlockIndex, WordOffset};
+use splitbar_passes::module::{BlockIndex, BlockMap, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most 32-bit registers of an invocation that hold what is being copied, and where it goes.
@@ -79,10 +79,10 @@ pub(crate) enum Moment {
 pub(crate) struct Timeline<'t> {
     pub cfg: &'t Cfg,
     /// Per block the moments in order, with the word offset of the instruction.
-    pub moments: Vec<Vec<(WordOffset, Moment)>>,
+    pub moments: BlockMap<Vec<(WordOffset, Moment)>>,
     /// Per block the word offset of the last instruction that steps can stand before: its merge
     /// instruction or its terminator.
-    pub ends: &'t [WordOffset],
+    pub ends: &'t BlockMap<WordOffset>,
     /// What each copy takes, in module order.
     pub shapes: &'t [StagedShape],
 }
@@ -114,8 +114,8 @@ pub(crate) fn stage(mut timeline: Timeline<'_>, free: u32) -> Staged {
     let shared = share(&timeline, &alone);
     let mut staged = assign(timeline.shapes, &shared, free);
     for (block, slot) in before_loops(&timeline, &staged) {
-        let end = timeline.ends.get(block.index());
-        if let Some((moments, end)) = timeline.moments.get_mut(block.index()).zip(end) {
+        let end = timeline.ends.get(block);
+        if let Some((moments, end)) = timeline.moments.get_mut(block).zip(end) {
             moments.push((*end, Moment::Store(slot)));
         }
     }
@@ -188,7 +188,7 @@ fn before_loops(timeline: &Timeline<'_>, staged: &Staged) -> BTreeSet<(BlockInde
         .iter()
         .map(|store| (store.block, store.slot))
         .collect();
-    let moments = BlockIndex::numbered(&timeline.moments);
+    let moments = timeline.moments.iter();
     let filled: BTreeSet<(BlockIndex, usize)> = moments
         .flat_map(|(block, moments)| moments.iter().map(move |(_, moment)| (block, moment)))
         .filter_map(|(block, moment)| Some((block, flow.filled(moment)?)))
@@ -224,7 +224,7 @@ struct Flow<'f> {
     /// Ages are not told apart from here on: every wait stores what is so old.
     oldest: u8,
     /// At the starts of blocks.
-    at_start: Vec<Ages>,
+    at_start: BlockMap<Ages>,
 }
 
 /// By set: 0 when it holds nothing on any path, else one more than the greatest number of marks
@@ -233,7 +233,7 @@ type Ages = Vec<u8>;
 
 impl<'f> Flow<'f> {
     fn analyze(timeline: &'f Timeline<'f>, of_copy: &'f [Option<usize>]) -> Flow<'f> {
-        let waits = timeline.moments.iter().flatten();
+        let waits = timeline.moments.values().flatten();
         let most = waits.filter_map(|(_, moment)| match moment {
             Moment::Wait(outstanding) => Some(*outstanding),
             Moment::Copy(_) | Moment::Mark | Moment::Store(_) => None,
@@ -244,7 +244,7 @@ impl<'f> Flow<'f> {
             of_copy,
             slots: last.map_or(0, |last| last + 1),
             oldest: most.max().unwrap_or(0).saturating_add(2),
-            at_start: Vec::new(),
+            at_start: BlockMap::default(),
         };
         flow.at_start = dataflow::solve(timeline.cfg, &flow);
         flow
@@ -282,13 +282,7 @@ impl<'f> Flow<'f> {
         ages: &mut Ages,
         mut see: impl FnMut((WordOffset, Moment), &Ages, &[usize]),
     ) {
-        for (offset, moment) in self
-            .timeline
-            .moments
-            .get(block.index())
-            .into_iter()
-            .flatten()
-        {
+        for (offset, moment) in self.timeline.moments.get(block).into_iter().flatten() {
             let stored = self.stored(moment, ages);
             see((*offset, *moment), ages, &stored);
             for slot in stored {
@@ -312,11 +306,7 @@ impl<'f> Flow<'f> {
     fn visit(&self, mut see: impl FnMut(BlockIndex, (WordOffset, Moment), &Ages, &[usize])) {
         for block in self.timeline.cfg.reverse_postorder() {
             // Every block of the graph has ages at its start.
-            let mut ages = self
-                .at_start
-                .get(block.index())
-                .cloned()
-                .unwrap_or_default();
+            let mut ages = self.at_start.get(*block).cloned().unwrap_or_default();
             self.walk(*block, &mut ages, |moment, ages, stored| {
                 see(*block, moment, ages, stored);
             });
@@ -328,7 +318,7 @@ impl<'f> Flow<'f> {
         let mut stores = Vec::new();
         self.visit(|block, (offset, _), _, stored| {
             let is_exit = self.timeline.cfg.succs(block).is_empty();
-            if is_exit && self.timeline.ends.get(block.index()) == Some(&offset) {
+            if is_exit && self.timeline.ends.get(block) == Some(&offset) {
                 return;
             }
             stores.extend(stored.iter().map(|slot| Store {

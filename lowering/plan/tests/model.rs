@@ -39,8 +39,7 @@ impl Kernel {
         let options = |kernel: &splitbar_typed::Kernel<'_>| {
             let arrive = full.and_then(|full| {
                 let arrive = kernel.pairing.pairs.get(full)?.arrives.first()?;
-                let mut sites = kernel.pairing.sites.iter();
-                sites.find(|site| site.id == *arrive)
+                kernel.pairing.site(*arrive)
             });
             ensure!(full.is_some() == arrive.is_some(), "no such pair");
             Ok(PlanOptions {

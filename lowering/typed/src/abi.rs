@@ -45,13 +45,13 @@ use splitbar_passes::printf::Table;
 use splitbar_target::{Arch, Target};
 use table::Use;
 
-use splitbar_passes::analysis::layout::BUFFER_ALIGN;
+use splitbar_passes::analysis::layout::{Alignment, BUFFER_ALIGN};
 
 /// Alignment of a table of lengths, which are words.
-const LENGTH_ALIGN: u32 = 4;
+const LENGTH_ALIGN: Alignment = Alignment::WORD;
 
 /// Alignment of the printf buffer, which begins with counters.
-const PRINT_BUFFER_ALIGN: u32 = 8;
+const PRINT_BUFFER_ALIGN: Alignment = Alignment::POINTER;
 
 /// Most bytes that are passed by value, of one block and of all together. The drivers allow less;
 /// LLVM takes no more than it can address.
@@ -157,10 +157,9 @@ pub struct Abi {
 /// Size and alignment of a block of push constants of so many bytes. The alignment divides the
 /// size: LLVM reads what is aligned in pieces of that size, and must not come to what lies behind
 /// the block.
-pub fn push_constants_place(bytes: u64) -> (u64, u32) {
-    let size = layout::round_up(bytes, 4);
-    let align = 1 << size.trailing_zeros().min(BUFFER_ALIGN.trailing_zeros());
-    (size, align)
+pub fn push_constants_place(bytes: u64) -> (u64, Alignment) {
+    let size = Alignment::WORD.round_up(bytes);
+    (size, BUFFER_ALIGN.behind(size))
 }
 
 /// Whether a block of `bytes`, which is `what` and declared at word `at`, can be passed by value.
@@ -265,10 +264,10 @@ impl Planner<'_, '_> {
         kind: ArgumentKind,
         passing: Passing,
         size: u64,
-        align: u32,
+        align: Alignment,
         binding: (Option<u32>, Option<u32>),
     ) -> Parameter {
-        let offset = layout::round_up(self.next, align);
+        let offset = align.round_up(self.next);
         self.next = offset.saturating_add(size);
         // What is larger is refused by the check of what is passed by value.
         let clamp = |v: u64| u32::try_from(v).unwrap_or(u32::MAX);
@@ -279,7 +278,7 @@ impl Planner<'_, '_> {
             binding: binding.1,
             size: clamp(size),
             offset: clamp(offset),
-            align,
+            align: align.bytes(),
             pointee_align: None,
         };
         Parameter {
@@ -319,14 +318,14 @@ impl Planner<'_, '_> {
             kind,
             Passing::Pointer { space },
             layout::POINTER_BYTES,
-            8,
+            Alignment::POINTER,
             (Some(resource.set), Some(resource.binding)),
         );
         let align = match (resource.kind, resource.arrays.is_empty()) {
             (ResourceKind::Image | ResourceKind::Sampler, _) => table_align(self.target),
             (ResourceKind::Tensor, _) => tensor::DESCRIPTOR_ALIGN,
             (ResourceKind::Buffer, true) => self.buffer_align(ids),
-            (ResourceKind::Buffer, false) => layout::POINTER_BYTES as u32, // of an array of addresses
+            (ResourceKind::Buffer, false) => Alignment::POINTER, // of an array of addresses
         };
         self.parameters.push(Parameter {
             read_only,
@@ -335,7 +334,7 @@ impl Planner<'_, '_> {
     }
 
     /// What the address of the buffer of `variables` must be a multiple of.
-    fn buffer_align(&self, variables: &[Id]) -> u32 {
+    fn buffer_align(&self, variables: &[Id]) -> Alignment {
         let variables = variables.iter().map(|id| self.declarations.variable(*id));
         let aligns = variables.map(|variable| {
             let pointee = variable.and_then(|one| uses::pointee(self.declarations, one));
@@ -363,7 +362,7 @@ impl Planner<'_, '_> {
                 ArgumentKind::Table,
                 Passing::Pointer { space },
                 layout::POINTER_BYTES,
-                8,
+                Alignment::POINTER,
                 (argument.set, None),
             );
             self.parameters.push(parameter.to(table_align(self.target)));
@@ -478,14 +477,15 @@ impl Planner<'_, '_> {
                 continue;
             };
             let passing = length_passing(self.types, self.declarations, id);
-            let (kind, size) = if passing == Passing::Word {
-                (ArgumentKind::ArrayLength, 4)
+            let (kind, size, align) = if passing == Passing::Word {
+                (ArgumentKind::ArrayLength, 4, Alignment::WORD)
             } else {
-                (ArgumentKind::ArrayLengths, layout::POINTER_BYTES)
+                let bytes = layout::POINTER_BYTES;
+                (ArgumentKind::ArrayLengths, bytes, Alignment::POINTER)
             };
             let binding = (Some(set), Some(binding));
             let role = Role::Length(ids);
-            let parameter = self.argument(role, kind, passing, size, size as u32, binding);
+            let parameter = self.argument(role, kind, passing, size, align, binding);
             self.parameters.push(match kind {
                 ArgumentKind::ArrayLengths => parameter.to(LENGTH_ALIGN),
                 _ => parameter,
@@ -537,7 +537,7 @@ impl Planner<'_, '_> {
                 ArgumentKind::WorkDim,
                 Passing::Word,
                 4,
-                4,
+                Alignment::WORD,
                 (None, None),
             );
             self.parameters.push(parameter);
@@ -552,7 +552,7 @@ impl Planner<'_, '_> {
                 ArgumentKind::PrintfBuffer,
                 Passing::Pointer { space: 1 },
                 layout::POINTER_BYTES,
-                8,
+                Alignment::POINTER,
                 (None, None),
             );
             self.parameters.push(parameter.to(PRINT_BUFFER_ALIGN));
@@ -561,11 +561,11 @@ impl Planner<'_, '_> {
 
     /// What the pointer parameter `id` to `pointee` must be a multiple of: what the module says,
     /// and the alignment of the type (OpenCL C, "Alignment of Types").
-    fn pointee_align(&self, id: Id, pointee: Option<Id>) -> u32 {
+    fn pointee_align(&self, id: Id, pointee: Option<Id>) -> Alignment {
         let natural = pointee
             .and_then(|ty| self.types.get(ty))
-            .map(|info| info.align);
-        layout::variable_align(self.declarations, id, natural.unwrap_or(1)) // an untyped pointer
+            .map_or(Alignment::BYTE, |info| info.align); // an untyped pointer
+        layout::variable_align(self.declarations, id, natural)
     }
 
     /// One of an OpenCL kernel's own parameters.
@@ -614,13 +614,17 @@ impl Planner<'_, '_> {
                 pointee,
             } => {
                 let align = self.pointee_align(id, *pointee);
-                let size = if amdgpu { 4 } else { 8 };
+                let (size, own) = if amdgpu {
+                    (4, Alignment::WORD)
+                } else {
+                    (8, Alignment::POINTER)
+                };
                 let parameter = self.argument(
                     Role::Own(index),
                     ArgumentKind::DynamicSharedPointer,
                     value,
                     size,
-                    size as u32,
+                    own,
                     (None, None),
                 );
                 self.parameters.push(parameter.to(align));
@@ -635,7 +639,7 @@ impl Planner<'_, '_> {
                     ArgumentKind::GlobalBuffer,
                     value,
                     layout::POINTER_BYTES,
-                    8,
+                    Alignment::POINTER,
                     (None, None),
                 );
                 self.parameters.push(parameter.to(align));
@@ -651,7 +655,7 @@ impl Planner<'_, '_> {
                     kind,
                     value,
                     layout::POINTER_BYTES,
-                    8,
+                    Alignment::POINTER,
                     (None, None),
                 );
                 self.parameters.push(parameter.to(table_align(self.target)));

@@ -6,7 +6,7 @@ use splitbar_passes::analysis::copy_order::{self, Mention};
 use splitbar_passes::analysis::group_copies::GroupCopies;
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::analysis::uniformity::memory::Memory;
-use splitbar_passes::module::{EntryPoint, WordOffset};
+use splitbar_passes::module::{BlockIndex, BlockMap, EntryPoint, WordOffset};
 use std::collections::BTreeSet;
 
 /// The asynchronous copies of an entry point's function, as analyses of the module found them.
@@ -21,7 +21,7 @@ pub struct Copies {
     /// The word offset of each block, ascending.
     starts: Vec<WordOffset>,
     /// Per block the word offset of the last instruction that steps can stand before.
-    pub ends: Vec<WordOffset>,
+    pub ends: BlockMap<WordOffset>,
     /// Per block with copies what copies, and what else may come to workgroup memory, in order.
     pub order: Vec<Vec<Mention>>,
 }
@@ -85,15 +85,16 @@ impl Copies {
 
     /// What stands at word offsets, per block in the order of the offsets; at one offset in the
     /// order in which it comes.
-    pub fn by_block<T>(&self, mut all: Vec<(WordOffset, T)>) -> Vec<Vec<(WordOffset, T)>> {
+    pub fn by_block<T>(&self, mut all: Vec<(WordOffset, T)>) -> BlockMap<Vec<(WordOffset, T)>> {
         all.sort_by_key(|(offset, _)| *offset); // stable
-        let mut by_block: Vec<Vec<(WordOffset, T)>> =
+        let mut by_block: BlockMap<Vec<(WordOffset, T)>> =
             self.starts.iter().map(|_| Vec::new()).collect();
         for (offset, what) in all {
             // The last block that begins before it.
             let block = self.starts.partition_point(|start| *start <= offset);
-            if let Some(block) = block.checked_sub(1).and_then(|at| by_block.get_mut(at)) {
-                block.push((offset, what));
+            let block = block.checked_sub(1).map(BlockIndex::new);
+            if let Some(list) = block.and_then(|block| by_block.get_mut(block)) {
+                list.push((offset, what));
             }
         }
         by_block

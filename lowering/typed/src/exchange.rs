@@ -5,6 +5,7 @@
 use crate::matrix::BLOCK_ROWS;
 use crate::types::Scalar;
 use spirv::{CooperativeMatrixReduce as Reduce, CooperativeMatrixUse, Op};
+use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::analysis::uses::Reached;
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Inst, Scope, Type};
 
@@ -12,7 +13,7 @@ use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Inst, Sco
 pub const MAX_EXCHANGE_BYTES: u64 = 32 << 10;
 
 /// Its alignment.
-pub const EXCHANGE_ALIGN: u32 = 16;
+pub const EXCHANGE_ALIGN: Alignment = Alignment::QUAD;
 
 /// Fewest invocations of a subgroup: a workgroup of no more is one.
 const SMALLEST_WAVE: u32 = 32;

@@ -2,7 +2,7 @@
 
 use crate::types::{Kind, Types};
 use spirv::{Decoration, StorageClass};
-use splitbar_passes::analysis::layout::{self, BUFFER_ALIGN};
+use splitbar_passes::analysis::layout::{self, Alignment, BUFFER_ALIGN};
 use splitbar_passes::module::{Declarations, Id};
 use splitbar_target::{Arch, Target};
 
@@ -47,13 +47,13 @@ pub fn address_space(target: &Target, class: StorageClass) -> Option<u32> {
     })
 }
 
-/// Alignment in bytes that the address of a buffer must have whose content is of the type
+/// Alignment that the address of a buffer must have whose content is of the type
 /// `pointee`.
 ///
 /// AMD GPUs read and write unaligned vectors as fast, so that only what the content is aligned to
 /// is asked for. NVIDIA GPUs do not, and LLVM makes vectors of neighbouring accesses only where it
 /// knows the alignment.
-pub fn buffer_align(types: &Types, target: &Target, pointee: Option<Id>) -> u32 {
+pub fn buffer_align(types: &Types, target: &Target, pointee: Option<Id>) -> Alignment {
     let natural = pointee.and_then(|ty| types.get(ty)).map(|info| info.align);
     match (&target.arch, natural) {
         (Arch::Amdgpu(_), Some(natural)) => layout::buffer_align(natural),

@@ -3,7 +3,7 @@
 
 use crate::exchange::{EXCHANGE_ALIGN, MAX_EXCHANGE_BYTES};
 use spirv::{GroupOperation, Op};
-use splitbar_passes::analysis::layout::round_up;
+use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::analysis::uses::Reached;
 use splitbar_passes::analysis::workgroup_memory::WorkgroupMemory;
 use splitbar_passes::module::facts::Class;
@@ -15,7 +15,7 @@ use splitbar_target::{Arch, Target};
 pub const SCRATCH_BYTES: u32 = 256;
 
 /// Its alignment.
-pub const SCRATCH_ALIGN: u32 = 16;
+pub const SCRATCH_ALIGN: Alignment = Alignment::QUAD;
 
 /// Bytes of workgroup memory that an entry point, whose variables take `variables`, takes on
 /// `target` before barriers reserve any: the variables, and behind them what OpGroup* instructions
@@ -43,13 +43,15 @@ pub(crate) fn shared_bytes(
         .filter_map(|id| declarations.function(*id))
         .any(|function| function.syncs.iter().any(needs));
     let bytes = if scratch {
-        round_up(variables.bytes, SCRATCH_ALIGN).saturating_add(SCRATCH_BYTES.into())
+        SCRATCH_ALIGN
+            .round_up(variables.bytes)
+            .saturating_add(SCRATCH_BYTES.into())
     } else {
         variables.bytes
     };
     let bytes = match exchanged {
         exchanged @ 1..=MAX_EXCHANGE_BYTES => {
-            round_up(bytes, EXCHANGE_ALIGN).saturating_add(exchanged)
+            EXCHANGE_ALIGN.round_up(bytes).saturating_add(exchanged)
         }
         _ => bytes,
     };

@@ -17,13 +17,14 @@
 
 mod decode;
 
+use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::module::Id;
 
 /// Bytes of a descriptor.
 pub const DESCRIPTOR_BYTES: u64 = 16;
 
 /// What the address of a descriptor, and of a shape, is a multiple of.
-pub const DESCRIPTOR_ALIGN: u32 = 8;
+pub const DESCRIPTOR_ALIGN: Alignment = Alignment::POINTER;
 
 /// Bytes from the start of a descriptor to the address of the shape.
 pub const SHAPE_OFFSET: u64 = 8;

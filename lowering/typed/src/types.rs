@@ -13,7 +13,7 @@ use crate::matrix::Matrix;
 use crate::tensor::Tensor;
 use crate::tensor_layout::TensorObject;
 use spirv::StorageClass;
-use splitbar_passes::analysis::layout::{Extent, MemberPlace};
+use splitbar_passes::analysis::layout::{Alignment, Extent, MemberPlace};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Declarations, Id, Type};
 
@@ -91,8 +91,8 @@ pub struct TypeInfo {
     pub is_value: bool,
     /// Bytes in memory.
     pub size: u64,
-    /// Natural alignment in bytes.
-    pub align: u32,
+    /// Natural alignment.
+    pub align: Alignment,
     /// Scalars and vectors in it.
     pub leaves: u64,
     /// Nesting depth; a scalar has 0.
@@ -117,7 +117,7 @@ impl TypeInfo {
             kind,
             is_value: false,
             size: 0,
-            align: 1,
+            align: Alignment::BYTE,
             leaves: 0,
             depth: 0,
             stride: 0,

@@ -1,8 +1,6 @@
 //! How the places that pointers lead to are known to be aligned.
 
-use super::layout::{
-    Extent, Extents, alignment_of_offset, buffer_align, stride, structure, variable_align,
-};
+use super::layout::{Alignment, Extent, Extents, buffer_align, stride, structure, variable_align};
 use super::uses::{is_shared_block, pointee};
 use super::workgroup_memory::VARIABLE_ALIGN;
 use crate::module::facts::Chain;
@@ -23,7 +21,7 @@ pub struct Alignments<'s, 'm> {
 #[derive(Copy, Clone)]
 struct Walk {
     ty: Id,
-    align: u32,
+    align: Alignment,
 }
 
 impl<'s, 'm> Alignments<'s, 'm> {
@@ -36,10 +34,16 @@ impl<'s, 'm> Alignments<'s, 'm> {
         }
     }
 
-    /// The alignment in bytes, a power of two, of what `access` touches through `pointer`, a value
-    /// of type `ty`: by where the pointer leads, and by the memory operands from operand `operands`
-    /// on. Without the operand Aligned a place is aligned as its components are.
-    pub fn of_access(&mut self, access: Inst<'_>, pointer: Id, operands: usize, ty: Id) -> u32 {
+    /// The alignment of what `access` touches through `pointer`, a value of type `ty`: by where the
+    /// pointer leads, and by the memory operands from operand `operands` on. Without the operand
+    /// Aligned a place is aligned as its components are.
+    pub fn of_access(
+        &mut self,
+        access: Inst<'_>,
+        pointer: Id,
+        operands: usize,
+        ty: Id,
+    ) -> Alignment {
         let mask = access.operands().get(operands).copied().unwrap_or(0); // none: no operand
         let said = match mask & MemoryAccess::ALIGNED.bits() {
             0 => {
@@ -49,18 +53,18 @@ impl<'s, 'm> Alignments<'s, 'm> {
                 };
                 self.extents.of(component).map(|extent| extent.align)
             }
-            _ => access.operand(operands + 1).ok(),
+            _ => access.operand(operands + 1).ok().and_then(Alignment::new),
         };
-        self.of(pointer).max(said.unwrap_or(1))
+        self.of(pointer).max(said.unwrap_or(Alignment::BYTE))
     }
 
-    /// The alignment in bytes, a power of two, of the place that `pointer` leads to; 1 where
-    /// nothing is known.
-    pub fn of(&mut self, pointer: Id) -> u32 {
-        self.followed(pointer, MOST_STEPS).unwrap_or(1)
+    /// The alignment of the place that `pointer` leads to; that of a byte where nothing is known.
+    pub fn of(&mut self, pointer: Id) -> Alignment {
+        self.followed(pointer, MOST_STEPS)
+            .unwrap_or(Alignment::BYTE)
     }
 
-    fn followed(&mut self, pointer: Id, steps: u32) -> Option<u32> {
+    fn followed(&mut self, pointer: Id, steps: u32) -> Option<Alignment> {
         let steps = steps.checked_sub(1)?;
         if let Some(variable) = self.declarations.variable(pointer) {
             return self.of_variable(variable);
@@ -80,7 +84,7 @@ impl<'s, 'm> Alignments<'s, 'm> {
         }
     }
 
-    fn chain(&mut self, chain: Chain<'_>, steps: u32) -> Option<u32> {
+    fn chain(&mut self, chain: Chain<'_>, steps: u32) -> Option<Alignment> {
         if chain.base_type.is_some() {
             return None; // untyped pointers are not asked for yet
         }
@@ -94,7 +98,7 @@ impl<'s, 'm> Alignments<'s, 'm> {
         self.walked(chain.base, align, chain.indexes)
     }
 
-    fn of_variable(&mut self, variable: &Variable<'_>) -> Option<u32> {
+    fn of_variable(&mut self, variable: &Variable<'_>) -> Option<Alignment> {
         match variable.class {
             StorageClass::StorageBuffer | StorageClass::Uniform => {
                 let content = pointee(self.declarations, variable)?;
@@ -113,20 +117,20 @@ impl<'s, 'm> Alignments<'s, 'm> {
     }
 
     /// The natural alignment of `ty`, also where it has no size.
-    fn natural(&mut self, ty: Id) -> Option<u32> {
+    fn natural(&mut self, ty: Id) -> Option<Alignment> {
         match self.declarations.ty(ty)? {
             Type::RuntimeArray { element } | Type::Array { element, .. } => self.natural(*element),
             Type::Struct { members } => {
                 let members = members.iter().map(|member| self.natural(*member));
-                let aligns: Option<Vec<u32>> = members.collect();
-                Some(aligns?.into_iter().max().unwrap_or(1)) // an empty one
+                let aligns: Option<Vec<Alignment>> = members.collect();
+                Some(aligns?.into_iter().max().unwrap_or(Alignment::BYTE)) // an empty one
             }
             _ => Some(self.extents.of(ty)?.align),
         }
     }
 
     /// The alignment behind `indexes` into what `base`, aligned to `align`, points to.
-    fn walked(&mut self, base: Id, align: u32, indexes: &[u32]) -> Option<u32> {
+    fn walked(&mut self, base: Id, align: Alignment, indexes: &[u32]) -> Option<Alignment> {
         let mut walk = Walk {
             ty: self.declarations.pointee_of(base)?,
             align,
@@ -143,10 +147,7 @@ impl<'s, 'm> Alignments<'s, 'm> {
             Type::Struct { members } => {
                 let number = self.constants.as_u32(index)? as usize;
                 let offset = self.offset(walk.ty, members, number)?;
-                (
-                    *members.get(number)?,
-                    alignment_of_offset(walk.align, offset),
-                )
+                (*members.get(number)?, walk.align.behind(offset))
             }
             Type::Array { element, .. } | Type::RuntimeArray { element } => {
                 // Each descriptor of an array has an address of its own.
@@ -199,9 +200,9 @@ impl<'s, 'm> Alignments<'s, 'm> {
     }
 
     /// The alignment behind `index` steps of `bytes`.
-    fn stepped(&self, align: u32, bytes: u64, index: Id) -> u32 {
+    fn stepped(&self, align: Alignment, bytes: u64, index: Id) -> Alignment {
         let steps = self.constants.as_u32(index).map_or(1, u64::from);
-        alignment_of_offset(align, bytes.saturating_mul(steps))
+        align.behind(bytes.saturating_mul(steps))
     }
 }
 
@@ -290,7 +291,7 @@ OpDecorate %vectors ArrayStride 16
             assert!(!problems.has_errors(), "{problems}");
             let place = assembled.names["place"];
             let known = Alignments::new(&declarations, &constants).of(place);
-            assert_eq!(known, expected, "{way}");
+            assert_eq!(known.bytes(), expected, "{way}");
         }
     }
 }

@@ -4,7 +4,7 @@
 //! Nothing here assumes structured or reducible control flow. An edge to a label that the function
 //! does not have is left out (the reader reports it).
 
-use crate::module::{BlockIndex, Function, Id, Inst, Module, targets};
+use crate::module::{BlockIndex, BlockMap, Function, Id, Inst, Module, targets};
 
 /// Terminators that end the invocation's run of a function, OpUnreachable not among them: control
 /// never gets to that one.
@@ -43,10 +43,10 @@ impl Lists {
         for i in 0..len {
             starts[i + 1] += starts[i];
         }
-        let mut next = starts.clone();
+        let mut next: BlockMap<usize> = starts[..len].iter().copied().collect();
         let mut items = vec![BlockIndex::ENTRY; starts[len]];
         for (group, item) in pairs {
-            let next = &mut next[group.index()];
+            let next = &mut next[group];
             items[*next] = item;
             *next += 1;
         }
@@ -110,14 +110,14 @@ impl Index {
 /// The control-flow graph of one function.
 #[derive(Clone, Debug)]
 pub struct Cfg {
-    labels: Vec<Id>,
+    labels: BlockMap<Id>,
     index: Index,
     succs: Lists,
     preds: Lists,
-    exits: Vec<bool>,
+    exits: BlockMap<bool>,
     reverse_postorder: Vec<BlockIndex>,
     /// Position in `reverse_postorder`.
-    order: Vec<Option<usize>>,
+    order: BlockMap<Option<usize>>,
 }
 
 impl Default for Cfg {
@@ -133,7 +133,7 @@ impl Cfg {
         let labels: Vec<Id> = function.blocks.iter().map(|block| block.label).collect();
         let index = Index::from_labels(&labels);
         let mut edges = Vec::with_capacity(labels.len() * 2);
-        let mut exits = Vec::with_capacity(labels.len());
+        let mut exits = BlockMap::with_capacity(labels.len());
         for (from, block) in function.numbered() {
             let terminator = block.terminator();
             exits.push(terminator.is_some_and(is_exit));
@@ -146,7 +146,7 @@ impl Cfg {
                 }
             }
         }
-        Cfg::build(labels, index, edges, exits)
+        Cfg::build(labels.into(), index, edges, exits)
     }
 
     /// A graph of `len` blocks with labels `%1`, `%2` and so on; for callers that have a graph and
@@ -160,18 +160,24 @@ impl Cfg {
             .filter(|(from, to)| *from < len && *to < len)
             .map(|(from, to)| (BlockIndex::new(*from), BlockIndex::new(*to)))
             .collect();
-        let mut exits = vec![true; len];
+        let mut exits = BlockMap::filled(len, true);
         for (from, _) in &edges {
-            exits[from.index()] = false;
+            exits[*from] = false;
         }
-        Cfg::build(labels, index, edges, exits)
+        Cfg::build(labels.into(), index, edges, exits)
     }
 
-    fn build(labels: Vec<Id>, index: Index, mut edges: Vec<Edge>, exits: Vec<bool>) -> Cfg {
+    fn build(
+        labels: BlockMap<Id>,
+        index: Index,
+        mut edges: Vec<Edge>,
+        exits: BlockMap<bool>,
+    ) -> Cfg {
         let len = labels.len();
         edges.sort_by_key(|(from, _)| *from); // stable: a block's edges keep their order
-        let mut last_from = vec![None; len]; // per target: the block whose edge to it was seen last
-        edges.retain(|(from, to)| last_from[to.index()].replace(*from) != Some(*from));
+        // Per target: the block whose edge to it was seen last.
+        let mut last_from = BlockMap::filled(len, None);
+        edges.retain(|(from, to)| last_from[*to].replace(*from) != Some(*from));
         let succs = Lists::group(len, edges.iter().copied());
         let preds = Lists::group(len, edges.iter().map(|(from, to)| (*to, *from)));
         let mut cfg = Cfg {
@@ -181,7 +187,7 @@ impl Cfg {
             preds,
             exits,
             reverse_postorder: Vec::new(),
-            order: vec![None; len],
+            order: BlockMap::filled(len, None),
         };
         cfg.number();
         cfg
@@ -204,9 +210,9 @@ impl Cfg {
 
     /// Depth-first search from the entry block, with a stack of its own.
     fn number(&mut self) {
-        let mut seen = vec![false; self.len()];
+        let mut seen = BlockMap::filled(self.len(), false);
         let mut stack = Vec::new();
-        if let Some(first) = seen.first_mut() {
+        if let Some(first) = seen.get_mut(BlockIndex::ENTRY) {
             *first = true;
             stack.push((BlockIndex::ENTRY, 0));
         }
@@ -215,8 +221,8 @@ impl Cfg {
             let succ = self.succs(block).get(*next).copied();
             *next += 1;
             match succ {
-                Some(succ) if !seen[succ.index()] => {
-                    seen[succ.index()] = true;
+                Some(succ) if !seen[succ] => {
+                    seen[succ] = true;
                     stack.push((succ, 0));
                 }
                 Some(_) => {}
@@ -228,7 +234,7 @@ impl Cfg {
         }
         self.reverse_postorder.reverse();
         for (position, block) in self.reverse_postorder.iter().enumerate() {
-            self.order[block.index()] = Some(position);
+            self.order[*block] = Some(position);
         }
     }
 
@@ -254,7 +260,7 @@ impl Cfg {
     /// # Panics
     /// When there is no such block; so do the other functions that take one.
     pub fn label(&self, block: BlockIndex) -> Id {
-        self.labels[block.index()]
+        self.labels[block]
     }
 
     /// The block with label `label`.
@@ -275,7 +281,7 @@ impl Cfg {
 
     /// Whether `block` ends the function: a return or a kill.
     pub fn is_exit(&self, block: BlockIndex) -> bool {
-        self.exits[block.index()]
+        self.exits[block]
     }
 
     /// The blocks that control can reach, in reverse postorder: a block before its successors, but
@@ -286,12 +292,12 @@ impl Cfg {
 
     /// The place of `block` in [`Cfg::reverse_postorder`]; `None` when control cannot reach it.
     pub fn order(&self, block: BlockIndex) -> Option<usize> {
-        self.order[block.index()]
+        self.order[block]
     }
 
     /// Whether control can reach `block` from the entry block.
     pub fn is_reachable(&self, block: BlockIndex) -> bool {
-        self.order[block.index()].is_some()
+        self.order[block].is_some()
     }
 }
 

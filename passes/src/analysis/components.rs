@@ -1,7 +1,7 @@
 //! Strongly connected components of a graph, by the algorithm of Tarjan (1972) with a stack of its
 //! own: linear time.
 
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 
 /// Gives each of the `len` blocks of a graph, whose edges `succs` says, the number of its
 /// component. Where an edge leads from one component to another, the number gets smaller, so
@@ -9,45 +9,43 @@ use crate::module::BlockIndex;
 pub fn strongly_connected<'g>(
     len: usize,
     succs: impl Fn(BlockIndex) -> &'g [BlockIndex],
-) -> Vec<usize> {
+) -> BlockMap<usize> {
     const NONE: usize = usize::MAX;
-    let mut component = vec![NONE; len];
-    let mut number = vec![NONE; len];
-    let mut low = vec![NONE; len];
+    let mut component = BlockMap::filled(len, NONE);
+    let mut number = BlockMap::filled(len, NONE);
+    let mut low = BlockMap::filled(len, NONE);
     let mut open = Vec::new(); // blocks whose component is not complete
     let mut stack = Vec::new(); // the path of the search
     let (mut numbers, mut components) = (0, 0);
     for root in BlockIndex::all(len) {
-        if number[root.index()] != NONE {
+        if number[root] != NONE {
             continue;
         }
         stack.push((root, 0));
         while let Some((node, next)) = stack.last_mut() {
-            let node = *node;
-            let at = node.index();
+            let at = *node;
             if *next == 0 {
                 (number[at], low[at]) = (numbers, numbers);
                 numbers += 1;
-                open.push(node);
+                open.push(at);
             }
-            let succ = succs(node).get(*next).copied();
+            let succ = succs(at).get(*next).copied();
             *next += 1;
             match succ {
-                Some(succ) if number[succ.index()] == NONE => stack.push((succ, 0)),
-                Some(succ) if component[succ.index()] == NONE => {
-                    low[at] = low[at].min(number[succ.index()]);
+                Some(succ) if number[succ] == NONE => stack.push((succ, 0)),
+                Some(succ) if component[succ] == NONE => {
+                    low[at] = low[at].min(number[succ]);
                 }
                 Some(_) => {}
                 None => {
                     stack.pop();
                     if let Some((above, _)) = stack.last() {
-                        let above = above.index();
-                        low[above] = low[above].min(low[at]);
+                        low[*above] = low[*above].min(low[at]);
                     }
                     if low[at] == number[at] {
                         while let Some(member) = open.pop() {
-                            component[member.index()] = components;
-                            if member == node {
+                            component[member] = components;
+                            if member == at {
                                 break;
                             }
                         }
@@ -67,13 +65,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn reaches(cfg: &Cfg, from: BlockIndex, to: BlockIndex) -> bool {
-        let mut seen = vec![false; cfg.len()];
+        let mut seen = BlockMap::filled(cfg.len(), false);
         let mut work = vec![from];
         while let Some(block) = work.pop() {
             if block == to {
                 return true;
             }
-            if !std::mem::replace(&mut seen[block.index()], true) {
+            if !std::mem::replace(&mut seen[block], true) {
                 work.extend(cfg.succs(block));
             }
         }
@@ -88,7 +86,7 @@ mod tests {
             for a in cfg.blocks() {
                 for b in cfg.blocks() {
                     let there = reaches(&cfg, a, b);
-                    let [of_a, of_b] = [a, b].map(|block| component[block.index()]);
+                    let [of_a, of_b] = [a, b].map(|block| component[block]);
                     prop_assert_eq!(of_a == of_b, there && reaches(&cfg, b, a));
                     prop_assert!(!there || of_a >= of_b);
                 }
@@ -103,7 +101,7 @@ mod tests {
         let cfg = Cfg::from_edges(len, &edges);
         assert!(
             strongly_connected(len, |block| cfg.succs(block))
-                .iter()
+                .values()
                 .all(|component| *component == 0)
         );
     }

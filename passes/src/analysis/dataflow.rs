@@ -6,7 +6,7 @@
 //! it has changed, blocks earlier in the direction of flow first.
 
 use super::cfg::Cfg;
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::marker::PhantomData;
@@ -23,10 +23,10 @@ pub enum Direction {
 
 /// The entry for `block` of a table that has one for each block; the default value for a block that
 /// has none, which is a bug that debug builds report.
-pub(crate) fn at<T: Copy + Default>(table: &[T], block: BlockIndex) -> T {
-    let block = block.index();
-    debug_assert!(block < table.len(), "block {block} has no entry");
-    table.get(block).copied().unwrap_or_default()
+pub(crate) fn at<T: Copy + Default>(table: &BlockMap<T>, block: BlockIndex) -> T {
+    let entry = table.get(block).copied();
+    debug_assert!(entry.is_some(), "block {block} has no entry");
+    entry.unwrap_or_default()
 }
 
 /// A dataflow problem.
@@ -54,23 +54,23 @@ pub trait Analysis {
 /// The solution: for each block the state before it in the direction of flow. That is the state at
 /// its first instruction for a forward problem, and after its terminator for a backward one. Blocks
 /// that control cannot reach keep the bottom state.
-pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
+pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> BlockMap<A::State> {
     let order: Vec<BlockIndex> = match A::DIRECTION {
         Direction::Forward => cfg.reverse_postorder().to_vec(),
         Direction::Backward => cfg.reverse_postorder().iter().rev().copied().collect(),
     };
-    let mut position = vec![None; cfg.len()];
+    let mut position = BlockMap::filled(cfg.len(), None);
     for (place, block) in order.iter().enumerate() {
-        position[block.index()] = Some(place);
+        position[*block] = Some(place);
     }
-    let mut states = vec![analysis.bottom(); cfg.len()];
+    let mut states = BlockMap::filled(cfg.len(), analysis.bottom());
     for block in &order {
         let starts = match A::DIRECTION {
             Direction::Forward => *block == BlockIndex::ENTRY,
             Direction::Backward => cfg.succs(*block).is_empty(),
         };
         if starts {
-            analysis.join(&mut states[block.index()], &analysis.boundary());
+            analysis.join(&mut states[*block], &analysis.boundary());
         }
     }
     let mut queued = vec![true; order.len()];
@@ -78,7 +78,7 @@ pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
     while let Some(Reverse(place)) = work.pop() {
         queued[place] = false;
         let block = order[place];
-        let after = analysis.transfer(block, states[block.index()].clone());
+        let after = analysis.transfer(block, states[block].clone());
         let next = match A::DIRECTION {
             Direction::Forward => cfg.succs(block),
             Direction::Backward => cfg.preds(block),
@@ -86,10 +86,10 @@ pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
         for block in next {
             // Predecessors that control cannot reach have no position: nothing is known of them,
             // nothing is asked.
-            let Some(place) = position[block.index()] else {
+            let Some(place) = position[*block] else {
                 continue;
             };
-            if analysis.join(&mut states[block.index()], &after)
+            if analysis.join(&mut states[*block], &after)
                 && !std::mem::replace(&mut queued[place], true)
             {
                 work.push(Reverse(place));
@@ -106,7 +106,7 @@ pub fn solve_any<S>(
     cfg: &Cfg,
     direction: Direction,
     transfer: impl Fn(BlockIndex, S) -> S,
-) -> Vec<S>
+) -> BlockMap<S>
 where
     S: Copy + Default + PartialEq + BitOr<Output = S>,
 {
@@ -190,11 +190,11 @@ mod tests {
         let cfg = Cfg::from_edges(4, &[(0, 1), (0, 2), (1, 3), (2, 3)]);
         assert_eq!(
             solve(&cfg, &Forward),
-            [START, START | 0b1, START | 0b1, START | 0b111]
+            BlockMap::from([START, START | 0b1, START | 0b1, START | 0b111])
         );
         assert_eq!(
             solve(&cfg, &Backward),
-            [START | 0b1110, START | 0b1000, START | 0b1000, START]
+            BlockMap::from([START | 0b1110, START | 0b1000, START | 0b1000, START])
         );
     }
 
@@ -202,27 +202,30 @@ mod tests {
     fn a_loop_feeds_its_header() {
         let cfg = Cfg::from_edges(4, &[(0, 1), (1, 2), (2, 1), (1, 3)]);
         let states = solve(&cfg, &Forward);
-        assert_eq!(states[1], START | 0b111);
-        assert_eq!(states[3], START | 0b111);
+        assert_eq!(states[BlockIndex::new(1)], START | 0b111);
+        assert_eq!(states[BlockIndex::new(3)], START | 0b111);
     }
 
     #[test]
     fn a_loop_without_a_way_out_is_solved_backward() {
         let cfg = Cfg::from_edges(3, &[(0, 1), (1, 2), (2, 1)]);
-        assert_eq!(solve(&cfg, &Backward), [0b110, 0b110, 0b110]);
+        assert_eq!(solve(&cfg, &Backward), BlockMap::from([0b110; 3]));
     }
 
     #[test]
     fn irreducible() {
         let cfg = Cfg::from_edges(4, &[(0, 1), (0, 2), (1, 2), (2, 1), (1, 3)]);
         let states = solve(&cfg, &Forward);
-        assert_eq!(states[1], START | 0b111);
-        assert_eq!(states[2], START | 0b111);
+        assert_eq!(states[BlockIndex::new(1)], START | 0b111);
+        assert_eq!(states[BlockIndex::new(2)], START | 0b111);
     }
 
     #[test]
     fn what_control_cannot_reach_says_nothing() {
         let cfg = Cfg::from_edges(3, &[(0, 2), (1, 2)]);
-        assert_eq!(solve(&cfg, &Forward), [START, 0, START | 0b1]);
+        assert_eq!(
+            solve(&cfg, &Forward),
+            BlockMap::from([START, 0, START | 0b1])
+        );
     }
 }

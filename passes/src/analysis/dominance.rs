@@ -5,7 +5,7 @@
 //! common iterative one is quadratic on graphs that an enemy can write.
 
 use super::cfg::Cfg;
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 
 const NONE: usize = usize::MAX;
 
@@ -13,10 +13,10 @@ const NONE: usize = usize::MAX;
 #[derive(Clone, Debug)]
 pub struct Dominators {
     /// Immediate dominator; `None` for the root and for nodes outside of the tree.
-    idom: Vec<Option<BlockIndex>>,
+    idom: BlockMap<Option<BlockIndex>>,
     /// Interval of each node in a walk over the tree: a node's interval holds those of the nodes
     /// that it dominates. Empty for nodes outside of the tree.
-    interval: Vec<(usize, usize)>,
+    interval: BlockMap<(usize, usize)>,
 }
 
 impl Dominators {
@@ -25,8 +25,8 @@ impl Dominators {
         let len = cfg.len();
         if len == 0 {
             return Dominators {
-                idom: Vec::new(),
-                interval: Vec::new(),
+                idom: BlockMap::default(),
+                interval: BlockMap::default(),
             };
         }
         let preds = |block| cfg.preds(block).iter().copied();
@@ -36,13 +36,13 @@ impl Dominators {
     /// The immediate dominator of `block`; `None` for the entry block and for blocks that control
     /// cannot reach.
     pub fn immediate(&self, block: BlockIndex) -> Option<BlockIndex> {
-        self.idom.get(block.index()).copied().flatten()
+        self.idom.get(block).copied().flatten()
     }
 
     /// Whether every path from the entry block to `block` goes through `over`; a block dominates
     /// itself. False when control cannot reach one of them.
     pub fn dominates(&self, over: BlockIndex, block: BlockIndex) -> bool {
-        let interval = |block: BlockIndex| self.interval.get(block.index());
+        let interval = |block: BlockIndex| self.interval.get(block);
         match (interval(over), interval(block)) {
             (Some((start, end)), Some((at, last))) => at < last && start <= at && at < end,
             _ => false,
@@ -73,7 +73,7 @@ impl Dominators {
         let mut next = vec![NONE; count];
         for w in (1..count).rev() {
             for pred in preds(node[w]) {
-                let v = number[pred.index()];
+                let v = number[pred];
                 if v != NONE {
                     let u = forest.eval(v);
                     forest.semi[w] = forest.semi[w].min(forest.semi[u]);
@@ -99,11 +99,11 @@ impl Dominators {
         }
         let interval = intervals(&idom);
         let mut tree = Dominators {
-            idom: vec![None; len],
-            interval: vec![(0, 0); len],
+            idom: BlockMap::filled(len, None),
+            interval: BlockMap::filled(len, (0, 0)),
         };
         for w in 0..count {
-            let at = node[w].index();
+            let at = node[w];
             tree.interval[at] = interval[w];
             if w > 0 {
                 tree.idom[at] = Some(node[idom[w]]);
@@ -119,21 +119,21 @@ fn depth_first<'g>(
     len: usize,
     root: BlockIndex,
     succs: impl Fn(BlockIndex) -> &'g [BlockIndex],
-) -> (Vec<usize>, Vec<BlockIndex>, Vec<usize>) {
-    let mut number = vec![NONE; len];
+) -> (BlockMap<usize>, Vec<BlockIndex>, Vec<usize>) {
+    let mut number = BlockMap::filled(len, NONE);
     let mut node = vec![root];
     let mut parent = vec![NONE];
     let mut stack = vec![(root, 0)];
-    number[root.index()] = 0;
+    number[root] = 0;
     while let Some((at, next)) = stack.last_mut() {
         let at = *at;
         let succ = succs(at).get(*next).copied();
         *next += 1;
         match succ {
-            Some(succ) if number[succ.index()] == NONE => {
-                number[succ.index()] = node.len();
+            Some(succ) if number[succ] == NONE => {
+                number[succ] = node.len();
                 node.push(succ);
-                parent.push(number[at.index()]);
+                parent.push(number[at]);
                 stack.push((succ, 0));
             }
             Some(_) => {}
@@ -210,12 +210,12 @@ impl PostDominators {
         let len = cfg.len();
         let end = BlockIndex::new(len); // a node of its own that every exit leads to
         let exits = ends(cfg);
-        let mut leads_to_end = vec![false; len];
+        let mut leads_to_end = BlockMap::filled(len, false);
         for exit in &exits {
-            leads_to_end[exit.index()] = true;
+            leads_to_end[*exit] = true;
         }
         let succs_with_end = |block: BlockIndex| {
-            let to_end = leads_to_end[block.index()].then_some(end);
+            let to_end = leads_to_end[block].then_some(end);
             cfg.succs(block).iter().copied().chain(to_end)
         };
         let tree = Dominators::solve(
@@ -250,7 +250,7 @@ impl PostDominators {
 /// without a way out.
 fn ends(cfg: &Cfg) -> Vec<BlockIndex> {
     let mut ends: Vec<_> = cfg.blocks().filter(|block| cfg.is_exit(*block)).collect();
-    let mut settled = vec![false; cfg.len()];
+    let mut settled = BlockMap::filled(cfg.len(), false);
     // OpUnreachable settles what leads to it without being an end.
     let dead: Vec<_> = cfg
         .blocks()
@@ -262,7 +262,7 @@ fn ends(cfg: &Cfg) -> Vec<BlockIndex> {
         ends.iter().chain(&dead).copied().collect(),
     );
     for block in cfg.reverse_postorder().iter().rev().copied() {
-        if !settled[block.index()] {
+        if !settled[block] {
             ends.push(block);
             settle(cfg, &mut settled, vec![block]);
         }
@@ -271,14 +271,10 @@ fn ends(cfg: &Cfg) -> Vec<BlockIndex> {
 }
 
 /// Marks `work` and everything that leads there.
-fn settle(cfg: &Cfg, settled: &mut [bool], mut work: Vec<BlockIndex>) {
+fn settle(cfg: &Cfg, settled: &mut BlockMap<bool>, mut work: Vec<BlockIndex>) {
     while let Some(block) = work.pop() {
-        if !std::mem::replace(&mut settled[block.index()], true) {
-            work.extend(
-                cfg.preds(block)
-                    .iter()
-                    .filter(|pred| !settled[pred.index()]),
-            );
+        if !std::mem::replace(&mut settled[block], true) {
+            work.extend(cfg.preds(block).iter().filter(|pred| !settled[**pred]));
         }
     }
 }
@@ -341,7 +337,7 @@ mod tests {
         without: Option<BlockIndex>,
         goal: impl Fn(BlockIndex) -> bool,
     ) -> bool {
-        let mut seen = vec![false; cfg.len()];
+        let mut seen = BlockMap::filled(cfg.len(), false);
         let mut work = vec![from];
         work.retain(|from| Some(*from) != without);
         while let Some(block) = work.pop() {
@@ -349,7 +345,7 @@ mod tests {
                 return true;
             }
             for succ in cfg.succs(block) {
-                if Some(*succ) != without && !std::mem::replace(&mut seen[succ.index()], true) {
+                if Some(*succ) != without && !std::mem::replace(&mut seen[*succ], true) {
                     work.push(*succ);
                 }
             }

@@ -14,13 +14,70 @@ use std::collections::BTreeMap;
 /// memory occupy as much.
 pub const POINTER_BYTES: u64 = 8;
 
-/// The most that a kernel takes for granted of a buffer's address, in bytes.
-pub const BUFFER_ALIGN: u32 = 16;
+/// An alignment: addresses are multiples of it. A power of two.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Alignment(u32);
 
-/// What a kernel may take for granted of the address of a buffer whose content is aligned to
-/// `natural` bytes: as much, but a word at least.
-pub fn buffer_align(natural: u32) -> u32 {
-    natural.clamp(4, BUFFER_ALIGN)
+impl Alignment {
+    /// That of a byte: any address has it.
+    pub const BYTE: Alignment = Alignment(1);
+
+    /// That of a word of 32 bits.
+    pub const WORD: Alignment = Alignment(4);
+
+    /// That of a pointer.
+    pub const POINTER: Alignment = Alignment(POINTER_BYTES as u32);
+
+    /// That of a vector of four words, which is read and written in one access.
+    pub const QUAD: Alignment = Alignment(16);
+
+    /// An alignment to so many bytes; `None` where that is no power of two.
+    pub fn new(bytes: u32) -> Option<Alignment> {
+        bytes.is_power_of_two().then_some(Alignment(bytes))
+    }
+
+    /// What is known of the address that lies `offset` bytes behind one with this alignment.
+    pub fn behind(self, offset: u64) -> Alignment {
+        Alignment(alignment_of_offset(self.0, offset))
+    }
+
+    /// Its bytes.
+    pub fn bytes(self) -> u32 {
+        self.0
+    }
+
+    /// `value` rounded up to a multiple of it, or `u64::MAX` where there is none.
+    pub fn round_up(self, value: u64) -> u64 {
+        value
+            .checked_next_multiple_of(u64::from(self.0))
+            .unwrap_or(u64::MAX)
+    }
+
+    /// Returns true if `offset` is a multiple of it.
+    pub fn divides(self, offset: u64) -> bool {
+        offset.is_multiple_of(u64::from(self.0))
+    }
+}
+
+impl Default for Alignment {
+    fn default() -> Alignment {
+        Alignment::BYTE
+    }
+}
+
+impl std::fmt::Display for Alignment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The most that a kernel takes for granted of a buffer's address.
+pub const BUFFER_ALIGN: Alignment = Alignment::QUAD;
+
+/// What a kernel may take for granted of the address of a buffer whose content has the alignment
+/// `natural`: as much, but a word at least.
+pub fn buffer_align(natural: Alignment) -> Alignment {
+    natural.clamp(Alignment::WORD, BUFFER_ALIGN)
 }
 
 /// Size and alignment of a type.
@@ -28,39 +85,41 @@ pub fn buffer_align(natural: u32) -> u32 {
 pub struct Extent {
     /// Bytes.
     pub size: u64,
-    /// Natural alignment in bytes.
-    pub align: u32,
+    /// Natural alignment.
+    pub align: Alignment,
 }
 
 /// A pointer.
 pub const POINTER: Extent = Extent {
     size: POINTER_BYTES,
-    align: POINTER_BYTES as u32,
+    align: Alignment::POINTER,
 };
 
 impl Extent {
-    /// A scalar of so many bits; a Boolean has one byte.
+    /// A scalar of so many bits; a Boolean has one byte. It is aligned to its size, or where that
+    /// is no power of two, so that one can follow the other.
     pub fn scalar(bits: u32) -> Extent {
-        let align = bits.div_ceil(8);
+        let size = u64::from(bits.div_ceil(8));
         Extent {
-            size: u64::from(align),
-            align,
+            size,
+            align: Alignment(1 << 31).behind(size.max(1)),
         }
     }
 
     /// A vector of so many of these scalars; `kernel`: by OpenCL's rules.
     pub fn vector(self, lanes: u32, kernel: bool) -> Extent {
         let padded = lanes.next_power_of_two();
+        let align = self.align.bytes().saturating_mul(padded);
         let sized = if kernel { padded } else { lanes };
         Extent {
             size: self.size.saturating_mul(u64::from(sized)),
-            align: self.align.saturating_mul(padded),
+            align: Alignment::new(align).unwrap_or(self.align),
         }
     }
 
     /// Bytes from one of these to the next.
     pub fn stride(self) -> u64 {
-        round_up(self.size, self.align)
+        self.align.round_up(self.size)
     }
 
     /// `count` of these, `stride` bytes apart.
@@ -70,13 +129,6 @@ impl Extent {
             ..self
         }
     }
-}
-
-/// `value` rounded up to a multiple of `align`.
-pub fn round_up(value: u64, align: u32) -> u64 {
-    value
-        .checked_next_multiple_of(u64::from(align.max(1)))
-        .unwrap_or(u64::MAX)
 }
 
 /// The largest power of two that divides `offset` (0: as large as it gets), at most `limit`.
@@ -98,16 +150,17 @@ pub fn stride(declarations: &Declarations<'_>, id: Id, element: Extent) -> u64 {
     }
 }
 
-/// Largest alignment that a variable is given, in bytes.
-const MAX_ALIGN: u32 = 1 << 12;
+/// Largest alignment that a variable is given.
+const MAX_ALIGN: Alignment = Alignment(1 << 12);
 
 /// The alignment of the variable `id`, whose memory wants `natural` at least: more where the
 /// decoration Alignment asks for it.
-pub fn variable_align(declarations: &Declarations<'_>, id: Id, natural: u32) -> u32 {
+pub fn variable_align(declarations: &Declarations<'_>, id: Id, natural: Alignment) -> Alignment {
     let asked = declarations
         .decoration(id, Decoration::Alignment)
-        .filter(|align| align.is_power_of_two() && *align <= MAX_ALIGN);
-    natural.max(asked.unwrap_or(1))
+        .and_then(Alignment::new)
+        .filter(|align| *align <= MAX_ALIGN);
+    natural.max(asked.unwrap_or(Alignment::BYTE))
 }
 
 /// Layout of a matrix in memory (decorations MatrixStride, RowMajor, ColMajor of a structure
@@ -157,7 +210,7 @@ pub fn structure(
     members: &[(Id, Extent)],
 ) -> (Extent, Vec<MemberPlace>) {
     let packed = declarations.decoration(id, Decoration::CPacked).is_some();
-    let (mut next, mut end, mut align, mut explicit) = (0u64, 0u64, 1, false);
+    let (mut next, mut end, mut align, mut explicit) = (0u64, 0u64, Alignment::BYTE, false);
     let mut places = Vec::with_capacity(members.len());
     for ((ty, member), number) in members.iter().zip(0..) {
         let offset = match declarations.member_decoration(id, number, Decoration::Offset) {
@@ -166,7 +219,7 @@ pub fn structure(
                 u64::from(offset)
             }
             None if packed => next,
-            None => round_up(next, member.align),
+            None => member.align.round_up(next),
         };
         let matrix = MatrixLayout::analyze(declarations, id, number);
         let size = matrix
@@ -180,11 +233,11 @@ pub fn structure(
     let extent = match (packed, explicit) {
         (true, _) => Extent {
             size: end,
-            align: 1,
+            align: Alignment::BYTE,
         },
         (false, true) => Extent { size: end, align },
         (false, false) => Extent {
-            size: round_up(end, align),
+            size: align.round_up(end),
             align,
         },
     };
@@ -264,6 +317,32 @@ mod tests {
     use crate::diagnostic::Diagnostics;
     use crate::module::{SpecValues, assemble};
 
+    #[test]
+    fn alignments_are_powers_of_two() {
+        assert_eq!([0, 3, 12].map(Alignment::new), [None; 3]);
+        let page = Alignment::new(4096).unwrap();
+        assert!(Alignment::BYTE < Alignment::WORD && Alignment::QUAD < page);
+        assert_eq!(
+            [0, 1, 4096, 4097].map(|at| page.round_up(at)),
+            [0, 4096, 4096, 8192]
+        );
+        assert_eq!(page.round_up(u64::MAX), u64::MAX);
+        assert!(page.divides(0) && page.divides(8192) && !page.divides(2048));
+        assert_eq!(
+            [0, 12, 8192].map(|at| page.behind(at).bytes()),
+            [4096, 4, 4096]
+        );
+    }
+
+    #[test]
+    fn scalars_of_odd_sizes_can_follow_each_other() {
+        for (bits, size, align) in [(1, 1, 1), (24, 3, 1), (48, 6, 2), (64, 8, 8)] {
+            let extent = Extent::scalar(bits);
+            assert_eq!((extent.size, extent.align.bytes()), (size, align));
+            assert_eq!(extent.stride(), size);
+        }
+    }
+
     /// Size and alignment of `%t`, by the rules of shaders and of kernels.
     fn extents(types: &str, decorations: &str) -> [(u64, u32); 2] {
         ["Shader", "Kernel"].map(|capability| {
@@ -280,7 +359,7 @@ mod tests {
             assert!(!problems.has_errors(), "{types}");
             let t = module.instructions().filter_map(|inst| inst.result()).last().unwrap();
             let extent = Extents::new(&declarations, &constants).of(t).unwrap();
-            (extent.size, extent.align)
+            (extent.size, extent.align.bytes())
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::cfg::Cfg;
 use super::dataflow::{Analysis, Direction, solve};
-use crate::module::{BlockIndex, Id};
+use crate::module::{BlockIndex, BlockMap, Id};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bits that the sets of all blocks may have together: 64 MiB.
@@ -21,14 +21,18 @@ pub struct DefUse {
 #[derive(Clone, Debug)]
 pub struct Live {
     ids: Vec<Id>,
-    ends: Vec<Vec<u64>>,
+    ends: BlockMap<Vec<u64>>,
 }
 
 impl Live {
     /// For blocks of instructions on `cfg`. `leaving` has for each block the ids that phis of its
     /// successors take from it. `None`: the function is too large.
-    pub fn analyze(cfg: &Cfg, blocks: &[Vec<&DefUse>], leaving: &[Vec<Id>]) -> Option<Live> {
-        let all = || blocks.iter().flatten();
+    pub fn analyze(
+        cfg: &Cfg,
+        blocks: &BlockMap<Vec<&DefUse>>,
+        leaving: &BlockMap<Vec<Id>>,
+    ) -> Option<Live> {
+        let all = || blocks.values().flatten();
         let ids: BTreeSet<Id> = all().filter_map(|inst| inst.result).collect();
         let ids: Vec<Id> = ids.into_iter().collect();
         if ids.len().checked_mul(cfg.len())? > MOST_BITS {
@@ -42,7 +46,7 @@ impl Live {
             leaving,
         };
         let mut ends = solve(cfg, &problem);
-        for (block, end) in cfg.blocks().zip(&mut ends) {
+        for (block, end) in ends.iter_mut() {
             problem.leave(block, end);
         }
         Some(Live { ids, ends })
@@ -50,12 +54,12 @@ impl Live {
 
     /// How large the sets are together, in words of 64 results: what they cost to work out.
     pub fn words(&self) -> usize {
-        self.ends.iter().map(Vec::len).sum()
+        self.ends.values().map(Vec::len).sum()
     }
 
     /// The results that are needed behind the end of block `block`.
     pub fn at_end(&self, block: BlockIndex) -> BTreeSet<Id> {
-        let words = self.ends.get(block.index()).map_or(&[][..], Vec::as_slice);
+        let words = self.ends.get(block).map_or(&[][..], Vec::as_slice);
         let is_set = |number: usize| {
             let word = words.get(number / 64).copied().unwrap_or_default();
             word >> (number % 64) & 1 == 1
@@ -70,8 +74,8 @@ impl Live {
 struct Problem<'p> {
     words: usize,
     numbers: BTreeMap<Id, usize>,
-    blocks: &'p [Vec<&'p DefUse>],
-    leaving: &'p [Vec<Id>],
+    blocks: &'p BlockMap<Vec<&'p DefUse>>,
+    leaving: &'p BlockMap<Vec<Id>>,
 }
 
 impl Problem<'_> {
@@ -85,7 +89,7 @@ impl Problem<'_> {
     }
 
     fn leave(&self, block: BlockIndex, state: &mut [u64]) {
-        for id in self.leaving.get(block.index()).into_iter().flatten() {
+        for id in self.leaving.get(block).into_iter().flatten() {
             self.set(state, *id, true);
         }
     }
@@ -114,7 +118,7 @@ impl Analysis for Problem<'_> {
 
     fn transfer(&self, block: BlockIndex, mut state: Vec<u64>) -> Vec<u64> {
         self.leave(block, &mut state);
-        for inst in self.blocks.get(block.index()).into_iter().flatten().rev() {
+        for inst in self.blocks.get(block).into_iter().flatten().rev() {
             if let Some(result) = inst.result {
                 self.set(&mut state, result, false);
             }
@@ -143,8 +147,8 @@ mod tests {
         let cfg = Cfg::from_edges(3, &[(0, 1), (1, 1), (1, 2)]);
         let insts = [inst(1, &[]), inst(2, &[]), inst(3, &[2, 1]), inst(0, &[3])];
         let [one, phi, sum, user] = &insts;
-        let blocks = [vec![one], vec![phi, sum], vec![user]];
-        let leaving = [vec![Id(1)], vec![Id(3)], vec![]];
+        let blocks = BlockMap::from([vec![one], vec![phi, sum], vec![user]]);
+        let leaving = BlockMap::from([vec![Id(1)], vec![Id(3)], vec![]]);
         let live = Live::analyze(&cfg, &blocks, &leaving);
         let ends: Option<Vec<BTreeSet<Id>>> =
             live.map(|live| cfg.blocks().map(|block| live.at_end(block)).collect());

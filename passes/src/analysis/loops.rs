@@ -3,7 +3,7 @@
 
 use super::cfg::Cfg;
 use super::dominance::Dominators;
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A loop with one way in.
@@ -52,14 +52,14 @@ impl Loops {
 
     /// For each of `blocks` blocks the innermost loop around it, as its place among the natural
     /// loops. `None` when there are too many.
-    pub fn innermost(&self, blocks: usize) -> Option<Vec<Option<usize>>> {
+    pub fn innermost(&self, blocks: usize) -> Option<BlockMap<Option<usize>>> {
         let natural = self.natural.as_ref()?;
         let mut order: Vec<usize> = (0..natural.len()).collect();
         order.sort_by_key(|index| std::cmp::Reverse(natural.get(*index).map(|one| one.body.len())));
-        let mut innermost = vec![None; blocks];
+        let mut innermost = BlockMap::filled(blocks, None);
         for index in order {
             for block in natural.get(index).iter().flat_map(|one| &one.body) {
-                if let Some(slot) = innermost.get_mut(block.index()) {
+                if let Some(slot) = innermost.get_mut(*block) {
                     *slot = Some(index);
                 }
             }
@@ -114,7 +114,7 @@ mod tests {
         let (outer, inner) = (Some(0), Some(1));
         assert_eq!(
             loops.innermost(5),
-            Some(vec![None, outer, inner, outer, None])
+            Some(BlockMap::from([None, outer, inner, outer, None]))
         );
     }
 }

@@ -15,7 +15,7 @@
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
-use crate::module::{BlockIndex, Function, Id};
+use crate::module::{BlockIndex, BlockMap, Function, Id};
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -145,7 +145,7 @@ pub struct Tangles {
     /// The joins, in order.
     pub joins: BTreeMap<Join, Dispatch>,
     /// The innermost part that a block's branch leaves.
-    inner: Vec<Option<Part>>,
+    inner: BlockMap<Option<Part>>,
     /// The edges that leave a part.
     goals: BTreeMap<(BlockIndex, BlockIndex), Goal>,
     all: bool,
@@ -161,7 +161,7 @@ impl Tangles {
     pub fn analyze(
         function: &Function<'_>,
         cfg: &Cfg,
-        facts: &[Facts],
+        facts: &BlockMap<Facts>,
         joined: Joined,
     ) -> Result<Option<Tangles>, Unstructured> {
         let mut parts = Parts::analyze(function, cfg).ok_or(Unstructured)?;
@@ -215,7 +215,7 @@ impl Tangles {
     }
 
     fn part(&self, block: BlockIndex) -> Option<Part> {
-        self.inner.get(block.index()).copied().flatten()
+        self.inner.get(block).copied().flatten()
     }
 
     fn route(&self, from: Option<Part>, goal: Goal, block: BlockIndex) -> Place {
@@ -286,8 +286,8 @@ impl Tangles {
 struct Parts {
     constructs: Vec<Construct>,
     /// The part that a block is in, and the one that its branch leaves.
-    outer: Vec<Option<Option<Part>>>,
-    inner: Vec<Option<Part>>,
+    outer: BlockMap<Option<Option<Part>>>,
+    inner: BlockMap<Option<Part>>,
     goals: BTreeMap<(BlockIndex, BlockIndex), Goal>,
 }
 
@@ -296,8 +296,8 @@ impl Parts {
         let count = cfg.len();
         let mut parts = Parts {
             constructs: Vec::new(),
-            outer: vec![None; count],
-            inner: vec![None; count],
+            outer: BlockMap::filled(count, None),
+            inner: BlockMap::filled(count, None),
             goals: BTreeMap::new(),
         };
         let reached = |label: u32| {
@@ -306,7 +306,7 @@ impl Parts {
         };
         let mut work = vec![(BlockIndex::ENTRY, None)];
         while let Some((block, outer)) = work.pop() {
-            match parts.outer.get_mut(block.index())? {
+            match parts.outer.get_mut(block)? {
                 Some(known) if *known == outer => continue,
                 Some(_) => return None, // entered from two parts
                 slot => *slot = Some(outer),
@@ -341,7 +341,7 @@ impl Parts {
                     joined: false,
                 });
             }
-            *parts.inner.get_mut(block.index())? = inner;
+            *parts.inner.get_mut(block)? = inner;
             for next in cfg.succs(block) {
                 match parts.goal(inner, *next) {
                     Some(goal) => {
@@ -381,20 +381,20 @@ impl Parts {
     }
 
     /// Returns true if every branch that may part a tangle has a merge block or leaves a construct.
-    fn has_merges(&self, cfg: &Cfg, facts: &[Facts]) -> bool {
+    fn has_merges(&self, cfg: &Cfg, facts: &BlockMap<Facts>) -> bool {
         let is_header = |block: BlockIndex| {
-            let part = self.inner.get(block.index()).copied().flatten();
+            let part = self.inner.get(block).copied().flatten();
             part.and_then(|part| self.constructs.get(part.construct))
                 .is_some_and(|construct| !construct.is_loop && construct.header == block)
         };
         cfg.reverse_postorder().iter().all(|block| {
             let stays = |next: &&BlockIndex| !self.goals.contains_key(&(*block, **next));
-            let parts = facts.get(block.index()).is_some_and(|facts| facts.branches);
+            let parts = facts.get(*block).is_some_and(|facts| facts.branches);
             !parts || is_header(*block) || cfg.succs(*block).iter().filter(stays).count() < 2
         })
     }
 
-    fn choose(&mut self, cfg: &Cfg, facts: &[Facts], joined: Joined) {
+    fn choose(&mut self, cfg: &Cfg, facts: &BlockMap<Facts>, joined: Joined) {
         #[derive(Copy, Clone, Default)]
         struct Found {
             tangled: bool,
@@ -405,8 +405,8 @@ impl Parts {
         }
         let mut found = vec![Found::default(); self.constructs.len()];
         for block in cfg.reverse_postorder() {
-            let facts = facts.get(block.index()).copied().unwrap_or_default();
-            let inner = self.inner.get(block.index()).copied().flatten();
+            let facts = facts.get(*block).copied().unwrap_or_default();
+            let inner = self.inner.get(*block).copied().flatten();
             let is_own = |part: Part| {
                 let construct = self.constructs.get(part.construct);
                 construct.is_some_and(|one| !one.is_loop && one.header == *block)
@@ -563,7 +563,7 @@ mod tests {
     use super::{Facts, Goal, Join, Joined, Place, Tangles, Unstructured};
     use crate::analysis::cfg::Cfg;
     use crate::analysis::testing::{assemble, declared};
-    use crate::module::BlockIndex;
+    use crate::module::{BlockIndex, BlockMap};
 
     /// Blocks by number: 0 enters loop 1, whose body 2 is a selection that leaves it by way of 3 or
     /// goes on in 4; 5 is the continue target, 6 the merge block.
@@ -597,9 +597,9 @@ mod tests {
         let (declarations, _) = declared(&assembled.module);
         let function = declarations.function(assembled.id("main")).unwrap();
         let cfg = Cfg::analyze(declarations.module, function);
-        let mut all = vec![Facts::default(); cfg.len()];
+        let mut all = BlockMap::filled(cfg.len(), Facts::default());
         for (block, facts) in facts {
-            all[*block] = *facts;
+            all[BlockIndex::new(*block)] = *facts;
         }
         Tangles::analyze(function, &cfg, &all, joined)
     }

@@ -2,14 +2,14 @@
 //!
 //! The check of limits, the plan and the lowering share this.
 
-use super::layout::{Extents, round_up, variable_align};
+use super::layout::{Alignment, Extents, variable_align};
 use super::uses::{Reached, Uses, is_shared_block, pointee};
 use crate::module::{Constants, Declarations, EntryPoint, Id};
 use spirv::StorageClass;
 use std::collections::BTreeMap;
 
 /// Alignment of every variable at least, so that it can be accessed in 128 bits.
-pub const VARIABLE_ALIGN: u32 = 16;
+pub const VARIABLE_ALIGN: Alignment = Alignment::QUAD;
 
 /// The workgroup variables that an entry point reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub struct WorkgroupMemory {
     /// Bytes of all of them, at most `u64::MAX`: the blocks, and behind them the others, each
     /// aligned to 16 or more.
     pub bytes: u64,
-    /// The largest alignment of a variable, in bytes.
-    pub align: u32,
+    /// The largest alignment of a variable.
+    pub align: Alignment,
     /// How many bytes behind the first one each variable begins that is no block.
     pub places: BTreeMap<Id, u64>,
 }
@@ -75,7 +75,7 @@ impl WorkgroupMemory {
         }
         memory.bytes = memory.block_bytes;
         for (id, size, align) in others {
-            let place = round_up(memory.bytes, align);
+            let place = align.round_up(memory.bytes);
             memory.places.insert(id, place);
             memory.bytes = place.saturating_add(size);
         }

@@ -8,7 +8,7 @@
 //! module's duty (VUIDs 13559 to 13561), and a question for validation.
 
 use crate::analysis::cfg::Cfg;
-use crate::module::{BlockIndex, Function, WordOffset};
+use crate::module::{BlockIndex, BlockMap, Function, WordOffset};
 use std::collections::BTreeMap;
 
 /// The most nodes that unrolling makes.
@@ -59,7 +59,7 @@ struct Spot {
 /// A loop: its header and the blocks from which control can get back to it without leaving it.
 struct Loop {
     header: BlockIndex,
-    body: Vec<bool>,
+    body: BlockMap<bool>,
 }
 
 impl Skeleton {
@@ -74,7 +74,7 @@ impl Skeleton {
         unroll: u8,
         place: impl Fn(WordOffset) -> Option<BarrierRole>,
     ) -> Result<Skeleton, String> {
-        let places: Vec<Vec<(WordOffset, BarrierRole)>> = function
+        let places: BlockMap<Vec<(WordOffset, BarrierRole)>> = function
             .blocks
             .iter()
             .map(|block| {
@@ -91,7 +91,7 @@ impl Skeleton {
     fn of_graph(
         cfg: &Cfg,
         unroll: u8,
-        places: &[Vec<(WordOffset, BarrierRole)>],
+        places: &BlockMap<Vec<(WordOffset, BarrierRole)>>,
     ) -> Result<Skeleton, String> {
         if cfg.is_empty() {
             return Err("the function has no body".to_owned());
@@ -126,7 +126,7 @@ impl Unrolling {
     fn from_parts(
         cfg: &Cfg,
         unroll: u8,
-        places: &[Vec<(WordOffset, BarrierRole)>],
+        places: &BlockMap<Vec<(WordOffset, BarrierRole)>>,
     ) -> Result<Unrolling, String> {
         let loops = loops(cfg);
         let start = Spot {
@@ -141,14 +141,14 @@ impl Unrolling {
         };
         let has_place = |header: BlockIndex| {
             let of_header = loops.iter().filter(move |one| one.header == header);
-            let bodies = of_header.flat_map(|one| one.body.iter().zip(places));
+            let bodies = of_header.flat_map(|one| one.body.values().zip(places.values()));
             bodies
                 .into_iter()
                 .any(|(inside, places)| *inside && !places.is_empty())
         };
         let mut index = BTreeMap::from([(start, 0)]);
         while let Some(spot) = graph.spots.get(graph.next.len()).cloned() {
-            let Some(open) = after(spot.open, &places[spot.block.index()]) else {
+            let Some(open) = after(spot.open, &places[spot.block]) else {
                 graph.next.push(None);
                 continue;
             };
@@ -185,7 +185,7 @@ impl Unrolling {
     fn skeleton(
         &self,
         cfg: &Cfg,
-        places: &[Vec<(WordOffset, BarrierRole)>],
+        places: &BlockMap<Vec<(WordOffset, BarrierRole)>>,
     ) -> Result<Skeleton, String> {
         let mut made: Vec<Option<usize>> = vec![None; self.spots.len()]; // none: no way to an end
         let mut skeleton = Skeleton {
@@ -202,7 +202,7 @@ impl Unrolling {
             let mut next: Vec<usize> = next.iter().filter_map(|to| made[*to]).collect();
             next.sort_unstable();
             next.dedup();
-            let places = &places[block.index()];
+            let places = &places[block];
             made[spot] = match next[..] {
                 [] if !cfg.is_exit(block) => None,
                 [only] if places.is_empty() => Some(only),
@@ -269,11 +269,11 @@ fn loops(cfg: &Cfg) -> Vec<Loop> {
     headers
         .filter(|header| latches(*header).next().is_some())
         .map(|header| {
-            let mut body = vec![false; cfg.len()];
-            body[header.index()] = true;
+            let mut body = BlockMap::filled(cfg.len(), false);
+            body[header] = true;
             let mut work: Vec<BlockIndex> = latches(header).collect();
             while let Some(block) = work.pop() {
-                if !std::mem::replace(&mut body[block.index()], true) {
+                if !std::mem::replace(&mut body[block], true) {
                     work.extend(
                         cfg.preds(block)
                             .iter()
@@ -289,14 +289,14 @@ fn loops(cfg: &Cfg) -> Vec<Loop> {
 /// The counts of the loops around `block`; `count` says them by the loop's number.
 fn counts_at(block: BlockIndex, loops: &[Loop], count: impl Fn(usize) -> u8) -> Vec<u8> {
     (0..loops.len())
-        .filter(|number| loops[*number].body[block.index()])
+        .filter(|number| loops[*number].body[block])
         .map(count)
         .collect()
 }
 
 /// The counts after the edge to `to`; none when a loop has gone back often enough.
 fn follow(cfg: &Cfg, loops: &[Loop], from: &Spot, to: BlockIndex, unroll: u8) -> Option<Vec<u8>> {
-    let around = (0..loops.len()).filter(|number| loops[*number].body[from.block.index()]);
+    let around = (0..loops.len()).filter(|number| loops[*number].body[from.block]);
     let before: BTreeMap<usize, u8> = around.zip(from.counts.iter().copied()).collect();
     let back = goes_back(cfg, from.block, to);
     let count = |number: usize| {
@@ -331,7 +331,7 @@ mod tests {
                 .map(|place| (WordOffset::new(place), BarrierRole::Other))
                 .collect()
         };
-        let places: Vec<Vec<(WordOffset, BarrierRole)>> = (0..len).map(of_block).collect();
+        let places: BlockMap<Vec<(WordOffset, BarrierRole)>> = (0..len).map(of_block).collect();
         show(Skeleton::of_graph(&cfg, unroll, &places))
     }
 
@@ -394,7 +394,7 @@ mod tests {
                 let place = (block == place).then_some((WordOffset::new(9), BarrierRole::Other));
                 place.into_iter().collect()
             };
-            let places: Vec<Vec<(WordOffset, BarrierRole)>> = (0..4).map(of_block).collect();
+            let places: BlockMap<Vec<(WordOffset, BarrierRole)>> = (0..4).map(of_block).collect();
             let skeleton = Skeleton::of_graph(&cfg, 2, &places).unwrap_or_default();
             assert_eq!(skeleton.is_cut, is_cut, "{place}");
         }
@@ -409,13 +409,13 @@ mod tests {
     fn arrives_and_waits_alternate() {
         // `if (c) arrive; if (c) wait;` seems to have four paths; the wait alone is none.
         let edges = [(0, 1), (0, 2), (1, 2), (2, 3), (2, 4), (3, 4)];
-        let places = [
+        let places = BlockMap::from([
             vec![],
             vec![(WordOffset::new(10), BarrierRole::Arrive)],
             vec![],
             vec![(WordOffset::new(30), BarrierRole::Wait)],
             vec![],
-        ];
+        ]);
         let skeleton = Skeleton::of_graph(&Cfg::from_edges(5, &edges), 1, &places);
         assert!(skeleton.as_ref().is_ok_and(|skeleton| skeleton.is_partial));
         assert_eq!(

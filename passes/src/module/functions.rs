@@ -2,6 +2,7 @@
 
 use super::callee::called;
 use super::report::Report;
+use super::table::{Key, Table};
 use super::types::is_terminator;
 use super::{Id, Inst, Module, grammar};
 use crate::diagnostic::{Code, Diagnostic, WordOffset};
@@ -23,7 +24,7 @@ impl BlockIndex {
         BlockIndex(index as u32)
     }
 
-    /// Its number, for tables that have an entry for each block.
+    /// Its number.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -33,14 +34,22 @@ impl BlockIndex {
     pub fn all(len: usize) -> impl DoubleEndedIterator<Item = BlockIndex> + ExactSizeIterator {
         (0..len).map(BlockIndex::new)
     }
+}
 
-    /// The entries of a table that has one for each block, each with its block.
-    pub fn numbered<T>(
-        table: &[T],
-    ) -> impl DoubleEndedIterator<Item = (BlockIndex, &T)> + ExactSizeIterator {
-        BlockIndex::all(table.len()).zip(table)
+impl Key for BlockIndex {
+    #[inline]
+    fn new(index: usize) -> BlockIndex {
+        BlockIndex::new(index)
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.index()
     }
 }
+
+/// A table with an entry for each block of a function.
+pub type BlockMap<T> = Table<BlockIndex, T>;
 
 impl std::fmt::Display for BlockIndex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -126,7 +135,7 @@ impl<'m> Function<'m> {
     pub fn numbered(
         &self,
     ) -> impl DoubleEndedIterator<Item = (BlockIndex, &Block<'m>)> + ExactSizeIterator {
-        BlockIndex::numbered(&self.blocks)
+        BlockIndex::all(self.blocks.len()).zip(&self.blocks)
     }
 
     /// The blocks that have some of `insts`, which are instructions of the function in module

@@ -63,7 +63,7 @@ fn eliminate(body: &Body, cfg: &Cfg) -> Vec<WordOffset> {
     let mut work = 0;
     for (number, barrier) in body.barriers.iter().enumerate() {
         let is_whole = |role| role == Role::Half(number, Side::Both);
-        let mut items = left.blocks.iter().flatten();
+        let mut items = left.blocks.values().flatten();
         let is_candidate = barrier.is_known && items.any(|item| is_whole(item.role));
         if !is_candidate || Openness::analyze(&left, cfg).is_in_a_window(number) {
             continue;
@@ -79,7 +79,7 @@ fn eliminate(body: &Body, cfg: &Cfg) -> Vec<WordOffset> {
             || published(before).conflicts(behind)
             || published(behind).conflicts(before);
         if !orders {
-            for items in &mut left.blocks {
+            for items in left.blocks.values_mut() {
                 items.retain(|item| !is_whole(item.role));
             }
             gone.extend(&barrier.arrives);

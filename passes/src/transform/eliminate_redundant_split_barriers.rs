@@ -39,7 +39,7 @@ use super::rewrite::RewrittenModule;
 use crate::analysis::cfg::Cfg;
 use crate::diagnostic::Diagnostics;
 use crate::module::facts::{Class, Operand};
-use crate::module::{Block, Declarations, Inst, Module, Type, WordOffset};
+use crate::module::{Block, BlockMap, Declarations, Inst, Module, Type, WordOffset};
 use part::{Barrier, Part};
 use spirv::{Op, StorageClass};
 
@@ -62,7 +62,7 @@ pub(super) fn run(
         let cfg = Cfg::analyze(declarations.module, function);
         for (scope, cfg) in [(WORKGROUP, Some(&cfg)), (SUBGROUP, None)] {
             let blocks = function.blocks.iter();
-            let mut blocks: Vec<Vec<Part>> = blocks
+            let mut blocks: BlockMap<Vec<Part>> = blocks
                 .map(|block| parts(declarations, block, scope))
                 .collect();
             reduce::reduce(cfg, &mut blocks, &mut redundant);

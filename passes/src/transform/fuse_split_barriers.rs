@@ -209,9 +209,7 @@ impl Fuse<'_, '_, '_> {
 }
 
 fn sites<'p>(pairing: &'p Pairing, ids: &[SiteId]) -> Vec<&'p Site> {
-    ids.iter()
-        .filter_map(|id| pairing.sites.get(id.0 as usize))
-        .collect()
+    ids.iter().filter_map(|id| pairing.site(*id)).collect()
 }
 
 /// Returns true if a fence can synchronise through `inst`: atomics do, and a callee, or an

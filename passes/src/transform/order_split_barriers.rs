@@ -38,7 +38,7 @@ use crate::analysis::dominance::Dominators;
 use crate::analysis::uniformity::Level;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{
-    BlockIndex, Constants, Declarations, EntryPoint, Function, Inst, Module, SpecValues,
+    BlockIndex, BlockMap, Constants, Declarations, EntryPoint, Function, Inst, Module, SpecValues,
 };
 use spirv::Op;
 use state::{CLOSED, DONE, Event, OPEN};
@@ -110,7 +110,7 @@ impl Order<'_, '_, '_> {
         (entry, function): (&EntryPoint<'_>, &Function<'_>),
     ) -> Result<(), Diagnostic> {
         let declarations = self.edit.declarations;
-        let mut events: Vec<Vec<(Inst<'_>, Event)>> = function
+        let mut events: BlockMap<Vec<(Inst<'_>, Event)>> = function
             .blocks
             .iter()
             .map(|block| {
@@ -122,7 +122,7 @@ impl Order<'_, '_, '_> {
             })
             .collect();
         if !events
-            .iter()
+            .values()
             .flatten()
             .any(|(_, event)| *event == Event::Arrive)
         {
@@ -134,15 +134,20 @@ impl Order<'_, '_, '_> {
         let early = self.early_ends(entry, function, &cfg, &events, &starts);
         if !early.is_empty() {
             for (block, end) in early {
-                if let Some(list) = events.get_mut(block.index()) {
+                if let Some(list) = events.get_mut(block) {
                     list.push((end, Event::Exit));
                 }
             }
             starts = state::solve(&cfg, &bare(&events), &tests);
         }
         let mut actions = Vec::new();
-        for ((block, events), start) in function.blocks.iter().zip(&events).zip(starts) {
-            let mut state = start;
+        for ((block, events), start) in function
+            .blocks
+            .iter()
+            .zip(events.values())
+            .zip(starts.values())
+        {
+            let mut state = *start;
             for (inst, event) in events {
                 actions.extend(action(*event, state).map(|action| (*inst, action)));
                 state = event.after(state);
@@ -171,12 +176,12 @@ impl Order<'_, '_, '_> {
         entry: &EntryPoint<'_>,
         function: &Function<'m>,
         cfg: &Cfg,
-        events: &[Vec<(Inst<'_>, Event)>],
-        starts: &[u8],
+        events: &BlockMap<Vec<(Inst<'_>, Event)>>,
+        starts: &BlockMap<u8>,
     ) -> BTreeMap<BlockIndex, Inst<'m>> {
         let state = |block: BlockIndex| {
-            let events = events.get(block.index()).into_iter().flatten();
-            let start = starts.get(block.index()).copied().unwrap_or(0);
+            let events = events.get(block).into_iter().flatten();
+            let start = starts.get(block).copied().unwrap_or(0);
             events.fold(start, |state, (_, event)| event.after(state))
         };
         let exits: Vec<BlockIndex> = cfg.blocks().filter(|block| cfg.is_exit(*block)).collect();
@@ -218,13 +223,13 @@ impl Order<'_, '_, '_> {
     }
 
     /// What a wait that is put in acquires.
-    fn completing(&self, events: &[Vec<(Inst<'_>, Event)>]) -> Result<Fence, Diagnostic> {
+    fn completing(&self, events: &BlockMap<Vec<(Inst<'_>, Event)>>) -> Result<Fence, Diagnostic> {
         let mut fence = Fence {
             scope: self.scope,
             bits: 0,
         };
         for (inst, _) in events
-            .iter()
+            .values()
             .flatten()
             .filter(|(_, event)| *event == Event::Arrive)
         {
@@ -247,7 +252,7 @@ impl Order<'_, '_, '_> {
     fn make_flag(
         &mut self,
         function: &Function<'_>,
-        events: &[Vec<(Inst<'_>, Event)>],
+        events: &BlockMap<Vec<(Inst<'_>, Event)>>,
         actions: &[(Inst<'_>, Action)],
     ) -> Result<(), Diagnostic> {
         let boolean = self.edit.type_of(Op::TypeBool, &[])?;
@@ -268,7 +273,7 @@ impl Order<'_, '_, '_> {
             Op::Variable,
             &[pointer, flag, spirv::StorageClass::Function as u32, no],
         )?;
-        for (inst, event) in events.iter().flatten() {
+        for (inst, event) in events.values().flatten() {
             let dropped = actions
                 .binary_search_by_key(&inst.offset, |(inst, _)| inst.offset)
                 .ok()
@@ -378,9 +383,9 @@ impl Order<'_, '_, '_> {
 }
 
 /// The events alone.
-fn bare(events: &[Vec<(Inst<'_>, Event)>]) -> Vec<Vec<Event>> {
+fn bare(events: &BlockMap<Vec<(Inst<'_>, Event)>>) -> BlockMap<Vec<Event>> {
     let bare = |list: &Vec<(Inst<'_>, Event)>| list.iter().map(|(_, event)| *event).collect();
-    events.iter().map(bare).collect()
+    events.values().map(bare).collect()
 }
 
 /// What is to do before `event` in `state`. A wait that no arrive can precede breaks a rule and

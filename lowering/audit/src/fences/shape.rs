@@ -4,7 +4,7 @@
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::dominance::Dominators;
 use splitbar_passes::analysis::loops::{Loop, natural};
-use splitbar_passes::module::{BlockIndex, WordOffset};
+use splitbar_passes::module::{BlockIndex, BlockMap, WordOffset};
 use splitbar_plan::Fence;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub struct ControlFlowSummary {
     /// `None`: too many.
     loops: Option<Vec<Loop>>,
     /// The words of each block.
-    blocks: Words,
+    blocks: BlockMap<Range<WordOffset>>,
     /// Atomic operations: what invocations can synchronise by, beside barriers.
     pub(super) atomics: BTreeMap<WordOffset, Atomic>,
     /// Whatever touches memory.
@@ -46,7 +46,7 @@ impl ControlFlowSummary {
     /// accesses memory.
     pub fn new(
         cfg: Cfg,
-        blocks: Words,
+        blocks: BlockMap<Range<WordOffset>>,
         atomics: BTreeMap<WordOffset, Atomic>,
         accesses: BTreeSet<WordOffset>,
     ) -> ControlFlowSummary {
@@ -75,16 +75,18 @@ impl ControlFlowSummary {
     pub(super) fn block_of(&self, word: WordOffset) -> Option<BlockIndex> {
         let block = self
             .blocks
+            .values()
+            .as_slice()
             .partition_point(|block| block.start <= word)
             .checked_sub(1)?;
-        let inside = self.blocks.get(block)?.contains(&word);
         let block = BlockIndex::new(block);
+        let inside = self.blocks.get(block)?.contains(&word);
         (inside && self.cfg.is_reachable(block)).then_some(block)
     }
 
     /// The words of a block, none of one that the function does not have.
     pub(super) fn words(&self, block: BlockIndex) -> Range<WordOffset> {
-        self.blocks.get(block.index()).cloned().unwrap_or_default()
+        self.blocks.get(block).cloned().unwrap_or_default()
     }
 
     /// Whether anything in `words` accesses memory.

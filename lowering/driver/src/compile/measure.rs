@@ -331,13 +331,7 @@ fn missing(finding: &Finding, plan: &EntryPlan) -> Diagnostic {
 
 /// Where `pair` stands, in words instead of sites.
 fn places(pairing: &Pairing, pair: &PairPlan) -> Places {
-    let word = |id| {
-        pairing
-            .sites
-            .iter()
-            .find(|site| site.id == id)
-            .map(|site| site.offset)
-    };
+    let word = |id| pairing.site(id).map(|site| site.offset);
     Places {
         strategy: pair.strategy,
         arrives: pair.arrives.iter().filter_map(|id| word(*id)).collect(),

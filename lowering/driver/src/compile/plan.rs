@@ -9,7 +9,6 @@ use super::weighing::Weighing;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::stage::{Artefact, Observer, Stage, show};
-use splitbar_passes::analysis::pairing::SiteId;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Scope, WordOffset};
 use splitbar_plan::{EntryPlan, PlanOptions};
@@ -125,14 +124,10 @@ fn plan_kernel(
             || words.any(|word| options.full_barriers.contains(word))
     };
     let pairs = kernel.pairing.pairs.iter().zip(source_pairs);
-    let full: BTreeSet<SiteId> = pairs
+    let full = pairs
         .filter(|(_, source)| is_full(source))
         .flat_map(|(pair, _)| &pair.arrives)
-        .copied()
-        .collect();
-    let sites = kernel.pairing.sites.iter();
-    let full = sites
-        .filter(|site| full.contains(&site.id))
+        .filter_map(|id| kernel.pairing.site(*id))
         .map(|site| site.offset)
         .collect();
     let mut plan = splitbar_plan::plan(kernel, plan_options(options, full), found);

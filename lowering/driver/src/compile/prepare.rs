@@ -239,13 +239,7 @@ fn source_pairs(
     problems: &Problems<'_>,
 ) -> Vec<SourcePair> {
     let module = module.declarations().module;
-    let offsets: BTreeMap<SiteId, WordOffset> = kernel
-        .pairing
-        .sites
-        .iter()
-        .map(|site| (site.id, site.offset))
-        .collect();
-    let word = |site: &SiteId| problems.source_word(*offsets.get(site)?);
+    let word = |id: &SiteId| problems.source_word(kernel.pairing.site(*id)?.offset);
     let pairs = kernel.pairing.pairs.iter();
     pairs
         .map(|pair| SourcePair {

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::options::{Options, SplitBarriers};
 use crate::stage::{Observer, Stage};
 use spirv::Op;
-use splitbar_passes::analysis::pairing::{Pairing, Site};
+use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, WordOffset};
 use splitbar_passes::pipeline::{self, Settings, Step};
@@ -306,10 +306,9 @@ impl Splitting {
         for entry in &declarations.entry_points {
             let pairing = Pairing::analyse(&declarations, &constants, entry, &mut problems);
             for pair in &pairing.pairs {
-                let site = |site: &&Site| pair.arrives.contains(&site.id);
                 let operations = pair.operations(&self.module);
                 let is_simple = pair.arrives.len() == 1 && pair.waits.len() == 1;
-                for arrive in pairing.sites.iter().filter(site) {
+                for arrive in pair.arrives.iter().filter_map(|id| pairing.site(*id)) {
                     windows.insert(arrive.offset, (operations, is_simple));
                 }
             }

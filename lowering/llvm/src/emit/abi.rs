@@ -38,11 +38,11 @@ pub(crate) fn attributes<'c>(abi: &Abi, function: Func<'c>, context: &'c Context
         match (block, &target.arch) {
             (Some((ty, align)), Arch::Amdgpu(_)) => {
                 function.param_type_attribute(context, index, "byref", ty);
-                function.param_attribute(context, index, "align", u64::from(align));
+                function.param_attribute(context, index, "align", u64::from(align.bytes()));
             }
             (Some((ty, align)), Arch::Nvptx(_)) => {
                 function.param_type_attribute(context, index, "byval", ty);
-                function.param_attribute(context, index, "align", u64::from(align));
+                function.param_attribute(context, index, "align", u64::from(align.bytes()));
                 if matches!(parameter.role, Role::PushConstant(_)) {
                     function.param_string_attribute(context, index, "nvvm.grid_constant");
                 }

@@ -9,7 +9,7 @@ use super::unroll::Hints;
 use super::{Handled, Result, dispatch};
 use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{BlockIndex, Function, Id, Inst};
+use splitbar_passes::module::{BlockIndex, BlockMap, Function, Id, Inst};
 
 /// What control flow leaves behind the terminator `inst`: the labels of its targets.
 fn targets(inst: Inst<'_>, selector_words: usize) -> Vec<Id> {
@@ -36,9 +36,9 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     pub(super) fn body(&mut self, function: &'m Function<'m>, diagnostics: &mut Diagnostics) {
         let count = function.blocks.len();
         self.control = Control {
-            heads: vec![None; count],
-            incoming: vec![Vec::new(); count],
-            done: vec![false; count],
+            heads: BlockMap::filled(count, None),
+            incoming: BlockMap::filled(count, Vec::new()),
+            done: BlockMap::filled(count, false),
             unroll: Hints::collect(
                 self.declarations.module,
                 function,
@@ -55,7 +55,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         if let Err(problem) = self.begin_tangle(function) {
             diagnostics.push(*problem);
         }
-        for index in 0..count {
+        for index in BlockIndex::all(count) {
             if self.control.heads.get(index).is_some_and(Option::is_some) {
                 let head = self.new_block();
                 if let Some(slot) = self.control.heads.get_mut(index) {
@@ -63,13 +63,13 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 }
             }
         }
-        if let Some(Some(first)) = self.control.heads.first() {
+        if let Some(Some(first)) = self.control.heads.get(BlockIndex::ENTRY) {
             self.b.raw().br(*first);
         } else {
             self.b.raw().unreachable();
         }
         for (index, block) in function.numbered() {
-            let Some(Some(head)) = self.control.heads.get(index.index()).copied() else {
+            let Some(Some(head)) = self.control.heads.get(index).copied() else {
                 continue; // control cannot reach it
             };
             self.b.position(head);
@@ -78,7 +78,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             for inst in &block.insts {
                 self.instruction(*inst, index, diagnostics);
             }
-            if let Some(done) = self.control.done.get_mut(index.index()) {
+            if let Some(done) = self.control.done.get_mut(index) {
                 *done = true;
             }
             let open = self.b.block().is_ok_and(|b| !b.is_terminated());
@@ -95,13 +95,13 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// many blocks as it has words.
     fn mark_reachable(&mut self, function: &Function<'_>) {
         let mut stack = vec![BlockIndex::ENTRY];
-        let mut reached = vec![false; function.blocks.len()];
+        let mut reached = BlockMap::filled(function.blocks.len(), false);
         while let Some(index) = stack.pop() {
             let Some(block) = function.block(index) else {
                 debug_assert!(false, "no block {index}");
                 continue;
             };
-            match reached.get_mut(index.index()) {
+            match reached.get_mut(index) {
                 Some(seen) if !*seen => *seen = true,
                 _ => continue,
             }
@@ -116,7 +116,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             }
         }
         // A head is made later, in module order; the prologue stands for "reached" until then.
-        for (slot, reached) in self.control.heads.iter_mut().zip(reached) {
+        for (slot, reached) in self.control.heads.values_mut().zip(reached.into_values()) {
             *slot = reached.then_some(self.prologue);
         }
     }
@@ -170,7 +170,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     fn finish_phis(&mut self, diagnostics: &mut Diagnostics) {
         for (block, inst, phi) in std::mem::take(&mut self.control.phis) {
             self.b.at.set(inst.offset);
-            let Some(incoming) = self.control.incoming.get(block.index()).cloned() else {
+            let Some(incoming) = self.control.incoming.get(block).cloned() else {
                 diagnostics.push(*self.b.internal("an OpPhi in a block that is not there"));
                 continue;
             };

@@ -8,6 +8,7 @@ use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::{self, Block, Meta, Value};
 use spirv::Op;
+use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constant, Id, Inst};
 
@@ -49,14 +50,14 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let head = self
             .control
             .heads
-            .get(index.index())
+            .get(index)
             .copied()
             .flatten()
             .ok_or_else(|| {
                 self.b
                     .internal("a jump to a block that was thought unreachable")
             })?;
-        if let Some(incoming) = self.control.incoming.get_mut(index.index()) {
+        if let Some(incoming) = self.control.incoming.get_mut(index) {
             incoming.push((from, exit));
         }
         self.tangled_target(index, head)
@@ -67,8 +68,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let Slot::Block(index) = self.slot(label) else {
             return None;
         };
-        let back = self.control.current == Some(label)
-            || self.control.done.get(index.index()) == Some(&true);
+        let back =
+            self.control.current == Some(label) || self.control.done.get(index) == Some(&true);
         if back {
             self.control.unroll.get(&label).copied()
         } else {
@@ -126,7 +127,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             ));
         };
         let info = self.type_info(pointee)?;
-        let (size, align) = (info.size, info.align.max(4));
+        let (size, align) = (info.size, info.align.max(Alignment::WORD).bytes());
         let slot = self.declared_slot(pointee, size, align)?;
         self.b
             .raw()

@@ -6,7 +6,7 @@ use super::function::FunctionEmitter;
 use super::layout;
 use super::uses::pointee;
 use crate::ffi::{self, Opcode, Ty, Value};
-use splitbar_passes::analysis::layout::BUFFER_ALIGN;
+use splitbar_passes::analysis::layout::{Alignment, BUFFER_ALIGN};
 use splitbar_passes::module::Id;
 use splitbar_typed::abi::{Access, Fetched, table_align};
 use splitbar_typed::pointers;
@@ -16,7 +16,7 @@ const GLOBAL: u32 = 1;
 
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// What the address of a buffer of the type `pointee` is a multiple of.
-    pub(super) fn buffer_align(&self, pointee: Option<Id>) -> u32 {
+    pub(super) fn buffer_align(&self, pointee: Option<Id>) -> Alignment {
         pointers::buffer_align(self.types, self.target, pointee)
     }
 
@@ -25,11 +25,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         &self,
         ty: Ty<'c>,
         place: Value<'c>,
-        align: u32,
+        align: Alignment,
     ) -> Result<Value<'c>> {
         let address = self.load_constant(ty, place, layout::POINTER_BYTES as u32)?;
         let context = self.b.context();
-        let align = ffi::meta_value(self.b.i64(align.into()));
+        let align = ffi::meta_value(self.b.i64(align.bytes().into()));
         address.set_metadata(context, "align", ffi::meta_node(context, &[align]));
         Ok(address)
     }

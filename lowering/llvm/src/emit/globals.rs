@@ -11,6 +11,7 @@ use super::uses::{self, Uses};
 use crate::ffi::{self, Linkage, Value};
 use crate::shared_contents;
 use spirv::{Op, StorageClass};
+use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::analysis::workgroup_memory::{VARIABLE_ALIGN, WorkgroupMemory};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Id, Inst, Variable};
@@ -139,7 +140,7 @@ impl<'c> Emission<'_, 'c, '_> {
         let global = ffi::add_global(self.b.module(), value.ty(), space, &name);
         global.set_initializer(value);
         global.set_linkage(Linkage::LLVMInternalLinkage);
-        global.set_alignment(align);
+        global.set_alignment(align.bytes());
         if class == StorageClass::UniformConstant {
             global.set_constant();
         }
@@ -194,24 +195,24 @@ impl<'c> Emission<'_, 'c, '_> {
                 });
             let ty = self.b.int_type(8).array(0);
             let global = ffi::add_global(self.b.module(), ty, 3, DYNAMIC);
-            global.set_alignment(aligns.max().unwrap_or(VARIABLE_ALIGN));
+            global.set_alignment(aligns.max().unwrap_or(VARIABLE_ALIGN).bytes());
             global
         })
     }
 
     /// The alignment of the variable `id`, of a type with `info`.
-    fn align(&self, id: Id, info: &TypeInfo) -> u32 {
+    fn align(&self, id: Id, info: &TypeInfo) -> Alignment {
         let declarations = self.lowering.module.declarations();
         layout::variable_align(declarations, id, info.align.max(VARIABLE_ALIGN))
     }
 
-    fn workgroup_memory(&self, name: &str, bytes: u64, align: u32) -> Value<'c> {
+    fn workgroup_memory(&self, name: &str, bytes: u64, align: Alignment) -> Value<'c> {
         let ty = self.b.int_type(8).array(bytes);
         let global = ffi::add_global(self.b.module(), ty, 3, name);
         global.set_initializer(ty.poison());
         global.set_linkage(Linkage::LLVMInternalLinkage);
         shared_contents::open(global);
-        global.set_alignment(align);
+        global.set_alignment(align.bytes());
         global
     }
 }
@@ -220,13 +221,13 @@ fn global_slot<'c>(
     variable: &Variable<'_>,
     pointee: Id,
     address: Value<'c>,
-    align: u32,
+    align: Alignment,
 ) -> Slot<'c> {
     Slot::Pointer(Pointer {
         address,
         pointee: Some(pointee),
         class: variable.class,
-        align,
+        align: align.bytes(),
         matrix: None,
         qualifiers: Default::default(),
     })

@@ -140,7 +140,7 @@ fn scratch<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Value<'c> {
         let global = ffi::add_global(e.b.module(), ty, 3, "splitbar_group_scratch");
         global.set_initializer(ty.poison());
         global.set_linkage(Linkage::LLVMInternalLinkage);
-        global.set_alignment(SCRATCH_ALIGN);
+        global.set_alignment(SCRATCH_ALIGN.bytes());
         global
     })
 }
@@ -164,7 +164,7 @@ pub(super) fn exchange_memory<'c>(
         let global = ffi::add_global(e.b.module(), ty, 3, "splitbar_matrix_exchange");
         global.set_initializer(ty.poison());
         global.set_linkage(Linkage::LLVMInternalLinkage);
-        global.set_alignment(EXCHANGE_ALIGN);
+        global.set_alignment(EXCHANGE_ALIGN.bytes());
         global
     });
     Ok(*global)

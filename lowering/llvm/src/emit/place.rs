@@ -12,6 +12,7 @@ use super::uses;
 use super::{Handled, Result, build::Build};
 use crate::ffi::{Opcode, Value};
 use spirv::{Op, StorageClass};
+use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Id, Inst};
 use splitbar_plan::target::Arch;
@@ -416,7 +417,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Pointer {
                 address,
                 pointee: ty,
-                align,
+                align: align.bytes(),
                 matrix: None,
                 ..pointer
             },
@@ -440,11 +441,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             return Err(self.unsupported(inst, "its type is not known"));
         };
         let info = self.type_info(pointee)?;
-        let align = info.align.max(4);
+        let align = info.align.max(Alignment::WORD);
         let align = match inst.result() {
             Some(id) => layout::variable_align(self.declarations, id, align),
             None => align,
         };
+        let align = align.bytes();
         let size = info.size;
         let slot = self.declared_slot(pointee, size, align)?;
         let pointer = Pointer {

@@ -9,6 +9,7 @@ use super::types::Kind;
 use super::uses::{self, Hidden, Uses};
 use crate::ffi::{IntPredicate, Value};
 use spirv::StorageClass;
+use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Function, Id};
 use splitbar_typed::abi::{self, Abi, Passing, Role};
@@ -22,7 +23,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let pointee = uses::pointee(self.declarations, variable);
         let (size, natural) = pointee
             .and_then(|ty| self.types.get(ty))
-            .map_or((0, 1), |info| (info.size, info.align));
+            .map_or((0, Alignment::BYTE), |info| (info.size, info.align));
         let align = match variable.class {
             StorageClass::StorageBuffer | StorageClass::Uniform => self.buffer_align(pointee),
             StorageClass::PushConstant => abi::push_constants_place(size).1,
@@ -32,7 +33,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             address,
             pointee,
             class: variable.class,
-            align,
+            align: align.bytes(),
             matrix: None,
             qualifiers: Default::default(),
         })
@@ -115,6 +116,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     if let Some(inst) = self.declarations.module.def(*id) {
                         self.b.at.set(inst.offset);
                     }
+                    let align = align.bytes();
                     let copy = self.declared_slot(*pointee, bytes, align)?;
                     self.b
                         .raw()
@@ -206,7 +208,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let pointee = uses::pointee(self.declarations, variable)
             .ok_or_else(|| self.b.mismatch(format!("the variable {id} has no type")))?;
         let info = self.type_info(pointee)?;
-        let align = layout::variable_align(self.declarations, id, info.align.max(4));
+        let least = info.align.max(Alignment::WORD);
+        let align = layout::variable_align(self.declarations, id, least).bytes();
         let size = info.size;
         let address = self.declared_slot(pointee, size, align)?;
         let pointer = Pointer {

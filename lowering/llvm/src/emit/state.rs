@@ -4,7 +4,7 @@
 use super::uses::Hidden;
 use crate::ffi::{Block, Func, Meta, Value};
 use splitbar_passes::analysis::tangles::{Join, Tangles};
-use splitbar_passes::module::{BlockIndex, Id, Inst};
+use splitbar_passes::module::{BlockIndex, BlockMap, Id, Inst};
 use splitbar_plan::StagedShape;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 /// Blocks and edges of the function that is being written.
 #[derive(Default)]
 pub(crate) struct Control<'c, 'm> {
-    pub(super) heads: Vec<Option<Block<'c>>>,
+    pub(super) heads: BlockMap<Option<Block<'c>>>,
     /// Incoming edges by block: label of the SPIR-V block that it comes from, LLVM block that the
     /// jump is in. One entry per edge.
-    pub(super) incoming: Vec<Vec<(Id, Block<'c>)>>,
+    pub(super) incoming: BlockMap<Vec<(Id, Block<'c>)>>,
     pub(super) phis: Vec<(BlockIndex, Inst<'m>, Value<'c>)>,
     pub(super) current: Option<Id>,
     /// The metadata of loops by the labels of their headers.
     pub(super) unroll: BTreeMap<Id, Meta<'c>>,
-    pub(super) done: Vec<bool>,
+    pub(super) done: BlockMap<bool>,
     /// The block that is being written.
     pub(super) at: BlockIndex,
     /// Where lanes meet, if that is not left to LLVM.
@@ -35,13 +35,13 @@ pub(crate) struct Tangled {
     /// NVPTX: the tangle is followed by a mask, which callers pass.
     pub(crate) masked: bool,
     /// The blocks whose branch may part a tangle.
-    pub(crate) branches: Vec<bool>,
+    pub(crate) branches: BlockMap<bool>,
 }
 
 /// The state of a function with joins.
 pub(crate) struct Tangle<'c, 'm> {
     pub(super) plan: Tangles,
-    pub(super) branches: Vec<bool>,
+    pub(super) branches: BlockMap<bool>,
     /// The goal of this lane, `i32`.
     pub(super) goal: Value<'c>,
     pub(super) heads: BTreeMap<Join, Block<'c>>,

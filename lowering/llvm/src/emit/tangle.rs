@@ -210,7 +210,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         if let Some(entered) = own.and_then(|number| tangle.entered.get(&number)) {
             self.b.raw().store(mask, *entered);
         }
-        let parts = tangle.branches.get(at.index()).copied().unwrap_or(true);
+        let parts = tangle.branches.get(at).copied().unwrap_or(true);
         if !parts || !tangle.plan.is_joined(at) {
             return Ok(());
         }
@@ -321,7 +321,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let Some((own, block)) = dispatch.own else {
             return self.forward(tangle, goal, &dispatch.others);
         };
-        let head = self.control.heads.get(block.index()).copied().flatten();
+        let head = self.control.heads.get(block).copied().flatten();
         let head =
             head.ok_or_else(|| self.b.internal("a join before a block that is not there"))?;
         if dispatch.others.is_empty() {
@@ -360,7 +360,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let lost = || self.b.internal("a join has no way on");
         let block = |place: Place| match place {
             Place::Join(join) => tangle.heads.get(&join).copied(),
-            Place::Block(block) => self.control.heads.get(block.index()).copied().flatten(),
+            Place::Block(block) => self.control.heads.get(block).copied().flatten(),
         };
         let Some((_, first)) = others.first() else {
             return Err(lost());

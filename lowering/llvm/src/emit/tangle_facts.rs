@@ -12,7 +12,7 @@ use splitbar_passes::analysis::uniformity::graph::{Graph, NodeId};
 use splitbar_passes::analysis::uniformity::memory::Memory;
 use splitbar_passes::analysis::uniformity::{Level, Model, Uniformity};
 use splitbar_passes::module::{
-    BlockIndex, Declarations, Function, Id, Inst, Scope, called, called_for_elements,
+    BlockIndex, BlockMap, Declarations, Function, Id, Inst, Scope, called, called_for_elements,
 };
 use splitbar_plan::EntryPlan;
 use splitbar_plan::backend::LowerInput;
@@ -44,13 +44,14 @@ pub(crate) fn of_kernel(
         declarations,
         qualifiers,
     };
-    let mut found: BTreeMap<Id, Vec<Facts>> = BTreeMap::new();
+    let mut found: BTreeMap<Id, BlockMap<Facts>> = BTreeMap::new();
     // Callees come first.
     for (id, function) in &functions {
         let facts = scan.own(function, &found);
         found.insert(*id, facts);
     }
-    let depends = |facts: &Vec<Facts>| facts.iter().any(|facts| facts.tangled || facts.observes);
+    let depends =
+        |facts: &BlockMap<Facts>| facts.values().any(|facts| facts.tangled || facts.observes);
     if !found.values().any(depends) {
         return BTreeMap::new();
     }
@@ -80,7 +81,7 @@ pub(crate) fn of_kernel(
         let Some(facts) = found.get(&id) else {
             continue;
         };
-        let masked = masked && facts.iter().any(|facts| facts.tangled);
+        let masked = masked && facts.values().any(|facts| facts.tangled);
         let joined = if masked { joined } else { Joined::Loops };
         let cfg = Cfg::analyze(declarations.module, function);
         let (tangles, masked) = match Tangles::analyze(function, &cfg, facts, joined) {
@@ -88,7 +89,7 @@ pub(crate) fn of_kernel(
             Err(Unstructured) => (None, false),
         };
         if tangles.is_some() || masked {
-            let branches = facts.iter().map(|facts| facts.branches).collect();
+            let branches = facts.values().map(|facts| facts.branches).collect();
             tangled.insert(
                 id,
                 Tangled {
@@ -103,12 +104,12 @@ pub(crate) fn of_kernel(
 }
 
 /// Returns true if a part of a subgroup may execute an instruction on the tangle.
-fn parted(functions: &[(Id, &Function<'_>)], found: &BTreeMap<Id, Vec<Facts>>) -> bool {
+fn parted(functions: &[(Id, &Function<'_>)], found: &BTreeMap<Id, BlockMap<Facts>>) -> bool {
     let mut apart: BTreeSet<Id> = BTreeSet::new();
     for (id, function) in functions.iter().rev() {
         let all = apart.contains(id);
-        let facts = found.get(id).map_or(&[][..], Vec::as_slice);
-        for ((_, block), facts) in function.numbered().zip(facts) {
+        let facts = found.get(id).into_iter().flat_map(BlockMap::values);
+        for (block, facts) in function.blocks.iter().zip(facts) {
             if !all && !facts.divergent {
                 continue;
             }
@@ -130,8 +131,12 @@ struct Scan<'s, 'm> {
 
 impl Scan<'_, '_> {
     /// What the blocks of `function` do, without what decides about their execution.
-    fn own(&self, function: &Function<'_>, callees: &BTreeMap<Id, Vec<Facts>>) -> Vec<Facts> {
-        let mut all = Vec::new();
+    fn own(
+        &self,
+        function: &Function<'_>,
+        callees: &BTreeMap<Id, BlockMap<Facts>>,
+    ) -> BlockMap<Facts> {
+        let mut all = BlockMap::default();
         for block in &function.blocks {
             let mut facts = Facts::default();
             for inst in &block.insts {
@@ -139,7 +144,7 @@ impl Scan<'_, '_> {
                 facts.observes |= self.observes(*inst);
                 let called = [called(*inst), called_for_elements(*inst)];
                 for callee in called.into_iter().flatten() {
-                    for one in callees.get(&callee).into_iter().flatten() {
+                    for one in callees.get(&callee).into_iter().flat_map(BlockMap::values) {
                         facts.tangled |= one.tangled;
                         facts.observes |= one.observes;
                     }
@@ -202,7 +207,7 @@ impl Scan<'_, '_> {
         function: &Function<'_>,
         memory: &Memory,
         uniform: &[bool],
-        facts: &mut [Facts],
+        facts: &mut BlockMap<Facts>,
     ) -> Vec<(Id, Vec<bool>)> {
         let cfg = Cfg::analyze(self.declarations.module, function);
         let many: Vec<bool> = cfg
@@ -242,7 +247,7 @@ impl Scan<'_, '_> {
         let conditions = BlockIndex::all(model.branches.len());
         let conditions = conditions.filter_map(|block| model.condition(block));
         let apart = depends_on(&model.graph, conditions, &any);
-        for ((block, facts), many) in BlockIndex::all(facts.len()).zip(facts.iter_mut()).zip(many) {
+        for ((block, facts), many) in facts.iter_mut().zip(many) {
             let decided = model.cfg.succs(block).len() < 2;
             let condition = model.condition(block);
             let same = condition.is_some_and(|node| uniformity.value(node).is_none());

@@ -122,7 +122,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// A number of the shape, `i64`.
     fn of_shape(&self, named: &Named<'c>, offset: u64) -> Result<Value<'c>> {
         let place = self.behind_bytes(named.shape, offset)?;
-        self.load_constant(self.b.int_type(64), place, tensor::DESCRIPTOR_ALIGN)
+        self.load_constant(self.b.int_type(64), place, tensor::DESCRIPTOR_ALIGN.bytes())
     }
 
     /// The number of elements of dimension `dimension`, `i64`.
@@ -241,7 +241,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             address,
             pointee: Some(tensor.element),
             class: StorageClass::UniformConstant,
-            align: self.type_info(tensor.element)?.align,
+            align: self.type_info(tensor.element)?.align.bytes(),
             matrix: None,
             qualifiers: self.qualifiers.get(self.declarations, id),
         })

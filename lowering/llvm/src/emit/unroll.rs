@@ -107,7 +107,7 @@ impl Hints {
                 .map(|natural| Form::analyze(function, &cfg, natural))
                 .collect();
             for form in &forms {
-                let header = function.blocks.get(form.natural.header.index());
+                let header = function.block(form.natural.header);
                 let header = header.map(|block| block.label);
                 let hint = form.hint(&forms, target);
                 hints.extend(header.zip(hint));

@@ -9,7 +9,7 @@ use crate::ffi::{Block, Func, Opcode, Value};
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::dominance::Dominators;
 use splitbar_passes::analysis::loops::{Loop, natural};
-use splitbar_passes::module::BlockIndex;
+use splitbar_passes::module::{BlockIndex, BlockMap};
 use std::collections::{HashMap, HashSet};
 
 /// LLVM's number of the calling convention of AMDGPU's kernels.
@@ -30,7 +30,7 @@ const UNIFORM: [&str; 10] = [
 ];
 
 pub(super) struct Shape<'c> {
-    blocks: Vec<Block<'c>>,
+    blocks: BlockMap<Block<'c>>,
     index: HashMap<Block<'c>, BlockIndex>,
     cfg: Cfg,
     dominators: Dominators,
@@ -45,17 +45,12 @@ const MOST_LOOPS: usize = 1000;
 
 impl<'c> Shape<'c> {
     pub(super) fn summarize(function: Func<'c>) -> Self {
-        let blocks = function.blocks();
-        let index: HashMap<_, _> = blocks
-            .iter()
-            .copied()
-            .zip((0..).map(BlockIndex::new))
-            .collect();
+        let blocks = BlockMap::from(function.blocks());
+        let index: HashMap<_, _> = blocks.iter().map(|(at, block)| (*block, at)).collect();
         let edges: Vec<_> = blocks
             .iter()
-            .enumerate()
             .flat_map(|(from, block)| block.successors().into_iter().map(move |to| (from, to)))
-            .filter_map(|(from, to)| Some((from, index.get(&to)?.index())))
+            .filter_map(|(from, to)| Some((from.index(), index.get(&to)?.index())))
             .collect();
         let cfg = Cfg::from_edges(blocks.len(), &edges);
         let dominators = Dominators::analyze(&cfg);
@@ -86,7 +81,7 @@ impl<'c> Shape<'c> {
     /// The blocks of a loop.
     pub(super) fn blocks_of(&self, one: &Loop) -> Vec<Block<'c>> {
         let body = one.body.iter();
-        body.filter_map(|block| self.blocks.get(block.index()).copied())
+        body.filter_map(|block| self.blocks.get(*block).copied())
             .collect()
     }
 
@@ -107,7 +102,7 @@ impl<'c> Shape<'c> {
 
     /// Returns true if lanes may take different edges out of `block`.
     fn branches_apart(&self, block: BlockIndex) -> bool {
-        let end = self.blocks.get(block.index()).and_then(|b| b.terminator());
+        let end = self.blocks.get(block).and_then(|b| b.terminator());
         match end.map(|end| (end, end.condition())) {
             Some((_, Some(condition))) => !self.is_uniform(condition),
             Some((end, None)) => !matches!(

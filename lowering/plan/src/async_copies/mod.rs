@@ -27,7 +27,7 @@ use splitbar_passes::analysis::async_copy::{AsyncCopy, Zeros};
 use splitbar_passes::analysis::copy_order::Mention;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopy};
 use splitbar_passes::analysis::marks::{self, Event, Marks, Moment, Wait};
-use splitbar_passes::module::{BlockIndex, Scope, WordOffset};
+use splitbar_passes::module::{Scope, WordOffset};
 use splitbar_typed::Copies;
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ pub(crate) fn plan(
         .copies
         .iter()
         .any(|copy| copy.direction != Some(Direction::ToWorkgroup));
-    for (block, events) in BlockIndex::numbered(&counted.events) {
+    for (block, events) in counted.events.iter() {
         for (index, (offset, event)) in events.iter().enumerate() {
             let offset = *offset;
             match event {
@@ -189,15 +189,12 @@ fn counted(
     moments.extend(waits.map(|wait| (wait.before, Moment::Wait(allowed(wait)))));
     moments.extend(planned.copies.keys().map(|copy| (*copy, Moment::Copy)));
     let by_block = copies.by_block(moments);
-    let (offsets, by_block): (Vec<Vec<WordOffset>>, Vec<Vec<Moment>>) = by_block
-        .into_iter()
-        .map(|moments| moments.into_iter().unzip())
-        .unzip();
-    let found = marks::without_empty(&copies.cfg, &by_block);
+    let bare = |moments: &Vec<(_, Moment)>| moments.iter().map(|(_, moment)| *moment).collect();
+    let found = marks::without_empty(&copies.cfg, &by_block.values().map(bare).collect());
     let left: BTreeMap<_, _> = found.waits.into_iter().collect();
     let (mut marks, mut waits) = (Vec::new(), Vec::new());
-    for ((block, moments), offsets) in BlockIndex::numbered(&by_block).zip(&offsets) {
-        for (index, (moment, offset)) in moments.iter().zip(offsets).enumerate() {
+    for (block, moments) in by_block.iter() {
+        for (index, (offset, moment)) in moments.iter().enumerate() {
             let place = (block, index);
             if *moment == Moment::Mark && !found.empty.contains(&place) {
                 marks.push(*offset);

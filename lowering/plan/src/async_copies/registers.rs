@@ -7,7 +7,7 @@ use crate::step::Step;
 use splitbar_passes::analysis::async_copy::AsyncCopy;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopy};
 use splitbar_passes::analysis::marks::{Event, Wait};
-use splitbar_passes::module::{BlockIndex, WordOffset};
+use splitbar_passes::module::WordOffset;
 
 /// Holds copies of groups in registers that no instruction makes: those whose rounds are known.
 pub(super) fn hold_group(planned: &mut Planned, copies: &Copies, invocations: Option<u64>) {
@@ -35,7 +35,7 @@ pub(super) fn hold_group(planned: &mut Planned, copies: &Copies, invocations: Op
             Wait::Unmarked => Some(Moment::Wait(0)), // every copy has its mark
         },
     };
-    let moments = BlockIndex::numbered(&counted.events).map(|(block, events)| {
+    let moments = counted.events.iter().map(|(block, events)| {
         let events = events.iter().enumerate();
         let moments = events.filter_map(|(index, (offset, event))| {
             Some((*offset, moment((block, index), offset, event)?))

@@ -13,7 +13,7 @@ const WORD: StagedShape = StagedShape {
 /// `100 * b + i`, the end of the block `100 * b + 99`.
 fn held(edges: &[(usize, usize)], blocks: &[&[Moment]], shapes: &[StagedShape]) -> Staged {
     let cfg = Cfg::from_edges(blocks.len(), edges);
-    let ends: Vec<WordOffset> = (0..)
+    let ends: BlockMap<WordOffset> = (0..)
         .map(|block| WordOffset::new(100 * block + 99))
         .take(blocks.len())
         .collect();
@@ -120,8 +120,8 @@ fn nothing_is_stored_before_a_return() {
     let [copy, mark, wait] = [0, 1, 2].map(WordOffset::new);
     let timeline = Timeline {
         cfg: &cfg,
-        moments: vec![vec![(copy, Copy(0)), (mark, Mark), (wait, Wait(0))]],
-        ends: &[wait],
+        moments: BlockMap::from([vec![(copy, Copy(0)), (mark, Mark), (wait, Wait(0))]]),
+        ends: &BlockMap::from([wait]),
         shapes: &[WORD],
     };
     assert_eq!(stores(&stage(timeline, MOST_REGISTERS)), []);

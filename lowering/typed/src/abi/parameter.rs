@@ -1,6 +1,7 @@
 //! A parameter of a kernel: what it is good for, what the kernel gets, what the host passes.
 
 use super::table::Access;
+use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::module::Id;
 
 /// What an argument is.
@@ -96,7 +97,7 @@ pub enum Passing {
         /// Its size.
         bytes: u64,
         /// Its alignment.
-        align: u32,
+        align: Alignment,
     },
     /// An integer of 32 bits.
     Word,
@@ -119,8 +120,8 @@ pub struct Parameter {
 
 impl Parameter {
     /// The same as an address that is a multiple of `align`.
-    pub(super) fn to(mut self, align: u32) -> Parameter {
-        self.argument.pointee_align = Some(align);
+    pub(super) fn to(mut self, align: Alignment) -> Parameter {
+        self.argument.pointee_align = Some(align.bytes());
         self
     }
 }

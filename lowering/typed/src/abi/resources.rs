@@ -7,6 +7,7 @@ use crate::tensor;
 use crate::types::{Kind, Types};
 use spirv::{Decoration, StorageClass};
 use splitbar_passes::analysis::layout;
+use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::analysis::uses::{self, Uses};
 use splitbar_passes::module::{Declarations, Id, WordOffset};
 use splitbar_target::Target;
@@ -44,8 +45,8 @@ pub struct Resource {
     pub count: Option<u64>,
     /// Bytes that a descriptor takes at least; of a buffer, without its length.
     pub descriptor_bytes: u64,
-    /// Alignment of a descriptor in bytes.
-    pub descriptor_align: u32,
+    /// Alignment of a descriptor.
+    pub descriptor_align: Alignment,
     /// The word of the module at which its first variable is declared.
     pub declared: WordOffset,
 }
@@ -121,7 +122,7 @@ pub(super) fn resources(
                 }
                 (ResourceKind::Sampler, _) => (image::sampler_bytes(target), table_align(target)),
                 (ResourceKind::Tensor, _) => (tensor::DESCRIPTOR_BYTES, tensor::DESCRIPTOR_ALIGN),
-                _ => (layout::POINTER_BYTES, layout::POINTER_BYTES as u32),
+                _ => (layout::POINTER_BYTES, Alignment::POINTER),
             };
             Some(Resource {
                 set,

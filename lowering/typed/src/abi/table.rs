@@ -89,7 +89,7 @@ fn fits(
 ) -> Result<(), String> {
     let (set, binding) = (resource.set, resource.binding);
     let align = resource.descriptor_align;
-    if !table.stride.is_multiple_of(align) || table.stride == 0 {
+    if !align.divides(table.stride.into()) || table.stride == 0 {
         return Err(format!(
             "descriptors of {} bytes; those of {set}:{binding} must be aligned to {align}",
             table.stride
@@ -126,7 +126,7 @@ fn fits(
         ));
     }
     let misplaced = |offset: &u32| !offset.is_multiple_of(8);
-    if !place.offset.is_multiple_of(align) || place.loads.iter().any(misplaced) {
+    if !align.divides(place.offset.into()) || place.loads.iter().any(misplaced) {
         return Err(format!(
             "the offset {} of {set}:{binding} is not a multiple of {align}, or an address on the way is not aligned to 8",
             place.offset

@@ -4,6 +4,7 @@
 use super::*;
 use crate::testing::{fixture, read};
 use crate::types::Waves;
+use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::module::{Constants, Module, assemble};
 
 /// The parameters of a module's first kernel, and what was found wrong.
@@ -55,7 +56,7 @@ fn buffers_are_addresses_and_push_constants_lie_where_the_target_has_them() {
             let block = Passing::Block {
                 space,
                 bytes: 12,
-                align: 4,
+                align: Alignment::WORD,
             };
             assert_eq!(
                 passed(declarations, constants, target),

@@ -9,7 +9,7 @@ use crate::tensor::{self, Tensor};
 use crate::tensor_layout::TensorObject;
 use crate::waves::Waves;
 use spirv::Op;
-use splitbar_passes::analysis::layout::{self, Extent};
+use splitbar_passes::analysis::layout::{self, Alignment, Extent};
 use splitbar_passes::module::joint_matrix::BFLOAT16_CAPABILITY;
 use splitbar_passes::module::{Constants, Declarations, FloatFormat, Id, Type};
 use splitbar_target::Target;
@@ -118,7 +118,7 @@ impl Table<'_, '_> {
     }
 
     /// The address of something, or of its descriptor: `size` bytes in memory.
-    fn address(&self, kind: Kind, size: u64, align: u32) -> TypeInfo {
+    fn address(&self, kind: Kind, size: u64, align: Alignment) -> TypeInfo {
         TypeInfo {
             is_value: true,
             size,
@@ -270,7 +270,7 @@ impl Table<'_, '_> {
                 let inst = self.declarations.module.def(id)?;
                 let described = |kind: fn(Image) -> Kind, image: Image, sampler| {
                     let bytes = image.descriptor_bytes(self.target, sampler);
-                    self.address(kind(image), bytes.max(self.descriptors), 8)
+                    self.address(kind(image), bytes.max(self.descriptors), Alignment::POINTER)
                 };
                 match inst.op()? {
                     Op::TypeImage => {
@@ -282,19 +282,19 @@ impl Table<'_, '_> {
                     }
                     Op::TypeSampler => {
                         let bytes = image::sampler_bytes(self.target).max(self.descriptors);
-                        self.address(Kind::Sampler, bytes, 8)
+                        self.address(Kind::Sampler, bytes, Alignment::POINTER)
                     }
                     Op::TypeTensorARM => {
                         let tensor = Tensor::decode(inst, &self.types, self.constants)?;
                         let bytes = tensor::DESCRIPTOR_BYTES.max(self.descriptors);
-                        self.address(Kind::Tensor(tensor), bytes, 8)
+                        self.address(Kind::Tensor(tensor), bytes, Alignment::POINTER)
                     }
                     Op::TypeTensorLayoutNV | Op::TypeTensorViewNV => {
                         let tensor = TensorObject::decode(inst, self.constants)?;
                         let VectorType { scalar, lanes } = tensor.shape();
                         TypeInfo {
                             kind: Kind::TensorObject(tensor),
-                            align: scalar.bytes(),
+                            align: Extent::scalar(scalar.bits()).align,
                             size: u64::from(lanes * scalar.bytes()),
                             ..self.plain(scalar, lanes)
                         }
@@ -311,7 +311,7 @@ impl Table<'_, '_> {
                 has.then(|| TypeInfo {
                     depth: 1,
                     stride: 4,
-                    ..self.address(Kind::NamedBarrier, 4, 4)
+                    ..self.address(Kind::NamedBarrier, 4, Alignment::WORD)
                 })?
             }
             // Nothing is kept of an event at run time: which copies it stands for is known to the

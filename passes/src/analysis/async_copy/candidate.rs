@@ -78,8 +78,8 @@ impl<'m> Judge<'_, 'm> {
         }
         let ty = self.declarations.type_of(value).ok_or(Reason::Shape)?;
         let mut alignments = Alignments::new(self.declarations, self.constants);
-        if alignments.of_access(load, source, 1, ty) < bytes
-            || alignments.of_access(inst, pointer, 2, ty) < bytes
+        if alignments.of_access(load, source, 1, ty).bytes() < bytes
+            || alignments.of_access(inst, pointer, 2, ty).bytes() < bytes
         {
             return Err(Reason::Unaligned);
         }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Word offsets of the arrives behind which nothing asks for a copy that may be outstanding there
 /// before the next wait; ascending.
 pub(super) fn deferred(flow: &Flow, cfg: &Cfg) -> Vec<WordOffset> {
-    let events = |node: BlockIndex| flow.events.get(node.index()).map_or(&[][..], Vec::as_slice);
+    let events = |node: BlockIndex| flow.events.get(node).map_or(&[][..], Vec::as_slice);
     let asked = solve_any(cfg, Direction::Backward, |node, mut asked: Slots| {
         for event in events(node).iter().rev() {
             asked = before(asked, event);
@@ -25,13 +25,10 @@ pub(super) fn deferred(flow: &Flow, cfg: &Cfg) -> Vec<WordOffset> {
     });
     // An arrive stands in several nodes of the split graph: all of them have a say.
     let mut arrives: BTreeMap<WordOffset, bool> = BTreeMap::new();
-    for (node, mut asked) in cfg.blocks().zip(asked) {
+    for (node, asked) in asked.iter() {
+        let mut asked = *asked;
         // What may be outstanding before each event.
-        let mut outstanding = flow
-            .outstanding
-            .get(node.index())
-            .copied()
-            .unwrap_or(Slots::MAX);
+        let mut outstanding = flow.outstanding.get(node).copied().unwrap_or(Slots::MAX);
         let outstanding: Vec<Slots> = events(node)
             .iter()
             .map(|event| {

@@ -12,7 +12,7 @@ use super::scan::{Act, Scan};
 use super::split::Split;
 use crate::analysis::dataflow::{Direction, at, solve_any};
 use crate::analysis::uniformity::Model;
-use crate::module::{BlockIndex, WordOffset};
+use crate::module::{BlockIndex, BlockMap, WordOffset};
 use std::collections::BTreeMap;
 use std::ops::BitOr;
 
@@ -50,11 +50,11 @@ pub(super) enum What {
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     /// By node of the split graph.
-    pub(super) events: Vec<Vec<Event>>,
+    pub(super) events: BlockMap<Vec<Event>>,
     /// The copy, by number among the candidates, that a slot belongs to.
     pub(super) copies: Vec<usize>,
     /// Behind each node's start: the slots that may be outstanding.
-    pub(super) outstanding: Vec<Slots>,
+    pub(super) outstanding: BlockMap<Slots>,
     /// Slots of copies that fill in a loop, and may find what is left of an earlier run of the loop
     /// in their way.
     refilled: Slots,
@@ -86,12 +86,12 @@ impl Flow {
                 .map(|node| slots.events(input, node))
                 .collect(),
             copies: slots.copies.clone(),
-            outstanding: Vec::new(),
+            outstanding: BlockMap::default(),
             refilled: 0,
         };
         flow.ask(input);
         flow.outstanding = solve_any(&input.split.cfg, Direction::Forward, |node, mut state| {
-            for event in flow.events.get(node.index()).into_iter().flatten() {
+            for event in flow.events.get(node).into_iter().flatten() {
                 pass(&mut state, event);
             }
             state
@@ -118,7 +118,7 @@ impl Flow {
         // What was outstanding when control came into the loop.
         let before = |node: BlockIndex, mut before: Slots, met: &mut Slots| {
             let mut outstanding = at(&self.outstanding, node);
-            for event in self.events.get(node.index()).into_iter().flatten() {
+            for event in self.events.get(node).into_iter().flatten() {
                 before &= !event.need;
                 if let What::Copy { slot, touched } = event.what {
                     let copy = self.copies.get(slot).copied();
@@ -133,8 +133,8 @@ impl Flow {
             before(node, state, &mut 0)
         });
         let mut met = 0;
-        for (node, state) in input.split.nodes().zip(at_start) {
-            before(node, state, &mut met);
+        for (node, state) in at_start.iter() {
+            before(node, *state, &mut met);
         }
         met
     }
@@ -145,13 +145,13 @@ impl Flow {
             &input.split.cfg,
             Direction::Backward,
             |node, mut state: Ahead| {
-                for event in self.events.get(node.index()).into_iter().flatten().rev() {
+                for event in self.events.get(node).into_iter().flatten().rev() {
                     state.pass(event);
                 }
                 state
             },
         );
-        for (node, ahead) in ahead.iter().enumerate() {
+        for (node, ahead) in ahead.iter() {
             let mut ahead = *ahead;
             for event in self.events.get_mut(node).into_iter().flatten().rev() {
                 event.need |= ahead.pass(event);
@@ -163,8 +163,8 @@ impl Flow {
     /// and that may be outstanding there.
     fn asked(&self) -> impl Iterator<Item = (bool, Slots)> {
         self.events
-            .iter()
-            .zip(&self.outstanding)
+            .values()
+            .zip(self.outstanding.values())
             .flat_map(|(events, outstanding)| {
                 let mut outstanding = *outstanding;
                 events.iter().map(move |event| {
@@ -250,8 +250,8 @@ impl SlotTable {
             unstable: 0,
             is_coarse,
         };
-        for (node, block) in BlockIndex::numbered(&input.split.blocks) {
-            for (_, act) in input.scan.acts.get(block.index()).into_iter().flatten() {
+        for (node, block) in input.split.blocks.iter() {
+            for (_, act) in input.scan.acts.get(*block).into_iter().flatten() {
                 let Act::Copy(copy) = *act else { continue };
                 if !input.is_copy.get(copy).copied().unwrap_or(false) {
                     continue;
@@ -303,7 +303,7 @@ impl SlotTable {
     /// The events of `node`; what releases ask for is still to come, but for fences.
     fn events(&self, input: Input<'_>, node: BlockIndex) -> Vec<Event> {
         let block = at(&input.split.blocks, node);
-        let acts = input.scan.acts.get(block.index()).into_iter().flatten();
+        let acts = input.scan.acts.get(block).into_iter().flatten();
         let event = |(offset, act): &(WordOffset, Act)| {
             let (what, need, is_own) = match *act {
                 Act::Copy(copy) => {

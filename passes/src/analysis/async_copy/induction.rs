@@ -43,7 +43,7 @@ pub(super) fn counters(
     inside: &Loop,
     size: Option<[u32; 3]>,
 ) -> Vec<Induction> {
-    let phis = model.phis.get(inside.header.index()).into_iter().flatten();
+    let phis = model.phis.get(inside.header).into_iter().flatten();
     phis.filter_map(|phi| counter(model, dominators, inside, size, *phi))
         .collect()
 }
@@ -113,7 +113,7 @@ struct Comparison {
 
 /// The comparison at the end of `block`, if the loop is left there when it does not hold.
 fn staying(model: &Model, inside: &Loop, block: BlockIndex) -> Option<Comparison> {
-    let Branch::If { condition, yes, no } = model.branches.get(block.index())? else {
+    let Branch::If { condition, yes, no } = model.branches.get(block)? else {
         return None;
     };
     let stays = |block: &BlockIndex| inside.body.contains(block);

@@ -206,7 +206,9 @@ fn model(input: Input<'_, '_>, scan: &Scan) -> Model {
         .map(|copy| copy.pointer)
         .chain(accesses.filter_map(|access| access.pointer))
         .collect();
-    let places: Vec<BlockIndex> = BlockIndex::numbered(&scan.acts)
+    let places: Vec<BlockIndex> = scan
+        .acts
+        .iter()
         .filter_map(|(block, acts)| (!acts.is_empty()).then_some(block))
         .collect();
     let pointers: Vec<Id> = pointers.into_iter().collect();
@@ -228,7 +230,7 @@ fn indices(
     accesses: &[Address],
 ) -> Vec<(BlockIndex, expression::Expression)> {
     let mut indices = Vec::new();
-    for (block, acts) in BlockIndex::numbered(&scan.acts) {
+    for (block, acts) in scan.acts.iter() {
         for (_, act) in acts {
             let address = match act {
                 scan::Act::Copy(copy) => copies.get(*copy),

@@ -15,7 +15,7 @@ use crate::analysis::dataflow::{Direction, at, solve_any};
 use crate::analysis::loops::Loops;
 use crate::analysis::marks::{self, Group, Tick};
 use crate::analysis::uniformity::Model;
-use crate::module::{BlockIndex, Function, WordOffset};
+use crate::module::{BlockIndex, BlockMap, Function, WordOffset};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -65,11 +65,7 @@ fn moments<'e>(
     node: BlockIndex,
 ) -> Vec<Moment<'e>> {
     let block = at(&input.split.blocks, node);
-    let events = input
-        .flow
-        .events
-        .get(node.index())
-        .map_or(&[][..], Vec::as_slice);
+    let events = input.flow.events.get(node).map_or(&[][..], Vec::as_slice);
     let code = input.function.block(block);
     let first = code.map_or(WordOffset::default(), |block| block.offset);
     let last = code
@@ -104,7 +100,7 @@ fn place(input: Input<'_, '_>) -> BTreeSet<WordOffset> {
         for missing in found {
             let up = missing
                 .elsewhere
-                .zip(depths.as_deref())
+                .zip(depths.as_ref())
                 .and_then(|(slots, depths)| hoisted(input, depths, missing.offset, slots))
                 .filter(|offset| !marks.contains(offset));
             marks.insert(up.unwrap_or(missing.offset));
@@ -133,7 +129,7 @@ fn all_missing(
 }
 
 /// The slots that are outstanding without a mark behind them at the start of each node.
-fn unmarked(input: Input<'_, '_>, marks: &BTreeSet<WordOffset>) -> Vec<Slots> {
+fn unmarked(input: Input<'_, '_>, marks: &BTreeSet<WordOffset>) -> BlockMap<Slots> {
     solve_any(&input.split.cfg, Direction::Forward, |node, mut state| {
         for moment in moments(input, marks, node) {
             match moment {
@@ -149,7 +145,7 @@ fn unmarked(input: Input<'_, '_>, marks: &BTreeSet<WordOffset>) -> Vec<Slots> {
 fn drop_empty(input: Input<'_, '_>, marks: &mut BTreeSet<WordOffset>) {
     let unmarked = unmarked(input, marks);
     let mut used = BTreeSet::new();
-    for (node, state) in BlockIndex::numbered(&unmarked) {
+    for (node, state) in unmarked.iter() {
         let mut state = *state;
         for moment in moments(input, marks, node) {
             match moment {
@@ -226,11 +222,11 @@ fn bits(slots: Slots) -> impl Iterator<Item = usize> {
 }
 
 /// How many natural loops each block is in; `None` when there are too many.
-fn depths(input: Input<'_, '_>) -> Option<Vec<u32>> {
-    let mut depth = vec![0; input.model.cfg.len()];
+fn depths(input: Input<'_, '_>) -> Option<BlockMap<u32>> {
+    let mut depth = BlockMap::filled(input.model.cfg.len(), 0);
     for inside in input.loops.natural.as_ref()? {
         for block in &inside.body {
-            if let Some(depth) = depth.get_mut(block.index()) {
+            if let Some(depth) = depth.get_mut(*block) {
                 *depth += 1;
             }
         }
@@ -243,7 +239,7 @@ fn depths(input: Input<'_, '_>) -> Option<Vec<u32>> {
 /// there is one.
 fn hoisted(
     input: Input<'_, '_>,
-    depths: &[u32],
+    depths: &BlockMap<u32>,
     offset: WordOffset,
     slots: Slots,
 ) -> Option<WordOffset> {
@@ -263,7 +259,7 @@ fn hoisted(
         let covers = from
             .iter()
             .all(|from| *from == above || input.model.post.post_dominates(above, *from));
-        let depth = depths.get(above.index()).copied()?;
+        let depth = depths.get(above).copied()?;
         if covers && best.is_none_or(|(least, _)| depth <= least) {
             best = Some((depth, above));
         }
@@ -276,8 +272,8 @@ fn hoisted(
 /// The waits by the offset that they stand before: how many marks may be outstanding in the worst
 /// node, and whether copies without a mark may be.
 fn least(input: Input<'_, '_>, marks: &BTreeSet<WordOffset>) -> BTreeMap<WordOffset, (u8, bool)> {
-    let mut events = Vec::new();
-    let mut offsets = Vec::new();
+    let mut events = BlockMap::default();
+    let mut offsets: BlockMap<Vec<WordOffset>> = BlockMap::default();
     for node in input.split.nodes() {
         let mut of_node = Vec::new();
         let mut offsets_of_node = Vec::new();
@@ -309,10 +305,7 @@ fn least(input: Input<'_, '_>, marks: &BTreeSet<WordOffset>) -> BTreeMap<WordOff
     let solved = marks::solve(&input.split.cfg, &events, &[]);
     let mut waits: BTreeMap<WordOffset, (u8, bool)> = BTreeMap::new();
     for ((node, index), wait) in solved.waits {
-        let Some(offset) = offsets
-            .get(node.index())
-            .and_then(|offsets| offsets.get(index))
-        else {
+        let Some(offset) = offsets.get(node).and_then(|offsets| offsets.get(index)) else {
             debug_assert!(false, "no event {index} of node {node}");
             continue;
         };
@@ -337,9 +330,9 @@ fn prune(
     marks: &mut BTreeSet<WordOffset>,
     waits: &mut BTreeMap<WordOffset, (u8, bool)>,
 ) {
-    let mut ticks = Vec::new();
-    let mut offsets = Vec::new();
-    for (node, block) in BlockIndex::numbered(&input.split.blocks) {
+    let mut ticks: BlockMap<Vec<Tick>> = BlockMap::default();
+    let mut offsets: BlockMap<Vec<WordOffset>> = BlockMap::default();
+    for (node, block) in input.split.blocks.iter() {
         let code = input.function.block(*block);
         let first = code.map_or(WordOffset::default(), |block| block.offset);
         let last = code
@@ -356,27 +349,19 @@ fn prune(
         of_block
             .extend(waits.map(|(offset, (outstanding, _))| (*offset, Tick::Wait(*outstanding))));
         of_block.sort_by_key(|(offset, _)| *offset);
-        debug_assert_eq!(ticks.len(), node.index());
-        offsets.push(
-            of_block
-                .iter()
-                .map(|(offset, _)| *offset)
-                .collect::<Vec<_>>(),
-        );
-        ticks.push(of_block.into_iter().map(|(_, tick)| tick).collect());
+        offsets.push(of_block.iter().map(|(offset, _)| *offset).collect());
+        let at = ticks.push(of_block.into_iter().map(|(_, tick)| tick).collect());
+        debug_assert_eq!(at, node);
     }
     let pruned = marks::prune(&input.split.cfg, &ticks);
     let mut used_marks = BTreeSet::new();
     let mut used_waits = BTreeSet::new();
-    for (node, ticks) in BlockIndex::numbered(&ticks) {
+    for (node, ticks) in ticks.iter() {
         if !input.split.cfg.is_reachable(node) {
             continue;
         }
         for (index, tick) in ticks.iter().enumerate() {
-            let Some(offset) = offsets
-                .get(node.index())
-                .and_then(|offsets: &Vec<WordOffset>| offsets.get(index))
-            else {
+            let Some(offset) = offsets.get(node).and_then(|offsets| offsets.get(index)) else {
                 debug_assert!(false, "no event {index} of node {node}");
                 continue;
             };

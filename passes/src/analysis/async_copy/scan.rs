@@ -8,7 +8,7 @@ use super::{Input, Reason, Refused};
 use crate::analysis::pairing::SiteKind;
 use crate::analysis::uniformity::memory;
 use crate::module::facts::{Class, Extent, Operand, Role};
-use crate::module::{Block, BlockIndex, Id, Inst, Scope, Semantics, WordOffset, called};
+use crate::module::{Block, BlockIndex, BlockMap, Id, Inst, Scope, Semantics, WordOffset, called};
 use spirv::StorageClass;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ pub(super) struct Scan {
     pub(super) refused: Vec<Refused>,
     pub(super) accesses: Vec<Access>,
     /// By block: word offset and what happens, in order.
-    pub(super) acts: Vec<Vec<(WordOffset, Act)>>,
+    pub(super) acts: BlockMap<Vec<(WordOffset, Act)>>,
 }
 
 impl Scan {
@@ -159,12 +159,7 @@ impl<'m> Scanner<'_, 'm> {
         let mut ways = vec![acts];
         for block in before {
             // Blocks behind the store's have not been looked at.
-            ways.push(
-                self.found
-                    .acts
-                    .get(block.index())
-                    .ok_or(Reason::OtherBlock)?,
-            );
+            ways.push(self.found.acts.get(*block).ok_or(Reason::OtherBlock)?);
         }
         for (block, acts) in origin.blocks.iter().zip(ways) {
             let is_behind = |offset: WordOffset| block != first || offset > origin.load;

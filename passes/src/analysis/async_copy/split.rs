@@ -16,7 +16,7 @@ use crate::analysis::dataflow::{Direction, at, solve_any};
 use crate::analysis::loops::Loops;
 use crate::analysis::uniformity::graph::NodeId;
 use crate::analysis::uniformity::{Model, Uniformity};
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Counters that are followed; a bit each.
@@ -41,10 +41,10 @@ type KnownCounters = Vec<Option<u64>>;
 #[derive(Clone, Debug)]
 pub(super) struct Split {
     /// Block of the function, for each node.
-    pub(super) blocks: Vec<BlockIndex>,
+    pub(super) blocks: BlockMap<BlockIndex>,
     /// Control flow between the nodes.
     pub(super) cfg: Cfg,
-    states: Vec<KnownCounters>,
+    states: BlockMap<KnownCounters>,
     counters: Vec<Counter>,
 }
 
@@ -128,9 +128,9 @@ impl Split {
             }
         }
         explore(input, Vec::new()).unwrap_or_else(|_| Split {
-            blocks: Vec::new(),
+            blocks: BlockMap::default(),
             cfg: Cfg::from_edges(0, &[]),
-            states: Vec::new(),
+            states: BlockMap::default(),
             counters: Vec::new(),
         })
     }
@@ -148,7 +148,7 @@ impl Split {
         node: BlockIndex,
         expression: &Expression,
     ) -> Value {
-        let state = self.states.get(node.index()).map_or(&[][..], Vec::as_slice);
+        let state = self.states.get(node).map_or(&[][..], Vec::as_slice);
         evaluate(model, size, &self.counters, state, expression)
     }
 }
@@ -245,17 +245,17 @@ fn cycle(input: Input<'_>, counter: &Counter) -> Option<Cycle> {
 fn explore(input: Input<'_>, counters: Vec<Counter>) -> Result<Split, usize> {
     let model = input.model;
     let live = live(input, &counters);
-    let conditions: Vec<Option<Expression>> = model
+    let conditions: BlockMap<Option<Expression>> = model
         .branches
-        .iter()
+        .values()
         .map(|branch| Some(Expression::analyze(&model.graph, branch.condition()?)))
         .collect();
     let mut values: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); counters.len()];
     let mut numbers: BTreeMap<(BlockIndex, KnownCounters), usize> = BTreeMap::new();
     let mut split = Split {
-        blocks: Vec::new(),
+        blocks: BlockMap::default(),
         cfg: Cfg::from_edges(0, &[]),
-        states: Vec::new(),
+        states: BlockMap::default(),
         counters,
     };
     let most = LEAST_NODES + 2 * model.cfg.len();
@@ -267,14 +267,18 @@ fn explore(input: Input<'_>, counters: Vec<Counter>) -> Result<Split, usize> {
         split.states.push(state);
     }
     let mut next = 0;
-    while let Some(block) = split.blocks.get(next).copied() {
-        let state = split.states.get(next).cloned().unwrap_or_default();
-        let condition = conditions.get(block.index()).and_then(Option::as_ref);
+    while let Some(block) = split.blocks.get(BlockIndex::new(next)).copied() {
+        let state = split
+            .states
+            .get(BlockIndex::new(next))
+            .cloned()
+            .unwrap_or_default();
+        let condition = conditions.get(block).and_then(Option::as_ref);
         let decided = condition
             .and_then(|condition| {
                 evaluate(model, input.size, &split.counters, &state, condition).number()
             })
-            .and_then(|value| model.branches.get(block.index())?.target(value));
+            .and_then(|value| model.branches.get(block)?.target(value));
         for succ in model.cfg.succs(block).iter().copied() {
             if decided.is_some_and(|target| target != succ) {
                 continue;
@@ -309,7 +313,7 @@ fn explore(input: Input<'_>, counters: Vec<Counter>) -> Result<Split, usize> {
 fn step(
     input: Input<'_>,
     counters: &[Counter],
-    live: &[u64],
+    live: &BlockMap<u64>,
     (from, to): (BlockIndex, BlockIndex),
     state: &KnownCounters,
 ) -> KnownCounters {
@@ -334,7 +338,7 @@ fn step(
 }
 
 /// By block: the counters whose values are still used behind its start, a bit each.
-fn live(input: Input<'_>, counters: &[Counter]) -> Vec<u64> {
+fn live(input: Input<'_>, counters: &[Counter]) -> BlockMap<u64> {
     let model = input.model;
     let graph = &model.graph;
     let places: BTreeMap<NodeId, usize> = counters
@@ -348,17 +352,17 @@ fn live(input: Input<'_>, counters: &[Counter]) -> Vec<u64> {
             .filter_map(|phi| places.get(&phi))
             .fold(0u64, |mask, place| mask | 1 << place)
     };
-    let mut used = vec![0u64; model.cfg.len()];
-    let mut defined = vec![0u64; model.cfg.len()];
+    let mut used = BlockMap::filled(model.cfg.len(), 0u64);
+    let mut defined = BlockMap::filled(model.cfg.len(), 0u64);
     let mut add = |block: BlockIndex, bits: u64| {
-        if let Some(slot) = used.get_mut(block.index()) {
+        if let Some(slot) = used.get_mut(block) {
             *slot |= bits;
         }
     };
     for (block, index) in input.indices {
         add(*block, mask(index));
     }
-    for (block, branch) in BlockIndex::numbered(&model.branches) {
+    for (block, branch) in model.branches.iter() {
         if let Some(condition) = branch.condition() {
             add(block, mask(&Expression::analyze(graph, condition)));
         }
@@ -367,7 +371,7 @@ fn live(input: Input<'_>, counters: &[Counter]) -> Vec<u64> {
         for (from, expression) in &counter.from {
             add(*from, mask(expression));
         }
-        if let Some(slot) = defined.get_mut(counter.block.index()) {
+        if let Some(slot) = defined.get_mut(counter.block) {
             *slot |= 1 << place;
         }
     }
@@ -377,8 +381,8 @@ fn live(input: Input<'_>, counters: &[Counter]) -> Vec<u64> {
         Direction::Backward,
         |block: BlockIndex, live| (live | at(&used, block)) & !at(&defined, block),
     );
-    used.iter()
-        .zip(&behind)
+    used.values()
+        .zip(behind.values())
         .map(|(used, behind)| used | behind)
         .collect()
 }

@@ -16,7 +16,7 @@ use super::cfg::Cfg;
 use super::marks::{self, Event, Group, Marks, Move};
 use crate::module::facts::Class;
 use crate::module::{
-    BlockIndex, Constants, Declarations, Function, Id, Inst, Scope, Type, WordOffset,
+    BlockIndex, BlockMap, Constants, Declarations, Function, Id, Inst, Scope, Type, WordOffset,
 };
 use events::Events;
 use spirv::{Op, StorageClass};
@@ -81,7 +81,7 @@ pub struct GroupCopies {
 pub struct Counted {
     /// What happens in each block, in order, with the word offset of the instruction that it
     /// belongs to.
-    pub events: Vec<Vec<(WordOffset, Event)>>,
+    pub events: BlockMap<Vec<(WordOffset, Event)>>,
     /// What the waits come to, by the places of the events.
     pub marks: Marks,
 }
@@ -139,24 +139,25 @@ impl GroupCopies {
     /// Counts the copies that `chosen` takes, as if there were no others; `cfg` is the function's
     /// graph.
     pub fn counted(&self, cfg: &Cfg, chosen: impl Fn(&GroupCopy) -> bool) -> Counted {
-        let mut events: Vec<Vec<(WordOffset, Event)>> = vec![Vec::new(); cfg.len()];
+        let mut events: BlockMap<Vec<(WordOffset, Event)>> =
+            BlockMap::filled(cfg.len(), Vec::new());
         for copy in self.copies.iter().filter(|copy| chosen(copy)) {
-            if let Some(block) = events.get_mut(copy.block.index()) {
+            if let Some(block) = events.get_mut(copy.block) {
                 block.push((copy.offset, Event::Copy(copy.event)));
                 block.push((copy.offset, Event::Mark));
             }
         }
         for wait in &self.waits {
-            if let Some(block) = events.get_mut(wait.block.index()) {
+            if let Some(block) = events.get_mut(wait.block) {
                 let need = wait.events.clone().map_or(Event::NeedAll, Event::Need);
                 block.push((wait.offset, need));
             }
         }
-        for block in &mut events {
+        for block in events.values_mut() {
             block.sort_by_key(|(offset, _)| *offset); // stable: a mark stays behind its copy
         }
-        let plain: Vec<Vec<Event>> = events
-            .iter()
+        let plain: BlockMap<Vec<Event>> = events
+            .values()
             .map(|block| block.iter().map(|(_, event)| event.clone()).collect())
             .collect();
         Counted {

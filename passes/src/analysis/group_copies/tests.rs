@@ -3,7 +3,7 @@
 use super::*;
 use crate::analysis::marks::{self, Event, Wait};
 use crate::analysis::testing::declared;
-use crate::module::assemble;
+use crate::module::{BlockMap, assemble};
 
 const PRELUDE: &str = "
     OpCapability Kernel
@@ -60,17 +60,17 @@ fn solved(body: &str) -> (GroupCopies, Vec<Wait>) {
         .unwrap();
     let cfg = Cfg::analyze(&module, function);
     let found = GroupCopies::analyze(&declarations, &constants, function, &cfg);
-    let mut events = vec![Vec::new(); cfg.len()];
+    let mut events = BlockMap::filled(cfg.len(), Vec::new());
     for copy in &found.copies {
-        events[copy.block.index()].push((copy.offset, Event::Copy(copy.event)));
-        events[copy.block.index()].push((copy.offset, Event::Mark));
+        events[copy.block].push((copy.offset, Event::Copy(copy.event)));
+        events[copy.block].push((copy.offset, Event::Mark));
     }
     for wait in &found.waits {
         let need = wait.events.clone().map_or(Event::NeedAll, Event::Need);
-        events[wait.block.index()].push((wait.offset, need));
+        events[wait.block].push((wait.offset, need));
     }
-    let events: Vec<Vec<Event>> = events
-        .into_iter()
+    let events: BlockMap<Vec<Event>> = events
+        .into_values()
         .map(|mut block| {
             block.sort_by_key(|(offset, _)| *offset);
             block.into_iter().map(|(_, event)| event).collect()

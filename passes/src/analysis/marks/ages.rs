@@ -8,7 +8,7 @@
 
 use super::{Event, EventPlace, Group, LIMIT, MAX_MARKS, Move, Wait};
 use crate::analysis::cfg::Cfg;
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// No copy of the group is outstanding.
@@ -22,8 +22,8 @@ struct Columns {
 }
 
 impl Columns {
-    fn analyze(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Columns {
-        let copied = events.iter().flatten().filter_map(|event| match event {
+    fn analyze(cfg: &Cfg, events: &BlockMap<Vec<Event>>, moves: &[Move]) -> Columns {
+        let copied = events.values().flatten().filter_map(|event| match event {
             Event::Copy(group) => Some(*group),
             Event::Mark | Event::Need(_) | Event::NeedAll => None,
         });
@@ -101,11 +101,11 @@ pub(super) struct Ages {
 
 impl Ages {
     /// Ages at the starts of the blocks of `cfg`.
-    pub(super) fn analyze(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Ages {
+    pub(super) fn analyze(cfg: &Cfg, events: &BlockMap<Vec<Event>>, moves: &[Move]) -> Ages {
         let columns = Columns::analyze(cfg, events, moves);
-        let effects: Vec<Effect> = cfg
+        let effects: BlockMap<Effect> = cfg
             .blocks()
-            .map(|block| events.get(block.index()).map_or(&[][..], Vec::as_slice))
+            .map(|block| events.get(block).map_or(&[][..], Vec::as_slice))
             .map(|events| Effect::analyze(&columns, events))
             .collect();
         let mut search = Search {
@@ -116,7 +116,7 @@ impl Ages {
             buckets: vec![Vec::new(); usize::from(MAX_MARKS) + 1],
         };
         for block in cfg.reverse_postorder() {
-            for (column, age) in &effects[block.index()].copies {
+            for (column, age) in &effects[*block].copies {
                 search.leave(*block, *column, *age);
             }
         }
@@ -128,11 +128,15 @@ impl Ages {
     }
 
     /// The wait of every need in a block that control can reach.
-    pub(super) fn waits(&self, cfg: &Cfg, events: &[Vec<Event>]) -> BTreeMap<EventPlace, Wait> {
+    pub(super) fn waits(
+        &self,
+        cfg: &Cfg,
+        events: &BlockMap<Vec<Event>>,
+    ) -> BTreeMap<EventPlace, Wait> {
         let width = self.columns.len();
         let mut waits = BTreeMap::new();
         for block in cfg.reverse_postorder() {
-            let Some(events) = events.get(block.index()) else {
+            let Some(events) = events.get(*block) else {
                 debug_assert!(false, "no events of block {block}");
                 continue;
             };
@@ -214,11 +218,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(&mut self, effects: &[Effect]) {
+    fn run(&mut self, effects: &BlockMap<Effect>) {
         for age in 0..=MAX_MARKS {
             // What follows from an age is as old or older, so a bucket that is empty stays so.
             while let Some((block, column)) = self.buckets[usize::from(age)].pop() {
-                let effect = &effects[block.index()];
+                let effect = &effects[block];
                 if self.at_start[block.index() * self.width + column] == age
                     && !effect.completes.contains(&column)
                 {

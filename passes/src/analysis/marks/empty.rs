@@ -3,7 +3,7 @@
 use super::{EventPlace, MAX_MARKS};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks times waits above which a wait waits for all marks instead of being counted anew.
@@ -32,10 +32,10 @@ pub struct WithoutEmpty {
 
 /// Which marks are empty, and the waits when they are not made: of the marks that a wait leaves
 /// outstanding it counts those that are kept, on the path that has the fewest.
-pub fn without_empty(cfg: &Cfg, moments: &[Vec<Moment>]) -> WithoutEmpty {
+pub fn without_empty(cfg: &Cfg, moments: &BlockMap<Vec<Moment>>) -> WithoutEmpty {
     // Whether there may be a copy that no mark covers yet.
     let unmarked = solve_any(cfg, Direction::Forward, |block, unmarked| {
-        let moments = moments.get(block.index()).into_iter().flatten();
+        let moments = moments.get(block).into_iter().flatten();
         moments.fold(unmarked, |unmarked, moment| match moment {
             Moment::Copy => true,
             Moment::Mark => false,
@@ -45,8 +45,8 @@ pub fn without_empty(cfg: &Cfg, moments: &[Vec<Moment>]) -> WithoutEmpty {
     let mut found = WithoutEmpty::default();
     let mut waits = Vec::new();
     for block in cfg.reverse_postorder() {
-        let mut unmarked = unmarked[block.index()];
-        for (index, moment) in moments.get(block.index()).into_iter().flatten().enumerate() {
+        let mut unmarked = unmarked[*block];
+        for (index, moment) in moments.get(*block).into_iter().flatten().enumerate() {
             match moment {
                 Moment::Copy => unmarked = true,
                 Moment::Mark => {
@@ -78,7 +78,7 @@ pub fn without_empty(cfg: &Cfg, moments: &[Vec<Moment>]) -> WithoutEmpty {
 /// has more marks than these.
 fn kept(
     cfg: &Cfg,
-    moments: &[Vec<Moment>],
+    moments: &BlockMap<Vec<Moment>>,
     empty: &BTreeSet<EventPlace>,
     place: EventPlace,
     allowed: u8,
@@ -90,7 +90,7 @@ fn kept(
     let mut work = vec![(place.0, place.1, allowed, 0)];
     let mut found = None;
     while let Some((block, end, mut left, mut kept)) = work.pop() {
-        let code = moments.get(block.index()).map_or(&[][..], Vec::as_slice);
+        let code = moments.get(block).map_or(&[][..], Vec::as_slice);
         let before = code.iter().enumerate().take(end).rev();
         let mut ended = false;
         for (index, _) in before.filter(|(_, moment)| **moment == Moment::Mark) {
@@ -128,7 +128,7 @@ mod tests {
         let cfg = Cfg::from_edges(1, &[]);
         let found = without_empty(
             &cfg,
-            &[vec![
+            &BlockMap::from([vec![
                 Copy,
                 Mark,
                 Mark,
@@ -138,7 +138,7 @@ mod tests {
                 Wait(3),
                 Wait(2),
                 Wait(9),
-            ]],
+            ]]),
         );
         assert_eq!(found.empty, BTreeSet::from([at(0, 2), at(0, 5)]));
         // The three newest marks are one that is kept and two that are not; no path has ten.
@@ -152,12 +152,12 @@ mod tests {
         let cfg = Cfg::from_edges(4, &[(0, 1), (0, 2), (1, 3), (2, 3), (3, 0)]);
         let found = without_empty(
             &cfg,
-            &[
+            &BlockMap::from([
                 vec![Copy, Mark],
                 vec![Copy, Mark, Copy, Mark],
                 vec![Mark],
                 vec![Wait(2)],
-            ],
+            ]),
         );
         assert_eq!(found.empty, BTreeSet::from([at(2, 0)]));
         assert_eq!(found.waits[&at(3, 0)], 1);
@@ -166,7 +166,10 @@ mod tests {
     #[test]
     fn a_copy_on_one_path_is_enough_for_a_mark() {
         let cfg = Cfg::from_edges(3, &[(0, 1), (0, 2), (1, 2)]);
-        let found = without_empty(&cfg, &[vec![], vec![Copy], vec![Mark, Wait(0)]]);
+        let found = without_empty(
+            &cfg,
+            &BlockMap::from([vec![], vec![Copy], vec![Mark, Wait(0)]]),
+        );
         assert!(found.empty.is_empty());
         assert_eq!(found.waits[&at(2, 1)], 0);
     }

@@ -26,6 +26,7 @@ mod outstanding;
 mod tests;
 
 use super::cfg::Cfg;
+use crate::module::BlockMap;
 use ages::Ages;
 pub use empty::{Moment, WithoutEmpty, without_empty};
 pub use event::{Event, EventPlace, Group, LIMIT, MAX_MARKS, Move, Wait};
@@ -47,21 +48,21 @@ pub struct Marks {
 ///
 /// The waits are as weak as the names allow: on some path to the need a weaker one would leave a
 /// copy of its groups outstanding (but for [`MAX_MARKS`] and [`LIMIT`]).
-pub fn solve(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Marks {
-    if events.iter().all(Vec::is_empty) {
+pub fn solve(cfg: &Cfg, events: &BlockMap<Vec<Event>>, moves: &[Move]) -> Marks {
+    if events.values().all(Vec::is_empty) {
         return Marks::default();
     }
     let mut waits = Ages::analyze(cfg, events, moves).waits(cfg, events);
 
     // The same events as they will be, for the question which of them have an effect.
-    let mut ticks = vec![Vec::new(); cfg.len()];
-    let mut places = vec![Vec::new(); cfg.len()];
-    for (block, events) in cfg.blocks().zip(events) {
+    let mut ticks = BlockMap::filled(cfg.len(), Vec::new());
+    let mut places = BlockMap::filled(cfg.len(), Vec::new());
+    for (block, events) in events.iter() {
         for (index, event) in events.iter().enumerate() {
             let place = (block, index);
             let mut tick = |tick| {
-                ticks[block.index()].push(tick);
-                places[block.index()].push(place);
+                ticks[block].push(tick);
+                places[block].push(place);
             };
             match event {
                 Event::Copy(_) => {}
@@ -79,13 +80,13 @@ pub fn solve(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Marks {
     }
     let pruned = prune(cfg, &ticks);
     for (block, index) in pruned.waits {
-        waits.insert(places[block.index()][index], Wait::Nothing);
+        waits.insert(places[block][index], Wait::Nothing);
     }
     // The mark of a need is not one of the client's, and its wait counts it.
     let dead_marks = pruned
         .marks
         .into_iter()
-        .map(|(block, index)| places[block.index()][index])
+        .map(|(block, index)| places[block][index])
         .collect();
     Marks { waits, dead_marks }
 }

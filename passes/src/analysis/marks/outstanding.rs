@@ -4,7 +4,7 @@
 use super::{EventPlace, MAX_MARKS};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Analysis, Direction, solve, solve_any};
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 use std::collections::BTreeSet;
 
 /// What happens to the sequence of marks.
@@ -32,11 +32,11 @@ pub struct Pruned {
 
 /// The marks and waits of a body that have no effect, in blocks that control can reach or cannot.
 /// All of them may be taken out together.
-pub fn prune(cfg: &Cfg, ticks: &[Vec<Tick>]) -> Pruned {
+pub fn prune(cfg: &Cfg, ticks: &BlockMap<Vec<Tick>>) -> Pruned {
     let most = solve(cfg, &Most { ticks });
     let mut waits = BTreeSet::new();
-    for (block, ticks) in cfg.blocks().zip(ticks) {
-        let mut outstanding = most[block.index()];
+    for (block, ticks) in ticks.iter() {
+        let mut outstanding = most[block];
         for (index, tick) in ticks.iter().enumerate() {
             if matches!(tick, Tick::Wait(allowed) if outstanding <= (*allowed).min(MAX_MARKS)) {
                 waits.insert((block, index));
@@ -46,7 +46,7 @@ pub fn prune(cfg: &Cfg, ticks: &[Vec<Tick>]) -> Pruned {
     }
     // Whether something further on counts marks.
     let counted = solve_any(cfg, Direction::Backward, |block, counted| {
-        let ticks = ticks.get(block.index()).into_iter().flatten().enumerate();
+        let ticks = ticks.get(block).into_iter().flatten().enumerate();
         counted
             || ticks.into_iter().any(|(index, tick)| match tick {
                 Tick::Mark => false,
@@ -55,8 +55,8 @@ pub fn prune(cfg: &Cfg, ticks: &[Vec<Tick>]) -> Pruned {
             })
     });
     let mut marks = BTreeSet::new();
-    for (block, ticks) in cfg.blocks().zip(ticks) {
-        let mut counted = counted[block.index()];
+    for (block, ticks) in ticks.iter() {
+        let mut counted = counted[block];
         for (index, tick) in ticks.iter().enumerate().rev() {
             match tick {
                 Tick::Mark if !counted => {
@@ -72,9 +72,9 @@ pub fn prune(cfg: &Cfg, ticks: &[Vec<Tick>]) -> Pruned {
 }
 
 /// The most marks that are outstanding anywhere in the body; above [`MAX_MARKS`] any number.
-pub fn most_outstanding(cfg: &Cfg, ticks: &[Vec<Tick>]) -> u8 {
+pub fn most_outstanding(cfg: &Cfg, ticks: &BlockMap<Vec<Tick>>) -> u8 {
     let at_start = solve(cfg, &Most { ticks });
-    let blocks = ticks.iter().zip(at_start);
+    let blocks = ticks.values().zip(at_start.into_values());
     let counts = blocks.flat_map(|(ticks, at_start)| {
         ticks.iter().scan(at_start, |outstanding, tick| {
             *outstanding = after(*outstanding, *tick);
@@ -95,7 +95,7 @@ fn after(outstanding: u8, tick: Tick) -> u8 {
 
 /// How many marks may be outstanding.
 struct Most<'t> {
-    ticks: &'t [Vec<Tick>],
+    ticks: &'t BlockMap<Vec<Tick>>,
 }
 
 impl Analysis for Most<'_> {
@@ -116,7 +116,7 @@ impl Analysis for Most<'_> {
     }
 
     fn transfer(&self, block: BlockIndex, state: u8) -> u8 {
-        let ticks = self.ticks.get(block.index()).map_or(&[][..], Vec::as_slice);
+        let ticks = self.ticks.get(block).map_or(&[][..], Vec::as_slice);
         ticks.iter().fold(state, |state, tick| after(state, *tick))
     }
 }

@@ -1,7 +1,7 @@
 //! Pipelines as people write them, and random graphs against an execution of all their paths.
 
 use super::*;
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ fn need(group: Group) -> Event {
 }
 
 /// One wait per need, in order of blocks and places.
-fn waits(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Vec<Wait> {
+fn waits(cfg: &Cfg, events: &BlockMap<Vec<Event>>, moves: &[Move]) -> Vec<Wait> {
     solve(cfg, events, moves).waits.into_values().collect()
 }
 
@@ -23,7 +23,7 @@ fn groups_are_waited_for_one_by_one() {
     // As the example of uneven groups in LLVM's document: how many copies a group has plays no
     // part.
     use Event::{Copy, Mark};
-    let events = [vec![
+    let events = BlockMap::from([vec![
         Copy(A),
         Copy(A),
         Copy(A),
@@ -36,7 +36,7 @@ fn groups_are_waited_for_one_by_one() {
         need(A),
         need(C),
         need(B),
-    ]];
+    ]]);
     let cfg = Cfg::from_edges(1, &[]);
     // B is complete when C is.
     let expected = [Wait::AtMost(2), Wait::AtMost(0), Wait::Nothing];
@@ -45,7 +45,7 @@ fn groups_are_waited_for_one_by_one() {
 
 /// A ring of `depth` stages: `depth - 1` copies ahead of the loop, in it one more for each that is
 /// needed. The events move on by one per turn.
-fn ring(depth: u32) -> (Cfg, Vec<Vec<Event>>, Vec<Move>) {
+fn ring(depth: u32) -> (Cfg, BlockMap<Vec<Event>>, Vec<Move>) {
     let cfg = Cfg::from_edges(3, &[(0, 1), (1, 1), (1, 2)]);
     // 0.. are the copies of the prologue, 100.. the events in the loop, 200 the loop's own copy.
     let ahead = depth - 1;
@@ -75,7 +75,11 @@ fn ring(depth: u32) -> (Cfg, Vec<Vec<Event>>, Vec<Move>) {
             }
         })
         .collect();
-    (cfg, vec![prologue.collect(), turn, epilogue], moves)
+    (
+        cfg,
+        BlockMap::from([prologue.collect(), turn, epilogue]),
+        moves,
+    )
 }
 
 #[test]
@@ -100,7 +104,7 @@ fn what_no_name_tells_apart_is_waited_for_at_once() {
     // One name for the copies of all iterations: the newest may be the one that is needed.
     let cfg = Cfg::from_edges(3, &[(0, 1), (1, 1), (1, 2)]);
     let turn = vec![Event::Copy(A), Event::Mark, need(A)];
-    let events = [vec![Event::Copy(A), Event::Mark], turn, vec![need(A)]];
+    let events = BlockMap::from([vec![Event::Copy(A), Event::Mark], turn, vec![need(A)]]);
     let expected = [Wait::AtMost(0), Wait::Nothing];
     assert_eq!(waits(&cfg, &events, &[]), expected);
 }
@@ -109,24 +113,24 @@ fn what_no_name_tells_apart_is_waited_for_at_once() {
 fn the_path_with_the_fewest_marks_decides() {
     // if (c) { copy B; mark }, on one side only.
     let cfg = Cfg::from_edges(3, &[(0, 1), (0, 2), (1, 2)]);
-    let events = [
+    let events = BlockMap::from([
         vec![Event::Copy(A), Event::Mark],
         vec![Event::Copy(B), Event::Mark],
         vec![need(A)],
-    ];
+    ]);
     assert_eq!(waits(&cfg, &events, &[]), [Wait::AtMost(0)]);
 }
 
 #[test]
 fn a_copy_without_a_mark_asks_for_one() {
     let cfg = Cfg::from_edges(1, &[]);
-    let events = [vec![
+    let events = BlockMap::from([vec![
         Event::Copy(A),
         Event::Mark,
         Event::Copy(A),
         need(A),
         need(A),
-    ]];
+    ]]);
     assert_eq!(waits(&cfg, &events, &[]), [Wait::Unmarked, Wait::Nothing]);
 }
 
@@ -137,11 +141,11 @@ fn place(block: usize, index: usize) -> EventPlace {
 #[test]
 fn a_mark_that_nobody_waits_for_is_dead() {
     let cfg = Cfg::from_edges(3, &[(0, 1), (0, 2)]);
-    let events = [
+    let events = BlockMap::from([
         vec![Event::Copy(A), Event::Mark],
         vec![need(A), Event::Copy(B), Event::Mark],
         vec![Event::Copy(B), Event::Mark],
-    ];
+    ]);
     let marks = solve(&cfg, &events, &[]);
     assert_eq!(marks.dead_marks, BTreeSet::from([place(1, 2), place(2, 1)]));
 }
@@ -151,11 +155,11 @@ fn the_callee_of_the_document() {
     // foo() has a mark that its own waits never count: without it, the caller does not wait for
     // more once foo is inlined.
     let cfg = Cfg::from_edges(1, &[]);
-    let foo = prune(&cfg, &[vec![Tick::Mark]]);
+    let foo = prune(&cfg, &BlockMap::from([vec![Tick::Mark]]));
     assert_eq!(foo.marks, BTreeSet::from([place(0, 0)]));
     let bar = prune(
         &cfg,
-        &[vec![Tick::Mark, Tick::Mark, Tick::Wait(1), Tick::Wait(1)]],
+        &BlockMap::from([vec![Tick::Mark, Tick::Mark, Tick::Wait(1), Tick::Wait(1)]]),
     );
     assert_eq!(
         (bar.marks.len(), bar.waits),
@@ -166,12 +170,12 @@ fn the_callee_of_the_document() {
 #[test]
 fn where_the_sequence_is_the_invocations_a_call_counts() {
     let cfg = Cfg::from_edges(1, &[]);
-    let callee = [vec![
+    let callee = BlockMap::from([vec![
         Tick::Unknown,
         Tick::Wait(2),
         Tick::Mark,
         Tick::Unknown,
-    ]];
+    ]]);
     assert_eq!(prune(&cfg, &callee), Pruned::default());
 }
 
@@ -181,11 +185,14 @@ fn more_marks_than_are_counted() {
     let mut events = vec![Event::Copy(A)];
     events.extend((0..200).map(|_| Event::Mark));
     events.push(need(A));
-    assert_eq!(waits(&cfg, &[events], &[]), [Wait::AtMost(MAX_MARKS - 1)]);
+    assert_eq!(
+        waits(&cfg, &BlockMap::from([events]), &[]),
+        [Wait::AtMost(MAX_MARKS - 1)]
+    );
     let mut ticks = vec![Tick::Mark; 200];
     ticks.push(Tick::Wait(180));
     assert!(
-        prune(&cfg, &[ticks]).waits.is_empty(),
+        prune(&cfg, &BlockMap::from([ticks])).waits.is_empty(),
         "200 marks are more than 180"
     );
 }
@@ -194,10 +201,10 @@ fn more_marks_than_are_counted() {
 fn too_many_groups_count_as_one() {
     let blocks = 5_000;
     let edges: Vec<_> = (1..blocks).map(|to| (to - 1, to)).collect();
-    let mut events: Vec<_> = (0..blocks)
+    let mut events: BlockMap<_> = (0..blocks)
         .map(|block| vec![Event::Copy(Group(block as u32)), Event::Mark])
         .collect();
-    events[blocks - 1].push(need(A));
+    events[BlockIndex::new(blocks - 1)].push(need(A));
     let cfg = Cfg::from_edges(blocks, &edges);
     assert!(blocks * blocks > LIMIT);
     assert_eq!(waits(&cfg, &events, &[]), [Wait::AtMost(0)]);
@@ -208,7 +215,7 @@ const GROUPS: u32 = 3;
 
 /// Graphs of four blocks (any edges, at most two from a block), up to four events in each, and
 /// moves that fit.
-fn problem() -> impl Strategy<Value = (Cfg, Vec<Vec<Event>>, Vec<Move>)> {
+fn problem() -> impl Strategy<Value = (Cfg, BlockMap<Vec<Event>>, Vec<Move>)> {
     let group = || (0..GROUPS).prop_map(Group);
     let event = prop_oneof![
         3 => group().prop_map(Event::Copy),
@@ -242,7 +249,7 @@ fn problem() -> impl Strategy<Value = (Cfg, Vec<Vec<Event>>, Vec<Move>)> {
                 from: BTreeMap::from_iter(from).into_iter().collect(),
             })
             .collect();
-        (Cfg::from_edges(BLOCKS, &edges), events, moves)
+        (Cfg::from_edges(BLOCKS, &edges), events.into(), moves)
     })
 }
 
@@ -265,7 +272,7 @@ struct Run {
 /// its wait.
 fn execute(
     cfg: &Cfg,
-    events: &[Vec<Event>],
+    events: &BlockMap<Vec<Event>>,
     moves: &[Move],
     marks: &Marks,
     mut at: impl FnMut(EventPlace, &Run, &Run),
@@ -284,7 +291,7 @@ fn execute(
     let mut seen = BTreeSet::from([(BlockIndex::ENTRY, start.clone())]);
     let mut work = VecDeque::from([(BlockIndex::ENTRY, start)]);
     while let Some((block, mut run)) = work.pop_front() {
-        for (index, event) in events[block.index()].iter().enumerate() {
+        for (index, event) in events[block].iter().enumerate() {
             let place = (block, index);
             match event {
                 Event::Copy(group) => {
@@ -358,7 +365,7 @@ proptest! {
         let mut most: BTreeMap<EventPlace, u8> = BTreeMap::new();
         let mut missed = Vec::new();
         execute(&cfg, &events, &moves, &marks, |place, before, after| {
-            let groups = needed(&events[place.0.index()][place.1]);
+            let groups = needed(&events[place.0][place.1]);
             // Enough: with the dead marks gone and the idle waits left out, what is needed is
             // complete.
             missed.extend(groups.iter().filter(|group| after.pending[**group].is_some()).map(|_| place));

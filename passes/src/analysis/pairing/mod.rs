@@ -26,8 +26,8 @@ use crate::analysis::cfg::{self, Cfg};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::facts::Class;
 use crate::module::{
-    BlockIndex, Constants, Declarations, EntryPoint, Function, Id, Inst, Module, Scope, Semantics,
-    WordOffset, called_for_elements, is_terminator,
+    BlockIndex, BlockMap, Constants, Declarations, EntryPoint, Function, Id, Inst, Module, Scope,
+    Semantics, WordOffset, called_for_elements, is_terminator,
 };
 use flow::Event;
 use spirv::Op;
@@ -129,7 +129,7 @@ pub struct Pairing {
 struct ScopeFacts {
     /// Verdict at the start of each block of the entry function; empty when the scope has no arrive
     /// and no wait.
-    at_start: Vec<Open>,
+    at_start: BlockMap<Open>,
     /// Verdict after each arrive and wait, by word offset.
     after: BTreeMap<WordOffset, Open>,
     /// Some path leads from a wait to the next arrive with no full barrier on it.
@@ -212,7 +212,18 @@ impl Pairing {
                 pairing.refuse_control_barriers(first, caller, diagnostics);
             }
         }
+        debug_assert!(
+            (0..)
+                .zip(&pairing.sites)
+                .all(|(at, site)| site.id == SiteId(at)),
+            "sites are named by their places"
+        );
         pairing
+    }
+
+    /// The site that `id` names; `None` for a name of another entry point's that is too large.
+    pub fn site(&self, id: SiteId) -> Option<&Site> {
+        self.sites.get(id.0 as usize)
     }
 
     /// Whether an arrive of `scope` is outstanding before the instruction that starts at word
@@ -235,11 +246,7 @@ impl Pairing {
         };
         match facts.after.range(*first..offset).next_back() {
             Some((_, open)) => *open,
-            None => facts
-                .at_start
-                .get(block.index())
-                .copied()
-                .unwrap_or(Open::Never),
+            None => facts.at_start.get(*block).copied().unwrap_or(Open::Never),
         }
     }
 
@@ -416,8 +423,8 @@ impl ScopeProblem<'_, '_> {
             return Ok(Vec::new());
         }
         let events = self.events();
-        let bare: Vec<Vec<Event>> = events
-            .iter()
+        let bare: BlockMap<Vec<Event>> = events
+            .values()
             .map(|events| events.iter().map(|(_, event)| *event).collect())
             .collect();
         let flow = flow::flow(self.cfg, &bare, MAX_FACTS).ok_or_else(|| self.too_many())?;
@@ -425,10 +432,10 @@ impl ScopeProblem<'_, '_> {
         facts.phases_touch = !separation::separated(self.cfg, &self.sites);
         facts.at_start = flow
             .at_start
-            .iter()
+            .values()
             .map(lattice::OpenArrives::verdict)
             .collect();
-        for (block, events) in BlockIndex::numbered(&events) {
+        for (block, events) in events.iter() {
             for (offset, event) in events {
                 let open = if self.cfg.is_reachable(block) {
                     event.after().verdict()
@@ -447,13 +454,13 @@ impl ScopeProblem<'_, '_> {
                 debug_assert!(false, "a site in no block of the graph");
                 continue;
             };
-            let behind = events[block.index()].partition_point(|(offset, _)| *offset < site.offset);
+            let behind = events[block].partition_point(|(offset, _)| *offset < site.offset);
             let before = behind
                 .checked_sub(1)
-                .and_then(|last| events[block.index()].get(last));
+                .and_then(|last| events[block].get(last));
             let state = match before {
                 Some((_, event)) => &event.after(),
-                None => &flow.at_start[block.index()],
+                None => &flow.at_start[block],
             };
             let first = state.arrives().next();
             if let (SiteKind::Wait, Some(first)) = (site.kind, first) {
@@ -502,8 +509,8 @@ impl ScopeProblem<'_, '_> {
     }
 
     /// Arrives and waits of each block with their word offsets.
-    fn events(&self) -> Vec<Vec<(WordOffset, Event)>> {
-        let mut events = vec![Vec::new(); self.cfg.len()];
+    fn events(&self) -> BlockMap<Vec<(WordOffset, Event)>> {
+        let mut events = BlockMap::filled(self.cfg.len(), Vec::new());
         let mut arrives = 0;
         for site in &self.sites {
             let event = match site.kind {
@@ -515,7 +522,7 @@ impl ScopeProblem<'_, '_> {
                 SiteKind::ControlBarrier | SiteKind::MemoryBarrier => continue,
             };
             if let Some(block) = self.cfg.index_of(site.block) {
-                events[block.index()].push((site.offset, event));
+                events[block].push((site.offset, event));
             }
         }
         events

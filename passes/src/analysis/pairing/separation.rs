@@ -7,25 +7,25 @@
 use super::sites::{Site, SiteKind};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 
 /// Whether every path from a wait to the next arrive crosses an OpControlBarrier. `sites` are those
 /// of one execution scope, in module order.
 pub(super) fn separated(cfg: &Cfg, sites: &[Site]) -> bool {
-    let mut kinds = vec![Vec::new(); cfg.len()];
+    let mut kinds = BlockMap::filled(cfg.len(), Vec::new());
     for site in sites {
         if let Some(kinds) = cfg
             .index_of(site.block)
-            .and_then(|block| kinds.get_mut(block.index()))
+            .and_then(|block| kinds.get_mut(block))
         {
             kinds.push(site.kind);
         }
     }
     let at_start = solve_any(cfg, Direction::Forward, |block: BlockIndex, waited| {
-        let kinds = kinds.get(block.index()).into_iter().flatten();
+        let kinds = kinds.get(block).into_iter().flatten();
         kinds.copied().fold(waited, after)
     });
-    at_start.iter().zip(&kinds).all(|(start, kinds)| {
+    at_start.values().zip(kinds.values()).all(|(start, kinds)| {
         let mut waited = *start;
         kinds.iter().all(|kind| {
             let meets = *kind == SiteKind::Arrive && waited;

@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::facts::{Barrier, Class};
 use crate::module::locate::is_shader_debug_info;
 use crate::module::{
-    BlockIndex, Constants, Function, Id, Inst, Module, Scope, Semantics, WordOffset,
+    BlockIndex, BlockMap, Constants, Function, Id, Inst, Module, Scope, Semantics, WordOffset,
 };
 
 /// Names a [`Site`]: its index in [`super::Pairing::sites`].
@@ -144,7 +144,7 @@ fn touches_no_memory(module: &Module<'_>, inst: Inst<'_>) -> bool {
 
 /// The strongly connected components of a graph.
 struct Cycles {
-    component: Vec<usize>,
+    component: BlockMap<usize>,
     /// Blocks per component.
     sizes: Vec<u32>,
 }
@@ -153,7 +153,7 @@ impl Cycles {
     fn analyze(cfg: &Cfg) -> Cycles {
         let component = strongly_connected(cfg.len(), |block| cfg.succs(block));
         let mut sizes = vec![0; cfg.len()];
-        for of in &component {
+        for of in component.values() {
             if let Some(size) = sizes.get_mut(*of) {
                 *size += 1;
             }
@@ -162,7 +162,7 @@ impl Cycles {
     }
 
     fn contain(&self, cfg: &Cfg, block: BlockIndex) -> bool {
-        let of = self.component.get(block.index());
+        let of = self.component.get(block);
         of.and_then(|of| self.sizes.get(*of))
             .is_some_and(|size| *size > 1)
             || cfg.succs(block).contains(&block)

@@ -26,7 +26,7 @@ fn main(body: &str) -> Assembled {
 
 fn kinds(pairing: &Pairing, ids: &[SiteId]) -> Vec<SiteKind> {
     ids.iter()
-        .map(|id| pairing.sites[id.0 as usize].kind)
+        .map(|id| pairing.site(*id).unwrap().kind)
         .collect()
 }
 
@@ -426,7 +426,7 @@ mod paths {
         if left == 0 {
             return;
         }
-        for inst in &function.blocks[block.index()].insts {
+        for inst in &function.block(block).unwrap().insts {
             match SiteKind::from_inst(*inst) {
                 Some(SiteKind::Arrive) => since = Some((inst.offset, Vec::new())),
                 Some(SiteKind::Wait) => {
@@ -459,7 +459,7 @@ mod paths {
             // From the start to an arrive, from there to a place, from there to a wait: three times
             // the blocks at most.
             walk(function, &Cfg::analyze(&module.module, function), BlockIndex::ENTRY, None, 3 * BLOCKS + 1, &mut seen);
-            let offset = |id: &SiteId| pairing.sites[id.0 as usize].offset;
+            let offset = |id: &SiteId| pairing.site(*id).unwrap().offset;
             for site in &pairing.sites {
                 if site.kind == SiteKind::Wait {
                     let reaching: Vec<WordOffset> = pairing.reaching_arrives(site.id).iter().map(&offset).collect();

@@ -7,7 +7,7 @@
 use super::flow::{Event, Flow};
 use super::sites::{Site, SiteId, SiteKind};
 use crate::analysis::cfg::Cfg;
-use crate::module::{Function, WordOffset};
+use crate::module::{BlockMap, Function, WordOffset};
 
 /// Disjoint sets of arrives, by number among the arrives of the scope.
 pub(super) struct Groups {
@@ -45,7 +45,7 @@ impl Groups {
 pub(super) fn windows(
     function: &Function<'_>,
     cfg: &Cfg,
-    events: &[Vec<(WordOffset, Event)>],
+    events: &BlockMap<Vec<(WordOffset, Event)>>,
     flow: &Flow,
     groups: &mut Groups,
 ) -> Vec<Vec<WordOffset>> {
@@ -54,14 +54,13 @@ pub(super) fn windows(
         .numbered()
         .filter(|(index, _)| cfg.is_reachable(*index))
     {
-        let (Some(start), Some(wait_ahead)) = (
-            flow.at_start.get(index.index()),
-            flow.wait_ahead.get(index.index()),
-        ) else {
+        let (Some(start), Some(wait_ahead)) =
+            (flow.at_start.get(index), flow.wait_ahead.get(index))
+        else {
             debug_assert!(false, "no state of block {index}");
             continue;
         };
-        let events = events.get(index.index()).map_or(&[][..], Vec::as_slice);
+        let events = events.get(index).map_or(&[][..], Vec::as_slice);
         let mut open = start.arrives().next();
         let mut coming = events.iter().peekable();
         for inst in &block.insts {

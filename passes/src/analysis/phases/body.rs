@@ -5,7 +5,7 @@ use super::effects::{Effect, Effects};
 use super::memory_regions::MemoryRegions;
 use super::mutant::{Rule, is_out};
 use crate::analysis::pairing::{Pairing, Site, SiteId, SiteKind};
-use crate::module::{BlockIndex, Declarations, Function, Id, Inst, Scope, WordOffset};
+use crate::module::{BlockIndex, BlockMap, Declarations, Function, Id, Inst, Scope, WordOffset};
 use spirv::Op;
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ pub struct Barrier {
 #[derive(Clone, Debug, Default)]
 pub struct Body {
     /// Its blocks, in module order.
-    pub blocks: Vec<Vec<Item>>,
+    pub blocks: BlockMap<Vec<Item>>,
     /// Its barriers: the pairs, then each OpControlBarrier.
     pub barriers: Vec<Barrier>,
 }
@@ -120,12 +120,12 @@ impl Body {
 
     /// The items of block `block`; none when there is no such block.
     pub fn block(&self, block: BlockIndex) -> &[Item] {
-        self.blocks.get(block.index()).map_or(&[], Vec::as_slice)
+        self.blocks.get(block).map_or(&[], Vec::as_slice)
     }
 
     /// How many instructions there are.
     pub fn len(&self) -> usize {
-        self.blocks.iter().map(Vec::len).sum()
+        self.blocks.values().map(Vec::len).sum()
     }
 
     /// Whether there is none.
@@ -203,10 +203,8 @@ fn barriers(declarations: &Declarations<'_>, pairing: &Pairing, orders_all: bool
             is_known,
         }
     };
-    let sites = |ids: &[SiteId]| -> Vec<&Site> {
-        let site = |id: &SiteId| pairing.sites.get(id.0 as usize);
-        ids.iter().filter_map(site).collect()
-    };
+    let sites =
+        |ids: &[SiteId]| -> Vec<&Site> { ids.iter().filter_map(|id| pairing.site(*id)).collect() };
     let pairs = pairing
         .pairs
         .iter()

@@ -118,12 +118,12 @@ fn narrow(
     sites: &BTreeMap<WordOffset, &Site>,
 ) -> (Narrowed, Vec<Barrier>) {
     let mut body = given.clone();
-    body.blocks.iter_mut().flatten().for_each(|item| {
+    body.blocks.values_mut().flatten().for_each(|item| {
         item.effect = seen(item.effect, item.role);
     });
-    let mut items = body.blocks.iter().flatten();
+    let mut items = body.blocks.values().flatten();
     let publishes = items.any(|item| !item.effect.publishes.is_empty());
-    let halves = given.blocks.iter().flatten();
+    let halves = given.blocks.values().flatten();
     let halves = halves.filter(|item| matches!(item.role, Role::Half(..)));
     let halves: BTreeSet<WordOffset> = halves.map(|item| item.offset).collect();
     let openness = Openness::analyze(given, cfg);

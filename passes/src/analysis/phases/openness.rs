@@ -3,7 +3,7 @@
 use super::body::{Body, Role, Side};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 use std::ops::BitOr;
 
 /// Whether the last half before a place is an arrive or a wait, on some path.
@@ -52,7 +52,7 @@ impl BitOr for Open {
 #[derive(Clone, Debug)]
 pub struct Openness<'b> {
     body: &'b Body,
-    at_start: Vec<Open>,
+    at_start: BlockMap<Open>,
 }
 
 impl<'b> Openness<'b> {
@@ -68,7 +68,7 @@ impl<'b> Openness<'b> {
             items.fold(open, |open, item| open.pass(item.role))
         };
         let mut at_start = solve_any(cfg, Direction::Forward, pass);
-        if let Some(first) = at_start.first_mut() {
+        if let Some(first) = at_start.get_mut(BlockIndex::ENTRY) {
             *first = *first | Open::CLOSED;
         }
         Openness { body, at_start }
@@ -76,11 +76,7 @@ impl<'b> Openness<'b> {
 
     /// At the end of block `block`.
     pub fn at_end(&self, block: BlockIndex) -> Open {
-        let start = self
-            .at_start
-            .get(block.index())
-            .copied()
-            .unwrap_or_default();
+        let start = self.at_start.get(block).copied().unwrap_or_default();
         let items = self.body.block(block).iter();
         items.fold(start, |open, item| open.pass(item.role))
     }
@@ -100,7 +96,7 @@ impl<'b> Openness<'b> {
     }
 
     fn any(&self, found: impl Fn(Open, Role) -> bool) -> bool {
-        BlockIndex::numbered(&self.at_start).any(|(block, open)| {
+        self.at_start.iter().any(|(block, open)| {
             let mut open = *open;
             self.body.block(block).iter().any(|item| {
                 let is_found = found(open, item.role);

@@ -12,7 +12,7 @@ use super::body::{Body, Item, Role, Side};
 use super::effects::Effect;
 use super::memory_regions::MemoryRegions;
 use crate::analysis::cfg::Cfg;
-use crate::module::{BlockIndex, WordOffset};
+use crate::module::{BlockIndex, BlockMap, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A block, and the place of an item in it.
@@ -74,7 +74,7 @@ struct Accesses {
     effects: Vec<Effect>,
     offsets: Vec<WordOffset>,
     /// By block: the number of each item that is an access.
-    blocks: Vec<Vec<Option<usize>>>,
+    blocks: BlockMap<Vec<Option<usize>>>,
 }
 
 impl Accesses {
@@ -82,9 +82,9 @@ impl Accesses {
         let mut accesses = Accesses {
             effects: Vec::new(),
             offsets: Vec::new(),
-            blocks: Vec::new(),
+            blocks: BlockMap::default(),
         };
-        for block in &body.blocks {
+        for block in body.blocks.values() {
             let numbers = block.iter().map(|item| accesses.number(*item)).collect();
             accesses.blocks.push(numbers);
         }
@@ -160,7 +160,7 @@ fn at_once(
 
 /// All items with their blocks and places.
 fn items(body: &Body) -> impl Iterator<Item = (BlockIndex, usize, Item)> {
-    let blocks = BlockIndex::numbered(&body.blocks);
+    let blocks = body.blocks.iter();
     blocks.flat_map(|(block, items)| {
         let items = items.iter().enumerate();
         items.map(move |(index, item)| (block, index, *item))
@@ -247,7 +247,7 @@ impl Walk<'_> {
         let mut work = vec![start];
         while let Some((block, at)) = work.pop() {
             let items = self.body.block(block);
-            let numbers = self.accesses.blocks.get(block.index())?;
+            let numbers = self.accesses.blocks.get(block)?;
             let range = if forward { at..items.len() } else { 0..at };
             let mut is_open = true;
             for step in 0..range.len() {

@@ -30,7 +30,8 @@ impl Zones {
             items.fold(state, |state, item| step(body, state, *item, Side::Arrive))
         };
         let states = solve_any(cfg, Direction::Forward, forward);
-        for (block, mut state) in cfg.blocks().zip(states) {
+        for (block, state) in states.iter() {
+            let mut state = *state;
             for item in body.block(block) {
                 zones.note(Side::Arrive, *item, state);
                 state = step(body, state, *item, Side::Arrive);
@@ -41,7 +42,8 @@ impl Zones {
             items.fold(state, |state, item| step(body, state, *item, Side::Wait))
         };
         let states = solve_any(cfg, Direction::Backward, backward);
-        for (block, mut state) in cfg.blocks().zip(states) {
+        for (block, state) in states.iter() {
+            let mut state = *state;
             for item in body.block(block).iter().rev() {
                 zones.note(Side::Wait, *item, state);
                 state = step(body, state, *item, Side::Wait);

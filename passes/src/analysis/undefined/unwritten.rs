@@ -77,7 +77,7 @@ pub(super) fn unwritten(
     let arrays = Arrays::analyze(declarations, function, &numbers, uses);
     let mut found = Unwritten::default();
     for (index, block) in function.numbered() {
-        let Some(Some(mut written)) = before.get(index.index()).cloned() else {
+        let Some(Some(mut written)) = before.get(index).cloned() else {
             continue; // control cannot reach it
         };
         for inst in &block.insts {

@@ -1,13 +1,13 @@
 //! The solution for one level: what is not uniform, and why.
 
-use super::graph::{NodeId, Op, Source};
+use super::graph::{NodeId, NodeMap, Op, Source};
 use super::level::Level;
 use super::level::is_uniform_input;
 use super::regions::Regions;
 use super::solution::{Cause, Uniformity};
 use super::strides::{self, Ids};
 use super::{Model, lanes};
-use crate::module::{BlockIndex, Scope};
+use crate::module::{BlockIndex, BlockMap, Scope};
 
 /// How often the function is solved again because values turned out to be the same by their
 /// strides.
@@ -22,11 +22,11 @@ impl Uniformity {
     pub fn analyze(model: &Model, level: Level, size: Option<[u32; 3]>) -> Uniformity {
         if size.and_then(lanes::count) == Some(1) {
             return Uniformity {
-                values: vec![None; model.graph.nodes().len()],
-                blocks: vec![None; model.cfg.len()],
+                values: NodeMap::filled(model.graph.nodes().len(), None),
+                blocks: BlockMap::filled(model.cfg.len(), None),
             };
         }
-        let mut same = vec![false; model.graph.nodes().len()];
+        let mut same = NodeMap::filled(model.graph.nodes().len(), false);
         let mut solution = Uniformity::with(model, level, &same);
         let Some(size) = size else {
             return solution;
@@ -38,10 +38,10 @@ impl Uniformity {
         // What one round proves holds in the next one, which can prove more.
         for _ in 0..MOST_ROUNDS {
             let found = strides::same_for_all(&model.graph, &solution, ids);
-            if !found.contains(&true) {
+            if !found.values().any(|same| *same) {
                 break;
             }
-            for (same, found) in same.iter_mut().zip(found) {
+            for (same, found) in same.values_mut().zip(found.into_values()) {
                 *same |= found;
             }
             solution = Uniformity::with(model, level, &same);
@@ -50,25 +50,25 @@ impl Uniformity {
     }
 
     /// The solution in which the nodes of `same` are uniform whatever they are computed from.
-    fn with(model: &Model, level: Level, same: &[bool]) -> Uniformity {
+    fn with(model: &Model, level: Level, same: &NodeMap<bool>) -> Uniformity {
         let blocks = model.cfg.len();
         let mut solver = Solver {
             model,
             level,
             same,
             solution: Uniformity {
-                values: vec![None; model.graph.nodes().len()],
-                blocks: vec![None; blocks],
+                values: NodeMap::filled(model.graph.nodes().len(), None),
+                blocks: BlockMap::filled(blocks, None),
             },
             users: users(model),
-            decides: vec![Vec::new(); model.graph.nodes().len()],
-            leaves: vec![Vec::new(); blocks],
+            decides: NodeMap::filled(model.graph.nodes().len(), Vec::new()),
+            leaves: BlockMap::filled(blocks, Vec::new()),
             regions: Regions::analyze(
                 &model.cfg,
                 &model.post,
                 LEAST_REGIONS.max(REGIONS_PER_BLOCK * blocks),
             ),
-            ends: vec![None; blocks],
+            ends: BlockMap::filled(blocks, None),
             work: Vec::new(),
         };
         solver.run();
@@ -77,11 +77,11 @@ impl Uniformity {
 }
 
 /// By node: the nodes computed from it.
-fn users(model: &Model) -> Vec<Vec<NodeId>> {
-    let mut users = vec![Vec::new(); model.graph.nodes().len()];
-    for (id, node) in (0u32..).map(NodeId).zip(model.graph.nodes()) {
+fn users(model: &Model) -> NodeMap<Vec<NodeId>> {
+    let mut users = NodeMap::filled(model.graph.nodes().len(), Vec::new());
+    for (id, node) in model.graph.nodes().iter() {
         for arg in &node.args {
-            users[arg.index()].push(id);
+            users[*arg].push(id);
         }
     }
     users
@@ -90,52 +90,52 @@ fn users(model: &Model) -> Vec<Vec<NodeId>> {
 struct Solver<'s> {
     model: &'s Model,
     level: Level,
-    same: &'s [bool],
+    same: &'s NodeMap<bool>,
     solution: Uniformity,
-    users: Vec<Vec<NodeId>>,
+    users: NodeMap<Vec<NodeId>>,
     /// By node: blocks whose branch it decides.
-    decides: Vec<Vec<BlockIndex>>,
+    decides: NodeMap<Vec<BlockIndex>>,
     /// By block: its leaves and phis.
-    leaves: Vec<Vec<NodeId>>,
+    leaves: BlockMap<Vec<NodeId>>,
     regions: Regions<'s>,
     /// By non-uniform block: where the region that made it so ends.
-    ends: Vec<Option<Option<BlockIndex>>>,
+    ends: BlockMap<Option<Option<BlockIndex>>>,
     work: Vec<NodeId>,
 }
 
 impl Solver<'_> {
     fn run(&mut self) {
-        for (block, branch) in BlockIndex::numbered(&self.model.branches) {
+        for (block, branch) in self.model.branches.iter() {
             if let Some(condition) = branch.condition()
                 && self.model.cfg.succs(block).len() > 1
             {
-                self.decides[condition.index()].push(block);
+                self.decides[condition].push(block);
             }
         }
-        for (id, node) in (0u32..).map(NodeId).zip(self.model.graph.nodes()) {
+        for (id, node) in self.model.graph.nodes().iter() {
             if let Some(block) = node.block {
-                self.leaves[block.index()].push(id);
+                self.leaves[block].push(id);
             }
         }
-        for (id, node) in (0u32..).map(NodeId).zip(self.model.graph.nodes()) {
+        for (id, node) in self.model.graph.nodes().iter() {
             if !is_uniform_source(&node.op, self.level) {
                 self.mark(id, Cause::Source);
             }
         }
         while let Some(value) = self.work.pop() {
-            for user in std::mem::take(&mut self.users[value.index()]) {
-                if !hides_arguments(&self.model.graph.node(user).op) && !self.same[user.index()] {
+            for user in std::mem::take(&mut self.users[value]) {
+                if !hides_arguments(&self.model.graph.node(user).op) && !self.same[user] {
                     self.mark(user, Cause::Value(value));
                 }
             }
-            for block in std::mem::take(&mut self.decides[value.index()]) {
+            for block in std::mem::take(&mut self.decides[value]) {
                 self.split(block);
             }
         }
     }
 
     fn mark(&mut self, value: NodeId, cause: Cause) {
-        let slot = &mut self.solution.values[value.index()];
+        let slot = &mut self.solution.values[value];
         if slot.is_none() {
             *slot = Some(cause);
             self.work.push(value);
@@ -143,24 +143,24 @@ impl Solver<'_> {
     }
 
     fn mark_block(&mut self, block: BlockIndex, cause: Cause) {
-        if self.solution.blocks[block.index()].is_some() {
+        if self.solution.blocks[block].is_some() {
             return;
         }
-        self.solution.blocks[block.index()] = Some(cause);
-        for leaf in self.leaves[block.index()].clone() {
+        self.solution.blocks[block] = Some(cause);
+        for leaf in self.leaves[block].clone() {
             self.mark(leaf, cause);
         }
     }
 
     /// Invocations go different ways at the end of `block`.
     fn split(&mut self, block: BlockIndex) {
-        if self.solution.blocks[block.index()].is_some() {
+        if self.solution.blocks[block].is_some() {
             return; // the region that it lies in holds its own, and what meets at the end of it
         }
         let ends = &self.ends;
         let Some(region) = self
             .regions
-            .region_skipping(&self.model.cfg, block, |at| ends[at.index()])
+            .region_skipping(&self.model.cfg, block, |at| ends[at])
         else {
             for block in self.model.cfg.blocks() {
                 self.mark_block(block, Cause::TooLarge);
@@ -169,7 +169,7 @@ impl Solver<'_> {
         };
         let cause = Cause::Branch(block);
         for inside in &region.blocks {
-            self.ends[inside.index()] = Some(region.end);
+            self.ends[*inside] = Some(region.end);
         }
         let repeats = region.blocks.contains(&block);
         for inside in region.blocks {
@@ -181,12 +181,12 @@ impl Solver<'_> {
             .cfg
             .preds(end)
             .iter()
-            .filter(|pred| **pred == block || self.solution.blocks[pred.index()].is_some())
+            .filter(|pred| **pred == block || self.solution.blocks[**pred].is_some())
             .count();
         if ways < 2 && !repeats {
             return;
         }
-        for phi in self.model.phis[end.index()].clone() {
+        for phi in self.model.phis[end].clone() {
             let node = self.model.graph.node(phi);
             let same = node
                 .args

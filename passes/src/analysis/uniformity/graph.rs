@@ -7,19 +7,27 @@
 //! executed again in between.
 
 use super::arithmetic;
-use crate::module::{BlockIndex, Id, WordOffset};
+use crate::module::{BlockIndex, Id, Key, Table, WordOffset};
 use std::collections::HashMap;
 
 /// Names a node.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
-impl NodeId {
-    /// The node's place in lists of all nodes.
-    pub fn index(self) -> usize {
+impl Key for NodeId {
+    #[inline]
+    fn new(index: usize) -> NodeId {
+        NodeId(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    #[inline]
+    fn index(self) -> usize {
         self.0 as usize
     }
 }
+
+/// A table with an entry for each node.
+pub type NodeMap<T> = Table<NodeId, T>;
 
 /// Where a leaf takes its value from.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,7 +103,7 @@ pub struct Node {
 /// The nodes of one function.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    nodes: Vec<Node>,
+    nodes: NodeMap<Node>,
     known: HashMap<(Op, Vec<NodeId>, u32), NodeId>, // looked up, never iterated
     /// Word offset of the instruction that nodes are made for.
     pub(super) at: WordOffset,
@@ -105,13 +113,13 @@ pub struct Graph {
 
 impl Graph {
     /// All nodes; a node's arguments come before it, but for those of phis.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &NodeMap<Node> {
         &self.nodes
     }
 
     /// The node `id`.
     pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.index()]
+        &self.nodes[id]
     }
 
     pub(super) fn number_of(&self, id: NodeId) -> Option<u64> {
@@ -122,8 +130,7 @@ impl Graph {
     }
 
     fn push(&mut self, op: Op, args: Vec<NodeId>, width: u32, block: Option<BlockIndex>) -> NodeId {
-        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(Node {
+        let id = self.nodes.push(Node {
             op,
             args,
             width,
@@ -167,7 +174,7 @@ impl Graph {
     }
 
     pub(super) fn add_incoming(&mut self, phi: NodeId, from: BlockIndex, value: NodeId) {
-        let node = &mut self.nodes[phi.index()];
+        let node = &mut self.nodes[phi];
         node.from.push(from);
         node.args.push(value);
     }

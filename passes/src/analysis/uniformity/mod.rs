@@ -38,7 +38,7 @@ use width::scalar_width;
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::PostDominators;
-use crate::module::{BlockIndex, Constants, Declarations, Function, Id};
+use crate::module::{BlockIndex, BlockMap, Constants, Declarations, Function, Id};
 use graph::{Graph, NodeId, Op};
 use lanes::Lanes;
 use memory::Memory;
@@ -111,12 +111,12 @@ impl Model {
         let mut model = build::build(input, cfg, post);
         for _ in 0..MOST_ROUNDS {
             let decided = model.decided(size);
-            if decided.iter().all(Option::is_none) {
+            if decided.values().all(Option::is_none) {
                 break;
             }
             let cfg = model
                 .cfg
-                .restricted(|from, to| decided[from.index()].is_none_or(|target| target == to));
+                .restricted(|from, to| decided[from].is_none_or(|target| target == to));
             let post = PostDominators::analyze(&cfg);
             model = build::build(input, cfg, post);
         }
@@ -132,10 +132,10 @@ impl Model {
             cfg,
             post,
             graph: Graph::default(),
-            phis: vec![Vec::new(); len],
-            branches: vec![Branch::None; len],
+            phis: BlockMap::filled(len, Vec::new()),
+            branches: BlockMap::filled(len, Branch::None),
             without_offset: false,
-            computed: vec![Vec::new(); len],
+            computed: BlockMap::filled(len, Vec::new()),
             values: HashMap::new(),
         }
     }
@@ -148,12 +148,12 @@ impl Model {
 
     /// The value that decides at the end of `block`, if one was asked about.
     pub fn condition(&self, block: BlockIndex) -> Option<NodeId> {
-        self.branches.get(block.index())?.condition()
+        self.branches.get(block)?.condition()
     }
 
     /// For each block with more than one successor: the one that all invocations take, if that is
     /// known.
-    fn decided(&self, size: Option<[u32; 3]>) -> Vec<Option<BlockIndex>> {
+    fn decided(&self, size: Option<[u32; 3]>) -> BlockMap<Option<BlockIndex>> {
         let mut lanes = Lanes::from_size(size);
         let decide = |(block, branch): (BlockIndex, &Branch)| {
             if self.cfg.succs(block).len() < 2 {
@@ -166,6 +166,6 @@ impl Model {
             };
             branch.target(value)
         };
-        BlockIndex::numbered(&self.branches).map(decide).collect()
+        self.branches.iter().map(decide).collect()
     }
 }

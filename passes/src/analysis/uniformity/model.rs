@@ -3,7 +3,7 @@
 use super::graph::{Graph, NodeId};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::PostDominators;
-use crate::module::{BlockIndex, Id};
+use crate::module::{BlockIndex, BlockMap, Id};
 use std::collections::HashMap;
 
 /// How a block ends.
@@ -67,13 +67,13 @@ pub struct Model {
     /// Values.
     pub graph: Graph,
     /// Phis of each block.
-    pub phis: Vec<Vec<NodeId>>,
+    pub phis: BlockMap<Vec<NodeId>>,
     /// How each block ends.
-    pub branches: Vec<Branch>,
+    pub branches: BlockMap<Branch>,
     /// Whether GlobalInvocationId is counted from 0: kernels may be enqueued with an offset.
     pub without_offset: bool,
     /// Values that each block computes, in order.
-    pub computed: Vec<Vec<NodeId>>,
+    pub computed: BlockMap<Vec<NodeId>>,
     /// The nodes of the values that it was built for, and of those that they are computed from;
     /// looked up, never iterated.
     pub(super) values: HashMap<Id, NodeId>,

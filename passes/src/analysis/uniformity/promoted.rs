@@ -4,7 +4,7 @@ use super::build::Input;
 use super::promote::{LEAST_STEPS, STEPS_PER_BLOCK, width};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
-use crate::module::{BlockIndex, Id};
+use crate::module::{BlockIndex, BlockMap, Id};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The variables that are followed.
@@ -17,7 +17,7 @@ pub(super) struct Promoted {
     /// Private variables that other functions name.
     pub(super) shared: Vec<usize>,
     /// By block: the variables whose values meet there.
-    pub(super) phis: Vec<Vec<usize>>,
+    pub(super) phis: BlockMap<Vec<usize>>,
     /// Places of the variables of functions whose calls are followed, after those above.
     locals: BTreeMap<Id, usize>,
 }
@@ -27,7 +27,7 @@ impl Promoted {
     pub(super) fn analyze(input: &Input<'_, '_>, cfg: &Cfg, dominators: &Dominators) -> Promoted {
         let variables = input.variables;
         let mut promoted = Promoted {
-            phis: vec![Vec::new(); cfg.len()],
+            phis: BlockMap::filled(cfg.len(), Vec::new()),
             ..Promoted::default()
         };
         let wanted: BTreeSet<(Id, u32)> = input
@@ -55,7 +55,7 @@ impl Promoted {
                 .collect();
             let mut meets = BTreeSet::new();
             while let Some(block) = work.pop() {
-                for meet in &frontier[block.index()] {
+                for meet in &frontier[block] {
                     if meets.insert(*meet) {
                         work.push(*meet);
                     }
@@ -67,7 +67,7 @@ impl Promoted {
             };
             let index = promoted.variables.len();
             for block in meets {
-                promoted.phis[block.index()].push(index);
+                promoted.phis[block].push(index);
             }
             promoted.variables.push(id);
             promoted.widths.push(width(input.declarations, id));
@@ -94,9 +94,9 @@ impl Promoted {
 }
 
 /// The dominance frontier of each block; `None` when the graph is built to make them long.
-pub(super) fn frontiers(cfg: &Cfg, dominators: &Dominators) -> Option<Vec<Vec<BlockIndex>>> {
+pub(super) fn frontiers(cfg: &Cfg, dominators: &Dominators) -> Option<BlockMap<Vec<BlockIndex>>> {
     let mut left = LEAST_STEPS.max(STEPS_PER_BLOCK * cfg.len());
-    let mut frontier: Vec<Vec<BlockIndex>> = vec![Vec::new(); cfg.len()];
+    let mut frontier: BlockMap<Vec<BlockIndex>> = BlockMap::filled(cfg.len(), Vec::new());
     for block in cfg.reverse_postorder().iter().copied() {
         let preds = cfg.preds(block);
         if preds.len() < 2 && block != BlockIndex::ENTRY {
@@ -108,8 +108,8 @@ pub(super) fn frontiers(cfg: &Cfg, dominators: &Dominators) -> Option<Vec<Vec<Bl
                 at.filter(|runner| Some(*runner) != dominators.immediate(block))
             {
                 left = left.checked_sub(1)?;
-                if frontier[runner.index()].last() != Some(&block) {
-                    frontier[runner.index()].push(block);
+                if frontier[runner].last() != Some(&block) {
+                    frontier[runner].push(block);
                 }
                 at = dominators.immediate(runner);
             }

@@ -8,7 +8,7 @@ use super::memory::Memory;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
 use crate::analysis::pairing::SiteKind;
-use crate::module::{BlockIndex, Declarations, Function, Inst, WordOffset};
+use crate::module::{BlockIndex, BlockMap, Declarations, Function, Inst, WordOffset};
 use std::ops::BitOr;
 
 /// A bit for each Workgroup variable.
@@ -78,14 +78,14 @@ impl Writes {
 }
 
 /// By block: what its instructions do, with their offsets.
-type Effects = Vec<Vec<(WordOffset, Effect)>>;
+type Effects = BlockMap<Vec<(WordOffset, Effect)>>;
 
 /// The answer, and a place in the function. The default is for functions without Workgroup
 /// variables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Quiet {
     effects: Effects,
-    at_start: Vec<Writes>,
+    at_start: BlockMap<Writes>,
     now: Writes,
     block: BlockIndex,
     /// Effects of the block that lie behind.
@@ -107,7 +107,7 @@ impl Quiet {
             .map(|block| block.insts.iter().filter_map(effect).collect())
             .collect();
         let at_start = solve_any(cfg, Direction::Forward, |block, mut writes: Writes| {
-            for (_, effect) in effects.get(block.index()).into_iter().flatten() {
+            for (_, effect) in effects.get(block).into_iter().flatten() {
                 writes.pass(*effect);
             }
             writes
@@ -121,21 +121,14 @@ impl Quiet {
 
     /// Goes to the start of a block.
     pub(super) fn enter(&mut self, block: BlockIndex) {
-        self.now = self
-            .at_start
-            .get(block.index())
-            .copied()
-            .unwrap_or_default();
+        self.now = self.at_start.get(block).copied().unwrap_or_default();
         (self.block, self.passed) = (block, 0);
     }
 
     /// Whether, before the instruction at `offset` of the block, none of the variables `bits` has
     /// been written since the last barrier. Places in a block come in order.
     pub(super) fn is_quiet(&mut self, offset: WordOffset, bits: u64) -> bool {
-        let effects = self
-            .effects
-            .get(self.block.index())
-            .map_or(&[][..], Vec::as_slice);
+        let effects = self.effects.get(self.block).map_or(&[][..], Vec::as_slice);
         while let Some((_, effect)) = effects.get(self.passed).filter(|(at, _)| *at < offset) {
             self.now.pass(*effect);
             self.passed += 1;

@@ -7,7 +7,7 @@
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::PostDominators;
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 
 /// Blocks between a branch and where its ways meet.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ pub struct Region {
 #[derive(Clone, Debug)]
 pub struct Regions<'p> {
     post: &'p PostDominators,
-    mark: Vec<usize>,
+    mark: BlockMap<usize>,
     round: usize,
     left: usize,
 }
@@ -33,7 +33,7 @@ impl<'p> Regions<'p> {
     pub fn analyze(cfg: &Cfg, post: &'p PostDominators, most: usize) -> Regions<'p> {
         Regions {
             post,
-            mark: vec![0; cfg.len()],
+            mark: BlockMap::filled(cfg.len(), 0),
             round: 0,
             left: most,
         }
@@ -57,11 +57,11 @@ impl<'p> Regions<'p> {
         let mut work: Vec<BlockIndex> = cfg.succs(block).to_vec();
         let mut blocks = Vec::new();
         while let Some(at) = work.pop() {
-            if Some(at) == end || self.mark[at.index()] == self.round {
+            if Some(at) == end || self.mark[at] == self.round {
                 continue;
             }
             self.left = self.left.checked_sub(1)?;
-            self.mark[at.index()] = self.round;
+            self.mark[at] = self.round;
             match skip(at) {
                 Some(past) => work.extend(past),
                 None => {

@@ -12,16 +12,16 @@ use super::promote::Variables;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::PostDominators;
 use crate::module::facts::Class;
-use crate::module::{Block, BlockIndex, Declarations, Function, Id, Inst};
+use crate::module::{Block, BlockIndex, BlockMap, Declarations, Function, Id, Inst};
 use spirv::{Op, StorageClass};
 
 /// What of a function is made into values.
 #[derive(Clone, Debug)]
 pub(super) struct Slice<'m> {
     /// By block: the instructions, in order, terminators left out.
-    pub(super) blocks: Vec<Vec<Inst<'m>>>,
+    pub(super) blocks: BlockMap<Vec<Inst<'m>>>,
     /// By block: whether the branch at its end matters.
-    pub(super) branches: Vec<bool>,
+    pub(super) branches: BlockMap<bool>,
     /// Numbers of the variables whose values are asked for.
     pub(super) variables: Vec<u32>,
     /// Whether a variable of class Workgroup is among what is loaded.
@@ -49,8 +49,8 @@ impl<'m> Slice<'m> {
             control: Control::analyze(cfg, post),
             marked: vec![false; words],
             wanted: vec![false; variables.len()],
-            asked: vec![false; cfg.len()],
-            branches: vec![false; cfg.len()],
+            asked: BlockMap::filled(cfg.len(), false),
+            branches: BlockMap::filled(cfg.len(), false),
             loads_workgroup: false,
             has_all: false,
             work: Vec::new(),
@@ -87,7 +87,7 @@ impl<'m> Slice<'m> {
 
     /// Whether no branch matters.
     pub(super) fn is_empty(&self) -> bool {
-        !self.branches.contains(&true)
+        !self.branches.values().any(|matters| *matters)
     }
 }
 
@@ -109,9 +109,9 @@ struct Walk<'w, 'm> {
     /// By variable.
     wanted: Vec<bool>,
     /// By block: whether what decides about it is in the slice.
-    asked: Vec<bool>,
+    asked: BlockMap<bool>,
     /// By block: whether the branch at its end is.
-    branches: Vec<bool>,
+    branches: BlockMap<bool>,
     loads_workgroup: bool,
     /// All branches are in the slice.
     has_all: bool,
@@ -136,7 +136,7 @@ impl<'m> Walk<'_, 'm> {
 
     /// What decides about the execution of `block` is asked for.
     fn block(&mut self, block: BlockIndex) {
-        if let Some(asked) = self.asked.get_mut(block.index())
+        if let Some(asked) = self.asked.get_mut(block)
             && !std::mem::replace(asked, true)
         {
             self.work.push(Step::Block(block));
@@ -159,7 +159,7 @@ impl<'m> Walk<'_, 'm> {
         if let Some(end) = end
             && matches!(end.op(), Some(Op::BranchConditional | Op::Switch))
             && let Ok(condition) = end.id(0)
-            && let Some(branch) = self.branches.get_mut(block.index())
+            && let Some(branch) = self.branches.get_mut(block)
             && !std::mem::replace(branch, true)
         {
             self.value(condition);

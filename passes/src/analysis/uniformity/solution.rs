@@ -1,7 +1,7 @@
 //! What is uniform in a function, and why the rest is not.
 
-use super::graph::NodeId;
-use crate::module::BlockIndex;
+use super::graph::{NodeId, NodeMap};
+use crate::module::{BlockIndex, BlockMap};
 
 /// Why something is not uniform.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,18 +19,18 @@ pub enum Cause {
 /// Which values and blocks of a function are uniform.
 #[derive(Clone, Debug)]
 pub struct Uniformity {
-    pub(super) values: Vec<Option<Cause>>,
-    pub(super) blocks: Vec<Option<Cause>>,
+    pub(super) values: NodeMap<Option<Cause>>,
+    pub(super) blocks: BlockMap<Option<Cause>>,
 }
 
 impl Uniformity {
     /// Why `value` is not uniform; `None` when it is.
     pub fn value(&self, value: NodeId) -> Option<Cause> {
-        self.values.get(value.index()).copied().flatten()
+        self.values.get(value).copied().flatten()
     }
 
     /// Why `block` is not executed by all invocations alike; `None` when it is.
     pub fn block(&self, block: BlockIndex) -> Option<Cause> {
-        self.blocks.get(block.index()).copied().flatten()
+        self.blocks.get(block).copied().flatten()
     }
 }

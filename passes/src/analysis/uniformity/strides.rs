@@ -11,7 +11,7 @@
 //! enqueue, of which nothing is known: there the shared part is a multiple of nothing.
 
 use super::Uniformity;
-use super::graph::{Graph, Node, NodeId, Op};
+use super::graph::{Graph, Node, NodeId, NodeMap, Op};
 use spirv::BuiltIn;
 
 /// A value of some width: a part that all invocations of the workgroup share, a multiple of two to
@@ -351,9 +351,9 @@ impl Ids {
 
 /// The nodes that are the same for the workgroup though they are computed from some that are not,
 /// by node. `solution` says what is the same at the least.
-pub(super) fn same_for_all(graph: &Graph, solution: &Uniformity, ids: Ids) -> Vec<bool> {
-    let mut forms: Vec<Option<Form>> = Vec::with_capacity(graph.nodes().len());
-    for (id, node) in (0u32..).map(NodeId).zip(graph.nodes()) {
+pub(super) fn same_for_all(graph: &Graph, solution: &Uniformity, ids: Ids) -> NodeMap<bool> {
+    let mut forms: NodeMap<Option<Form>> = NodeMap::with_capacity(graph.nodes().len());
+    for (id, node) in graph.nodes().iter() {
         let form = form(graph, &forms, node, ids);
         forms.push(match solution.value(id) {
             None => Some(form.filter(|form| form.is_same()).unwrap_or(Form::same(0))),
@@ -363,10 +363,10 @@ pub(super) fn same_for_all(graph: &Graph, solution: &Uniformity, ids: Ids) -> Ve
     let is_found = |(id, form): (NodeId, &Option<Form>)| {
         solution.value(id).is_some() && form.is_some_and(Form::is_same)
     };
-    (0u32..).map(NodeId).zip(&forms).map(is_found).collect()
+    forms.iter().map(is_found).collect()
 }
 
-fn form(graph: &Graph, forms: &[Option<Form>], node: &Node, ids: Ids) -> Option<Form> {
+fn form(graph: &Graph, forms: &NodeMap<Option<Form>>, node: &Node, ids: Ids) -> Option<Form> {
     match &node.op {
         Op::Number(bits) => Some(Form::range(*bits, *bits, node.width)),
         Op::Input(built_in, component) if node.width > 1 => {
@@ -375,7 +375,7 @@ fn form(graph: &Graph, forms: &[Option<Form>], node: &Node, ids: Ids) -> Option<
         Op::Pure(opcode, _) if node.width > 0 => {
             let of = |arg: &NodeId| {
                 let width = graph.node(*arg).width;
-                Some(((*forms.get(arg.index())?)?, width)).filter(|_| width > 0)
+                Some(((*forms.get(*arg)?)?, width)).filter(|_| width > 0)
             };
             let args: Vec<(Form, u32)> = node.args.iter().map(of).collect::<Option<_>>()?;
             pure(spirv::Op::from_u32(u32::from(*opcode))?, node.width, &args)

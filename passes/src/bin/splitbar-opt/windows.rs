@@ -24,8 +24,7 @@ pub(crate) fn report(module: &Module<'_>) -> String {
         };
         let place = |id: &splitbar_passes::analysis::pairing::SiteId| {
             pairing
-                .sites
-                .get(id.0 as usize)
+                .site(*id)
                 .map_or(WordOffset::default(), |site| site.offset)
         };
         let pairs = pairing.pairs.iter();

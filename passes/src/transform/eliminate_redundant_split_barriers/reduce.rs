@@ -4,7 +4,7 @@
 use super::{Barrier, Part};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Analysis, Direction, solve};
-use crate::module::{BlockIndex, WordOffset};
+use crate::module::{BlockIndex, BlockMap, WordOffset};
 
 /// The barrier next to a place, looking against the direction of flow, with nothing that can be
 /// seen between.
@@ -37,7 +37,7 @@ impl Neighbour {
 }
 
 /// The parts of all blocks, as facts flow through them.
-struct Across<'p, const FORWARD: bool>(&'p [Vec<Part>]);
+struct Across<'p, const FORWARD: bool>(&'p BlockMap<Vec<Part>>);
 
 impl<const FORWARD: bool> Analysis for Across<'_, FORWARD> {
     type State = Neighbour;
@@ -72,7 +72,7 @@ impl<const FORWARD: bool> Analysis for Across<'_, FORWARD> {
     }
 
     fn transfer(&self, block: BlockIndex, state: Neighbour) -> Neighbour {
-        let parts = self.0.get(block.index()).into_iter().flatten();
+        let parts = self.0.get(block).into_iter().flatten();
         let step = |state: Neighbour, part: &Part| state.after(part);
         if FORWARD {
             parts.fold(state, step)
@@ -84,7 +84,11 @@ impl<const FORWARD: bool> Analysis for Across<'_, FORWARD> {
 
 /// Takes redundant barriers out of `blocks` and adds the offsets of their instructions to
 /// `redundant`. Without a graph a neighbour is looked for in the same block alone.
-pub(super) fn reduce(cfg: Option<&Cfg>, blocks: &mut [Vec<Part>], redundant: &mut Vec<WordOffset>) {
+pub(super) fn reduce(
+    cfg: Option<&Cfg>,
+    blocks: &mut BlockMap<Vec<Part>>,
+    redundant: &mut Vec<WordOffset>,
+) {
     loop {
         let before = redundant.len();
         sweep::<true>(cfg, blocks, redundant);
@@ -97,14 +101,14 @@ pub(super) fn reduce(cfg: Option<&Cfg>, blocks: &mut [Vec<Part>], redundant: &mu
 
 fn sweep<const FORWARD: bool>(
     cfg: Option<&Cfg>,
-    blocks: &mut [Vec<Part>],
+    blocks: &mut BlockMap<Vec<Part>>,
     redundant: &mut Vec<WordOffset>,
 ) {
     let starts = match cfg {
         Some(cfg) => solve(cfg, &Across::<FORWARD>(blocks)),
-        None => vec![Neighbour::None; blocks.len()],
+        None => BlockMap::filled(blocks.len(), Neighbour::None),
     };
-    for (parts, mut state) in blocks.iter_mut().zip(starts) {
+    for (parts, mut state) in blocks.values_mut().zip(starts.into_values()) {
         let mut list = std::mem::take(parts);
         if !FORWARD {
             list.reverse();

@@ -65,7 +65,7 @@ pub(super) fn program_order(
 
 fn spots(body: &Body, cfg: &Cfg) -> BTreeMap<WordOffset, (Spot, Item)> {
     let mut spots = BTreeMap::new();
-    for (block, items) in BlockIndex::numbered(&body.blocks) {
+    for (block, items) in body.blocks.iter() {
         for (index, item) in items.iter().enumerate() {
             let order = cfg.order(block).unwrap_or(usize::MAX);
             spots.insert(item.offset, ((order, block, index), *item));

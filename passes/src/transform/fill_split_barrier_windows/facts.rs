@@ -4,7 +4,7 @@ use crate::analysis::dominance::PostDominators;
 use crate::analysis::layout::Extents;
 use crate::analysis::live::DefUse;
 use crate::analysis::phases::{Effects, Own};
-use crate::module::{BlockIndex, Constants, Declarations, Function, Id, WordOffset};
+use crate::module::{BlockIndex, BlockMap, Constants, Declarations, Function, Id, WordOffset};
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub(super) struct Facts {
     /// information, or on a way that ends in OpUnreachable.
     pinned: BTreeSet<Id>,
     /// By block: what phis of its successors take from it.
-    pub(super) leaving: Vec<Vec<Id>>,
+    pub(super) leaving: BlockMap<Vec<Id>>,
 }
 
 impl Facts {
@@ -44,7 +44,7 @@ impl Facts {
     ) -> Facts {
         let module = declarations.module;
         let mut facts = Facts {
-            leaving: vec![Vec::new(); function.blocks.len()],
+            leaving: BlockMap::filled(function.blocks.len(), Vec::new()),
             ..Facts::default()
         };
         let blocks: BTreeMap<Id, BlockIndex> = function
@@ -70,7 +70,7 @@ impl Facts {
                 for pair in inst.operands().chunks_exact(2) {
                     if let [value, from] = *pair
                         && let Some(block) = blocks.get(&Id(from))
-                        && let Some(leaving) = facts.leaving.get_mut(block.index())
+                        && let Some(leaving) = facts.leaving.get_mut(*block)
                     {
                         leaving.push(Id(value));
                     }

@@ -76,7 +76,7 @@ pub(super) fn run(
 
 /// Notes the changes that lead to where instructions were moved.
 fn write(edit: &mut Edit<'_, '_>, filled: &Filled) -> Result<(), Diagnostic> {
-    for block in &filled.body.blocks {
+    for block in filled.body.blocks.values() {
         let mut waiting = Vec::new();
         for item in block {
             if filled.moved.contains(&item.offset) {

@@ -5,7 +5,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::live::{DefUse, Live};
 use crate::analysis::phases::mutant::{Rule, is_out};
 use crate::analysis::phases::{Body, Effect, Item, Own, Role, Side, Zones};
-use crate::module::{Id, WordOffset};
+use crate::module::{BlockMap, Id, WordOffset};
 use crate::transform::move_split_barriers::motion::Motion;
 use crate::transform::move_split_barriers::travel::{HalfPosition, Limit, Way};
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,20 +165,15 @@ impl<'f> Filling<'f> {
         let none = DefUse::default();
         let (body, facts) = (&self.motion.body, self.facts);
         let ids = |item: &Item| facts.at(item.offset).map_or(&none, |fact| &fact.ids);
-        let blocks: Vec<Vec<&DefUse>> = body
+        let blocks: BlockMap<Vec<&DefUse>> = body
             .blocks
-            .iter()
+            .values()
             .map(|block| block.iter().map(ids).collect())
             .collect();
         let live = Live::analyze(self.motion.terrain.cfg, &blocks, &facts.leaving)?;
         self.work += live.words();
         let mut live = live.at_end(half.block);
-        for inst in blocks
-            .get(half.block.index())?
-            .iter()
-            .skip(half.index)
-            .rev()
-        {
+        for inst in blocks.get(half.block)?.iter().skip(half.index).rev() {
             inst.result.iter().for_each(|id| {
                 live.remove(id);
             });
@@ -237,7 +232,7 @@ impl<'f> Filling<'f> {
             // What phis behind the block take from it is used at its end.
             if way == Way::Up {
                 let leaving = between.iter().chain([&next]);
-                let leaving = leaving.filter_map(|block| self.facts.leaving.get(block.index()));
+                let leaving = leaving.filter_map(|block| self.facts.leaving.get(*block));
                 staying.used.extend(leaving.flatten());
             }
             block = next;
@@ -273,20 +268,20 @@ impl<'f> Filling<'f> {
         let moves: BTreeMap<WordOffset, usize> = moving.iter().copied().zip(0..).collect();
         let blocks = &mut self.motion.body.blocks;
         let half = blocks
-            .get(half.block.index())
+            .get(half.block)
             .and_then(|items| items.get(half.index));
         let Some(half) = half.copied() else {
             return;
         };
         let mut taken = Vec::new();
-        for items in blocks.iter_mut() {
+        for items in blocks.values_mut() {
             taken.extend(items.extract_if(.., |item| moves.contains_key(&item.offset)));
         }
         taken.sort_by_key(|item| moves.get(&item.offset).copied());
         if way == Way::Up {
             taken.reverse();
         }
-        for items in blocks.iter_mut() {
+        for items in blocks.values_mut() {
             let found = items.iter().position(|item| item.offset == half.offset);
             if let Some(index) = found {
                 let at = match way {

@@ -248,7 +248,7 @@ fn write(edit: &mut Edit<'_, '_>, before: &Body, moved: &Moved) -> Result<(), Di
     let is_moved = |item: &Item| {
         matches!(item.role, Role::Half(..)) && old.get(&item.offset) != new.get(&item.offset)
     };
-    for block in &moved.body.blocks {
+    for block in moved.body.blocks.values() {
         for (index, item) in block.iter().enumerate().filter(|(_, item)| is_moved(item)) {
             let next = block.iter().skip(index + 1).find(|item| !is_moved(item));
             let like = moved.added.get(&item.offset);
@@ -273,7 +273,7 @@ fn write(edit: &mut Edit<'_, '_>, before: &Body, moved: &Moved) -> Result<(), Di
 /// By place of a half: the next instruction of its block that is none.
 fn followers(body: &Body) -> BTreeMap<WordOffset, Option<WordOffset>> {
     let mut followers = BTreeMap::new();
-    for block in &body.blocks {
+    for block in body.blocks.values() {
         let mut next = None;
         for item in block.iter().rev() {
             match item.role {

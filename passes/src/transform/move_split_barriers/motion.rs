@@ -103,7 +103,7 @@ impl<'c> Motion<'c> {
 
     /// Where a side of a pair stands.
     pub(in crate::transform) fn place(&self, number: usize, side: Side) -> Option<HalfPosition> {
-        BlockIndex::numbered(&self.body.blocks).find_map(|(block, items)| {
+        self.body.blocks.iter().find_map(|(block, items)| {
             let index = items
                 .iter()
                 .position(|item| item.role == Role::Half(number, side))?;
@@ -166,11 +166,11 @@ impl<'c> Motion<'c> {
 
     /// Puts what stands at `from` before what stands at `to`.
     pub(super) fn shift(&mut self, from: HalfPosition, to: HalfPosition) {
-        let items = self.body.blocks.get_mut(from.block.index());
+        let items = self.body.blocks.get_mut(from.block);
         let removed = items.map(|items| items.remove(from.index));
         let behind_itself = to.block == from.block && to.index > from.index;
         let index = to.index - usize::from(behind_itself);
-        if let (Some(item), Some(items)) = (removed, self.body.blocks.get_mut(to.block.index())) {
+        if let (Some(item), Some(items)) = (removed, self.body.blocks.get_mut(to.block)) {
             items.insert(index, item);
         }
     }

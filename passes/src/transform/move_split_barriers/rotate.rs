@@ -17,7 +17,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::{Dominators, PostDominators};
 use crate::analysis::phases::mutant::{Rule, is_out};
 use crate::analysis::phases::{Effect, Item, Openness, Role, Side, Zones};
-use crate::module::{BlockIndex, WordOffset};
+use crate::module::{BlockIndex, BlockMap, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Instructions that a half must pass behind the back edge: each entry of the loop costs a barrier
@@ -38,9 +38,9 @@ struct Ring {
     /// blocks are their places in `order`.
     iteration: Cfg,
     /// The loop's blocks, the header first.
-    order: Vec<BlockIndex>,
+    order: BlockMap<BlockIndex>,
     /// By place: whether the block is in no loop inside of this one.
-    is_own: Vec<bool>,
+    is_own: BlockMap<bool>,
     dominators: Dominators,
     post: PostDominators,
 }
@@ -94,11 +94,11 @@ impl Ring {
                 .iter()
                 .filter(|block| **block != natural.header),
         );
-        let place: BTreeMap<BlockIndex, BlockIndex> = BlockIndex::numbered(&order)
-            .map(|(at, block)| (*block, at))
-            .collect();
+        let order = BlockMap::from(order);
+        let place: BTreeMap<BlockIndex, BlockIndex> =
+            order.iter().map(|(at, block)| (*block, at)).collect();
         let mut edges = Vec::new();
-        for (from, block) in BlockIndex::numbered(&order) {
+        for (from, block) in order.iter() {
             for next in cfg
                 .succs(*block)
                 .iter()
@@ -110,7 +110,7 @@ impl Ring {
         let iteration = Cfg::from_edges(order.len(), &edges);
         let is_own = |block: &BlockIndex| motion.terrain.is_same_loop(*block, natural.header);
         Some(Ring {
-            is_own: order.iter().map(is_own).collect(),
+            is_own: order.values().map(is_own).collect(),
             header: natural.header,
             latch: *latch,
             front: *front,
@@ -124,15 +124,15 @@ impl Ring {
 
     /// The number of `block` in `iteration`.
     fn place(&self, block: BlockIndex) -> Option<BlockIndex> {
-        let place = self.order.iter().position(|one| *one == block);
-        place.map(BlockIndex::new)
+        let mut places = self.order.iter();
+        places.find_map(|(place, one)| (*one == block).then_some(place))
     }
 
     /// Whether control comes through `block` once whenever it goes back.
     fn is_in_every_iteration(&self, block: BlockIndex) -> bool {
         let places = self.place(block).zip(self.place(self.latch));
         places.is_some_and(|(block, latch)| {
-            self.is_own.get(block.index()) == Some(&true) && self.dominators.dominates(block, latch)
+            self.is_own.get(block) == Some(&true) && self.dominators.dominates(block, latch)
         })
     }
 
@@ -145,7 +145,7 @@ impl Ring {
                 Way::Down => self.post.immediate(next)?,
                 Way::Up => self.dominators.immediate(next)?,
             };
-            if self.is_own.get(next.index()) == Some(&true) {
+            if self.is_own.get(next) == Some(&true) {
                 break; // a iteration comes through the blocks of an inner loop often, or never
             }
         }
@@ -162,7 +162,7 @@ impl Ring {
                 }
             }
         }
-        let block = |at: &BlockIndex| self.order.get(at.index()).copied();
+        let block = |at: &BlockIndex| self.order.get(*at).copied();
         Some((block(&next)?, seen.iter().filter_map(block).collect()))
     }
 
@@ -194,7 +194,8 @@ impl Motion<'_> {
         let zones = self.zones();
         let open = Openness::analyze(&self.body, self.terrain.cfg);
         let blocks = BlockIndex::all(self.body.blocks.len());
-        let is_closed: Vec<bool> = blocks.map(|block| open.at_end(block).is_closed()).collect();
+        let is_closed: BlockMap<bool> =
+            blocks.map(|block| open.at_end(block).is_closed()).collect();
         for number in 0..self.body.barriers.len() {
             if !self.can_move(number) {
                 continue;
@@ -203,7 +204,7 @@ impl Motion<'_> {
                 let Some((ring, rotation)) = self.rotation(number, side, &zones) else {
                     continue;
                 };
-                let is_closed = is_closed.get(ring.front.index()) == Some(&true);
+                let is_closed = is_closed.get(ring.front) == Some(&true);
                 let is_uniform = (self.is_uniform)(ring.front) || is_out(Rule::UniformFront);
                 let is_worth_it = is_closed && rotation.gain >= LEAST_GAIN;
                 if is_worth_it && is_uniform && self.leave_as_one(&rotation) {
@@ -382,7 +383,7 @@ impl Motion<'_> {
         };
         self.added.extend(sides.first().map(|like| (offset, *like)));
         sides.push(offset);
-        if let Some(items) = self.body.blocks.get_mut(place.block.index()) {
+        if let Some(items) = self.body.blocks.get_mut(place.block) {
             items.insert(
                 place.index,
                 Item {

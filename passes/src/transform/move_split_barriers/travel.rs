@@ -6,7 +6,7 @@ use crate::analysis::dominance::{Dominators, PostDominators};
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::phases::mutant::{Rule, is_out};
 use crate::analysis::phases::{Body, Effect, Item, MemoryRegions, Role};
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 
 /// Most loops that are looked at; in a function with more of them halves stay in their blocks.
 const MOST_LOOPS: usize = 1 << 12;
@@ -65,10 +65,10 @@ pub(in crate::transform) struct Terrain<'c> {
     pub(in crate::transform) loops: Loops,
     pub(in crate::transform) post: PostDominators,
     /// The innermost loop around each block; `None`: too many loops.
-    innermost: Option<Vec<Option<usize>>>,
+    innermost: Option<BlockMap<Option<usize>>>,
     /// Whether a block is on a cycle that goes through no header of a natural loop: how often
     /// control comes to it is not known.
-    is_irreducible: Vec<bool>,
+    is_irreducible: BlockMap<bool>,
 }
 
 impl<'c> Terrain<'c> {
@@ -96,8 +96,8 @@ impl<'c> Terrain<'c> {
     }
 
     pub(in crate::transform) fn is_same_loop(&self, one: BlockIndex, other: BlockIndex) -> bool {
-        let innermost = |block: BlockIndex| self.innermost.as_ref()?.get(block.index()).copied();
-        let is_counted = |block: BlockIndex| self.is_irreducible.get(block.index()) == Some(&false);
+        let innermost = |block: BlockIndex| self.innermost.as_ref()?.get(block).copied();
+        let is_counted = |block: BlockIndex| self.is_irreducible.get(block) == Some(&false);
         is_counted(one)
             && is_counted(other)
             && innermost(one).is_some_and(|found| innermost(other) == Some(found))
@@ -108,7 +108,7 @@ impl<'c> Terrain<'c> {
         let innermost = self
             .innermost
             .as_ref()
-            .and_then(|all| all.get(inner.index()).copied());
+            .and_then(|all| all.get(inner).copied());
         match innermost {
             None => false, // too many
             Some(None) => true,
@@ -121,7 +121,7 @@ impl<'c> Terrain<'c> {
 
     /// The innermost loop around `block`.
     pub(super) fn innermost_loop(&self, block: BlockIndex) -> Option<&Loop> {
-        let index = (*self.innermost.as_ref()?.get(block.index())?)?;
+        let index = (*self.innermost.as_ref()?.get(block)?)?;
         self.loops.natural.as_ref()?.get(index)
     }
 
@@ -161,7 +161,7 @@ impl<'c> Terrain<'c> {
             Way::Up => self.cfg.preds(block),
             Way::Down => self.cfg.succs(block),
         };
-        let mut seen = vec![false; self.cfg.len()];
+        let mut seen = BlockMap::filled(self.cfg.len(), false);
         let mut found = Vec::new();
         let mut work = vec![from];
         while let Some(block) = work.pop() {
@@ -169,7 +169,7 @@ impl<'c> Terrain<'c> {
                 let is_path = *next != to && *next != from && self.leads(*next);
                 if is_path
                     && seen
-                        .get_mut(next.index())
+                        .get_mut(*next)
                         .is_some_and(|seen| !std::mem::replace(seen, true))
                 {
                     found.push(*next);
@@ -244,23 +244,22 @@ impl<'c> Terrain<'c> {
 }
 
 /// The blocks on cycles that are left when nothing leads back to a block that dominates it.
-fn irreducible(cfg: &Cfg, dominators: &Dominators) -> Vec<bool> {
+fn irreducible(cfg: &Cfg, dominators: &Dominators) -> BlockMap<bool> {
     let forward = |from: BlockIndex| {
         let succs = cfg.succs(from).iter().copied();
         succs.filter(move |to| !dominators.dominates(*to, from))
     };
-    let graph: Vec<Vec<BlockIndex>> = cfg.blocks().map(|from| forward(from).collect()).collect();
-    let component = strongly_connected(cfg.len(), |block| {
-        graph.get(block.index()).map_or(&[], |to| to)
-    });
+    let graph: BlockMap<Vec<BlockIndex>> =
+        cfg.blocks().map(|from| forward(from).collect()).collect();
+    let component = strongly_connected(cfg.len(), |block| graph.get(block).map_or(&[], |to| to));
     let mut sizes = vec![0_usize; cfg.len()];
-    for number in &component {
+    for number in component.values() {
         if let Some(size) = sizes.get_mut(*number) {
             *size += 1;
         }
     }
     let is_cycle = |number: &usize| sizes.get(*number).is_some_and(|size| *size > 1);
-    component.iter().map(is_cycle).collect()
+    component.values().map(is_cycle).collect()
 }
 
 /// Goes on in the block of `from`: where it ends, how many instructions are passed, and whether the

@@ -7,7 +7,7 @@
 
 use super::state::{Event, Test};
 use crate::analysis::cfg::Cfg;
-use crate::module::{Declarations, Function, Id, Inst};
+use crate::module::{BlockMap, Declarations, Function, Id, Inst};
 use spirv::Op;
 
 /// For every block, the test of a flag that it ends with.
@@ -15,9 +15,9 @@ pub(super) fn tests(
     declarations: &Declarations<'_>,
     function: &Function<'_>,
     cfg: &Cfg,
-    events: &[Vec<(Inst<'_>, Event)>],
-) -> Vec<Option<Test>> {
-    let none = vec![None; cfg.len()];
+    events: &BlockMap<Vec<(Inst<'_>, Event)>>,
+) -> BlockMap<Option<Test>> {
+    let none = BlockMap::filled(cfg.len(), None);
     let Some(flag) = stored_after_first(function, events)
         .filter(|flag| is_flag(declarations, function, events, *flag))
     else {
@@ -41,13 +41,21 @@ pub(super) fn tests(
             closed: cfg.index_of(last.id(2).ok()?)?,
         })
     };
-    function.blocks.iter().zip(events).map(test).collect()
+    function
+        .blocks
+        .iter()
+        .zip(events.values())
+        .map(test)
+        .collect()
 }
 
 /// What the instruction after the first arrive stores to.
-fn stored_after_first(function: &Function<'_>, events: &[Vec<(Inst<'_>, Event)>]) -> Option<Id> {
+fn stored_after_first(
+    function: &Function<'_>,
+    events: &BlockMap<Vec<(Inst<'_>, Event)>>,
+) -> Option<Id> {
     let (first, _) = events
-        .iter()
+        .values()
         .flatten()
         .find(|(_, event)| *event == Event::Arrive)?;
     let mut insts = function
@@ -63,7 +71,7 @@ fn stored_after_first(function: &Function<'_>, events: &[Vec<(Inst<'_>, Event)>]
 fn is_flag(
     declarations: &Declarations<'_>,
     function: &Function<'_>,
-    events: &[Vec<(Inst<'_>, Event)>],
+    events: &BlockMap<Vec<(Inst<'_>, Event)>>,
     flag: Id,
 ) -> bool {
     let module = declarations.module;
@@ -78,7 +86,7 @@ fn is_flag(
         return false;
     }
     let mut stores = 0;
-    for (block, events) in function.blocks.iter().zip(events) {
+    for (block, events) in function.blocks.iter().zip(events.values()) {
         let mut events = events
             .iter()
             .filter(|(_, event)| matches!(event, Event::Arrive | Event::Wait))

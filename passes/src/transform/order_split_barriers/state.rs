@@ -3,7 +3,7 @@
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::at;
-use crate::module::BlockIndex;
+use crate::module::{BlockIndex, BlockMap};
 use std::collections::VecDeque;
 
 /// No arrive is outstanding.
@@ -48,28 +48,32 @@ pub(super) struct Test {
 ///
 /// A block is looked at again only when its set has grown, so three times at the most after the
 /// first.
-pub(super) fn solve(cfg: &Cfg, events: &[Vec<Event>], tests: &[Option<Test>]) -> Vec<u8> {
-    let mut states = vec![0; cfg.len()];
+pub(super) fn solve(
+    cfg: &Cfg,
+    events: &BlockMap<Vec<Event>>,
+    tests: &BlockMap<Option<Test>>,
+) -> BlockMap<u8> {
+    let mut states = BlockMap::filled(cfg.len(), 0);
     let mut work = VecDeque::new();
-    if let Some(first) = states.first_mut() {
+    if let Some(first) = states.get_mut(BlockIndex::ENTRY) {
         *first = CLOSED;
         work.push_back(BlockIndex::ENTRY);
     }
     while let Some(block) = work.pop_front() {
         let start = at(&states, block);
         let end = events
-            .get(block.index())
+            .get(block)
             .into_iter()
             .flatten()
             .fold(start, |state, event| event.after(state));
         for next in cfg.succs(block) {
-            let passed = match tests.get(block.index()).copied().flatten() {
+            let passed = match tests.get(block).copied().flatten() {
                 Some(test) if test.open == test.closed => end,
                 Some(test) if test.open == *next => end & OPEN,
                 Some(_) => end & !OPEN,
                 None => end,
             };
-            if let Some(state) = states.get_mut(next.index())
+            if let Some(state) = states.get_mut(*next)
                 && passed & !*state != 0
             {
                 *state |= passed;
@@ -88,40 +92,40 @@ mod tests {
     fn a_barrier_on_one_path() {
         // arrive; if { barrier }; wait
         let cfg = Cfg::from_edges(4, &[(0, 1), (0, 2), (1, 2), (2, 3)]);
-        let events = [
+        let events = BlockMap::from([
             vec![Event::Arrive],
             vec![Event::Barrier],
             vec![Event::Wait],
             vec![],
-        ];
+        ]);
         assert_eq!(
-            solve(&cfg, &events, &[None; 4]),
-            [CLOSED, OPEN, OPEN | DONE, CLOSED]
+            solve(&cfg, &events, &BlockMap::filled(4, None)),
+            BlockMap::from([CLOSED, OPEN, OPEN | DONE, CLOSED])
         );
     }
 
     #[test]
     fn a_test_tells_the_paths_apart() {
         let cfg = Cfg::from_edges(5, &[(0, 1), (0, 2), (1, 2), (2, 3), (2, 4), (3, 4)]);
-        let events = [
+        let events = BlockMap::from([
             vec![],
             vec![Event::Arrive],
             vec![],
             vec![Event::Wait],
             vec![],
-        ];
-        let mut tests = [None; 5];
+        ]);
+        let mut tests = BlockMap::filled(5, None);
         assert_eq!(
             solve(&cfg, &events, &tests),
-            [CLOSED, CLOSED, CLOSED | OPEN, CLOSED | OPEN, CLOSED | OPEN]
+            BlockMap::from([CLOSED, CLOSED, CLOSED | OPEN, CLOSED | OPEN, CLOSED | OPEN])
         );
-        tests[2] = Some(Test {
+        tests[BlockIndex::new(2)] = Some(Test {
             open: BlockIndex::new(3),
             closed: BlockIndex::new(4),
         });
         assert_eq!(
             solve(&cfg, &events, &tests),
-            [CLOSED, CLOSED, CLOSED | OPEN, OPEN, CLOSED]
+            BlockMap::from([CLOSED, CLOSED, CLOSED | OPEN, OPEN, CLOSED])
         );
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn shapes<'s, 'm>(
     };
     let natural = loops.natural.iter().flatten().enumerate();
     let shape = |(number, natural): (usize, &Loop)| {
-        let is_own = |block: &&BlockIndex| innermost.get(block.index()) == Some(&Some(number));
+        let is_own = |block: &&BlockIndex| innermost.get(**block) == Some(&Some(number));
         let own = natural.body.iter().filter(is_own).copied().collect();
         shape(function, cfg, &loops.dominators, body, natural, own)
     };

@@ -121,8 +121,7 @@ fn unrollable<'f, 'm>(
     };
     let exit = **exit;
     let innermost = loops.innermost(cfg.len())?;
-    let is_own =
-        |block: &&BlockIndex| innermost.get(block.index()) == innermost.get(header.index());
+    let is_own = |block: &&BlockIndex| innermost.get(**block) == innermost.get(header);
     if !is_own(&&exit) || !loops.dominators.dominates(exit, latch) {
         return None;
     }

@@ -6,7 +6,7 @@ use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::module::{
-    BlockIndex, Constants, Declarations, EntryPoint, Function, Inst, Scope, WordOffset,
+    BlockIndex, BlockMap, Constants, Declarations, EntryPoint, Function, Inst, Scope, WordOffset,
 };
 use crate::transform::SourceMap;
 
@@ -75,7 +75,7 @@ pub(crate) struct Entry<'e, 'm> {
     /// order.
     pub(crate) events: Vec<Event>,
     /// Indices into `events` by block.
-    pub(crate) by_block: Vec<Vec<usize>>,
+    pub(crate) by_block: BlockMap<Vec<usize>>,
 }
 
 impl<'e, 'm> Entry<'e, 'm> {
@@ -156,7 +156,7 @@ impl<'e, 'm> Entry<'e, 'm> {
         let mut has_all_events = true;
         let mut open_scopes = Vec::new();
         let mut events = Vec::new();
-        let mut by_block = vec![Vec::new(); model.cfg.len()];
+        let mut by_block = BlockMap::filled(model.cfg.len(), Vec::new());
         for (block, syncs) in function.by_block(&function.syncs) {
             let mut ranks = [0; 2];
             for inst in syncs {
@@ -180,7 +180,7 @@ impl<'e, 'm> Entry<'e, 'm> {
                     continue;
                 };
                 if model.cfg.is_reachable(block) {
-                    by_block[block.index()].push(events.len());
+                    by_block[block].push(events.len());
                     let count = &mut ranks[usize::from(scope != Scope::Workgroup)];
                     let rank = *count;
                     *count += usize::from(is_split);

@@ -5,7 +5,7 @@ use super::{Entry, Event};
 use crate::analysis::uniformity::Cause;
 use crate::analysis::uniformity::graph::{NodeId, Op, Source};
 use crate::diagnostic::WitnessStep;
-use crate::module::{Block, BlockIndex, Id};
+use crate::module::{Block, BlockIndex, BlockMap, Id};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Most reasons of one chain.
@@ -149,14 +149,13 @@ impl Entry<'_, '_> {
         without: Option<BlockIndex>,
     ) -> Vec<BlockIndex> {
         let cfg = &self.model.cfg;
-        let mut came_from: Vec<Option<BlockIndex>> = vec![None; cfg.len()];
+        let mut came_from: BlockMap<Option<BlockIndex>> = BlockMap::filled(cfg.len(), None);
         let mut work = VecDeque::from([from]);
         let mut seen = 0;
         while let Some(at) = work.pop_front() {
             if is_end(at) {
-                let back = std::iter::successors(Some(at), |at| {
-                    came_from.get(at.index()).copied().flatten()
-                });
+                let back =
+                    std::iter::successors(Some(at), |at| came_from.get(*at).copied().flatten());
                 let mut path: Vec<BlockIndex> = back.collect();
                 path.reverse();
                 return path;
@@ -166,8 +165,8 @@ impl Entry<'_, '_> {
                 break; // there may be as many such paths as barriers
             }
             for to in cfg.succs(at) {
-                if *to != from && Some(*to) != without && came_from[to.index()].is_none() {
-                    came_from[to.index()] = Some(at);
+                if *to != from && Some(*to) != without && came_from[*to].is_none() {
+                    came_from[*to] = Some(at);
                     work.push_back(*to);
                 }
             }
@@ -342,10 +341,7 @@ impl Entry<'_, '_> {
             return (steps, before);
         };
         for (place, block) in blocks.iter().enumerate().rev() {
-            let mut sites = self
-                .by_block
-                .get(block.index())
-                .map_or(&[][..], Vec::as_slice);
+            let mut sites = self.by_block.get(*block).map_or(&[][..], Vec::as_slice);
             if let Some(next) = blocks.get(place + 1) {
                 let branch = self.model.condition(*block);
                 if self.model.cfg.succs(*block).len() > 1 && branch.is_some() {

@@ -8,7 +8,7 @@
 use super::{Entry, Event, SCOPES};
 use crate::analysis::uniformity::graph::{Graph, NodeId, Op};
 use crate::analysis::uniformity::{Branch, lanes};
-use crate::module::{BlockIndex, Scope};
+use crate::module::{BlockIndex, BlockMap, Scope};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -120,7 +120,7 @@ struct Conditions<'c> {
     bits: BTreeMap<NodeId, usize>,
     nodes: Vec<NodeId>,
     /// By block: conditions that a phi or leaf of the block is under.
-    kills: Vec<u64>,
+    kills: BlockMap<u64>,
     /// By condition: those that are false when it is true (the same value compared with other
     /// constants).
     excludes: Vec<u64>,
@@ -131,7 +131,7 @@ impl<'c> Conditions<'c> {
         let graph = &entry.model.graph;
         let mut uses: BTreeMap<NodeId, usize> = BTreeMap::new();
         for block in entry.model.cfg.reverse_postorder() {
-            match &entry.model.branches[block.index()] {
+            match &entry.model.branches[*block] {
                 Branch::None => {}
                 Branch::If { condition, .. } => {
                     for atom in atoms(graph, *condition) {
@@ -149,7 +149,7 @@ impl<'c> Conditions<'c> {
             graph,
             bits: BTreeMap::new(),
             nodes: Vec::new(),
-            kills: vec![0; entry.model.cfg.len()],
+            kills: BlockMap::filled(entry.model.cfg.len(), 0),
             excludes: Vec::new(),
         };
         let mut ranked: Vec<(Reverse<usize>, NodeId)> = uses
@@ -166,7 +166,7 @@ impl<'c> Conditions<'c> {
             };
             let bit = conditions.nodes.len();
             for block in blocks {
-                conditions.kills[block.index()] |= 1 << bit;
+                conditions.kills[block] |= 1 << bit;
             }
             conditions.bits.insert(node, bit);
             conditions.nodes.push(node);
@@ -206,7 +206,7 @@ impl<'c> Conditions<'c> {
         if let Op::Number(bits) = inner.op {
             return Some(bits);
         }
-        let killed = over.map_or(0, |(_, to)| self.kills[to.index()]);
+        let killed = over.map_or(0, |(_, to)| self.kills[to]);
         if let Some(bit) = self.bits.get(&node)
             && killed >> bit & 1 == 0
             && let Some(value) = facts.get(*bit)
@@ -298,7 +298,7 @@ impl<'c> Conditions<'c> {
 
     /// The facts after control has gone from one block to the next.
     fn cross(&self, facts: Facts, from: BlockIndex, to: BlockIndex) -> Facts {
-        let kills = self.kills[to.index()];
+        let kills = self.kills[to];
         let mut after = facts;
         after.forget(kills);
         let mut rest = kills;
@@ -391,9 +391,9 @@ struct Search<'s, 'e, 'm> {
     entry: &'s Entry<'e, 'm>,
     conditions: &'s Conditions<'s>,
     scope: Scope,
-    states: Vec<FactsByOpen>,
+    states: BlockMap<FactsByOpen>,
     /// By block and state at its start: where the first path to it came from.
-    came_from: Vec<[Option<SearchNode>; 2]>,
+    came_from: BlockMap<[Option<SearchNode>; 2]>,
 }
 
 impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
@@ -403,8 +403,8 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
             entry,
             conditions,
             scope,
-            states: vec![[None; 2]; blocks],
-            came_from: vec![[None; 2]; blocks],
+            states: BlockMap::filled(blocks, [None; 2]),
+            came_from: BlockMap::filled(blocks, [None; 2]),
         }
     }
 
@@ -413,10 +413,7 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
         block: BlockIndex,
     ) -> impl Iterator<Item = (usize, &'s Event)> + use<'s, 'e, 'm> {
         let (entry, scope) = (self.entry, self.scope);
-        let sites = entry
-            .by_block
-            .get(block.index())
-            .map_or(&[][..], Vec::as_slice);
+        let sites = entry.by_block.get(block).map_or(&[][..], Vec::as_slice);
         sites
             .iter()
             .filter_map(move |site| Some((*site, entry.events.get(*site)?)))
@@ -428,27 +425,27 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
         if cfg.is_empty() {
             return;
         }
-        self.states[0][0] = Some(Facts::default());
-        let mut queued = vec![false; cfg.len()];
+        self.states[BlockIndex::ENTRY][0] = Some(Facts::default());
+        let mut queued = BlockMap::filled(cfg.len(), false);
         let mut work = BinaryHeap::from([Reverse(0)]);
         while let Some(Reverse(place)) = work.pop() {
             let Some(block) = cfg.reverse_postorder().get(place).copied() else {
                 debug_assert!(false, "no block in place {place}");
                 continue;
             };
-            queued[block.index()] = false;
+            queued[block] = false;
             let last = self
                 .events(block)
                 .last()
                 .map(|(_, event)| usize::from(event.arrives()));
             for open in 0..2 {
-                let Some(facts) = self.states[block.index()][open] else {
+                let Some(facts) = self.states[block][open] else {
                     continue;
                 };
                 for (to, facts) in self.edges(block, facts) {
                     if self.arrive_at(to, last.unwrap_or(open), facts, (block, open))
                         && let Some(place) = cfg.order(to)
-                        && !std::mem::replace(&mut queued[to.index()], true)
+                        && !std::mem::replace(&mut queued[to], true)
                     {
                         work.push(Reverse(place));
                     }
@@ -465,12 +462,12 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
         facts: Facts,
         from: SearchNode,
     ) -> bool {
-        match &mut self.states[block.index()][open] {
+        match &mut self.states[block][open] {
             Some(known) => known.meet(facts),
             slot @ None => {
                 *slot = Some(facts);
                 if block != BlockIndex::ENTRY || open != 0 {
-                    self.came_from[block.index()][open] = Some(from);
+                    self.came_from[block][open] = Some(from);
                 }
                 true
             }
@@ -482,7 +479,7 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
         let cfg = &self.entry.model.cfg;
         let succs = cfg.succs(block);
         let mut edges: Vec<(BlockIndex, Facts)> = Vec::new();
-        match &self.entry.model.branches[block.index()] {
+        match &self.entry.model.branches[block] {
             Branch::If { condition, yes, no } => {
                 for (to, value) in [(*yes, true), (*no, false)] {
                     edges.extend(
@@ -520,8 +517,7 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
     fn judge(&self, paths: &mut Paths, slot: usize) {
         let cfg = &self.entry.model.cfg;
         for block in cfg.reverse_postorder().iter().copied() {
-            let mut possible =
-                [0, 1].map(|open: usize| self.states[block.index()][open].map(|_| open));
+            let mut possible = [0, 1].map(|open: usize| self.states[block][open].map(|_| open));
             for (site, event) in self.events(block) {
                 let bad = usize::from(event.arrives());
                 if let Some(start) = possible.iter().position(|state| *state == Some(bad)) {
@@ -540,7 +536,7 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
         let mut path = vec![to];
         let mut at = to;
         while path.len() < MOST_PLACES
-            && let Some(from) = self.came_from.get(at.0.index()).and_then(|from| from[at.1])
+            && let Some(from) = self.came_from.get(at.0).and_then(|from| from[at.1])
         {
             path.push(from);
             at = from;

@@ -7,10 +7,10 @@
 //! is taken to end.
 
 use super::{Entry, SCOPES};
-use crate::analysis::uniformity::graph::{NodeId, Op};
+use crate::analysis::uniformity::graph::{NodeId, NodeMap, Op};
 use crate::analysis::uniformity::lanes;
 use crate::analysis::uniformity::regions::{Region, Regions};
-use crate::module::{BlockIndex, Scope};
+use crate::module::{BlockIndex, BlockMap, Scope};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -182,32 +182,32 @@ struct Runner<'r, 'e, 'm> {
     known: BTreeMap<BlockIndex, Option<(Rc<Region>, bool)>>,
     /// By block with a branch, scope and states before it: the states where its ways meet.
     leaps: BTreeMap<(BlockIndex, usize, u8), u8>,
-    needed: Vec<bool>,
+    needed: NodeMap<bool>,
     /// Needed nodes that are neither constants nor phis, by block.
-    code: Vec<Vec<NodeId>>,
-    values: Vec<Option<u64>>,
+    code: BlockMap<Vec<NodeId>>,
+    values: NodeMap<Option<u64>>,
     left: usize,
 }
 
 impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
     fn new(entry: &'r Entry<'e, 'm>, sized: bool) -> Self {
         let graph = &entry.model.graph;
-        let mut needed = vec![false; graph.nodes().len()];
+        let mut needed = NodeMap::filled(graph.nodes().len(), false);
         let mut work: Vec<NodeId> = entry
             .model
             .branches
-            .iter()
+            .values()
             .filter_map(|branch| branch.condition())
             .collect();
         while let Some(node) = work.pop() {
-            if !std::mem::replace(&mut needed[node.index()], true) {
+            if !std::mem::replace(&mut needed[node], true) {
                 work.extend(&graph.node(node).args);
             }
         }
         let pick = |nodes: &Vec<NodeId>| {
             let mut picked: Vec<NodeId> = nodes.clone();
             picked.retain(|node| {
-                needed[node.index()] && !matches!(graph.node(*node).op, Op::Number(_) | Op::Phi)
+                needed[*node] && !matches!(graph.node(*node).op, Op::Number(_) | Op::Phi)
             });
             picked.sort_unstable(); // arguments are made before what uses them
             picked.dedup();
@@ -223,8 +223,8 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             ),
             known: BTreeMap::new(),
             leaps: BTreeMap::new(),
-            code: entry.model.computed.iter().map(pick).collect(),
-            values: vec![None; graph.nodes().len()],
+            code: entry.model.computed.values().map(pick).collect(),
+            values: NodeMap::filled(graph.nodes().len(), None),
             needed,
             left: MOST_STEPS,
         }
@@ -241,7 +241,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
                 let sites = region
                     .blocks
                     .iter()
-                    .any(|block| !self.entry.by_block[block.index()].is_empty());
+                    .any(|block| !self.entry.by_block[*block].is_empty());
                 (Rc::new(region), sites)
             });
         self.known.insert(block, region.clone());
@@ -252,7 +252,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
     fn value(&self, node: NodeId) -> Option<u64> {
         match self.entry.model.graph.node(node).op {
             Op::Number(bits) => Some(bits),
-            _ => self.values[node.index()],
+            _ => self.values[node],
         }
     }
 
@@ -273,7 +273,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             complete: false,
             broken: BTreeMap::new(),
         };
-        self.values.fill(None);
+        self.values.values_mut().for_each(|value| *value = None);
         let mut states = [CLOSED; 2];
         let mut waited = [false; 2];
         let mut block = BlockIndex::ENTRY;
@@ -293,11 +293,11 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             };
             (left, self.left) = (of_one, of_all);
             self.execute(block, from, lane);
-            for site in &entry.by_block[block.index()] {
+            for site in &entry.by_block[block] {
                 self.pass(*site, &mut run, &mut states, &mut waited, lane);
             }
             let succs = cfg.succs(block);
-            let branch = &entry.model.branches[block.index()];
+            let branch = &entry.model.branches[block];
             let next = match (succs, branch.condition()) {
                 ([], _) => {
                     run.complete = true;
@@ -359,9 +359,9 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
         let model = &self.entry.model;
         model.cfg.succs(block).len()
             + 1
-            + self.code[block.index()].len()
-            + model.phis[block.index()].len()
-            + self.entry.by_block[block.index()].len()
+            + self.code[block].len()
+            + model.phis[block].len()
+            + self.entry.by_block[block].len()
     }
 
     fn execute(&mut self, block: BlockIndex, from: Option<BlockIndex>, lane: u32) {
@@ -373,19 +373,18 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             let place = node.from.iter().position(|block| Some(*block) == from)?;
             self.value(*node.args.get(place)?)
         };
-        let phis: Vec<(NodeId, Option<u64>)> = entry.model.phis[block.index()]
+        let phis: Vec<(NodeId, Option<u64>)> = entry.model.phis[block]
             .iter()
-            .filter(|phi| self.needed[phi.index()])
+            .filter(|phi| self.needed[**phi])
             .map(|phi| (*phi, incoming(phi)))
             .collect();
         for (phi, value) in phis {
-            self.values[phi.index()] = value;
+            self.values[phi] = value;
         }
         let size = entry.size.filter(|_| self.sized);
-        for place in 0..self.code[block.index()].len() {
-            let node = self.code[block.index()][place];
-            self.values[node.index()] =
-                lanes::evaluate(graph, node, size, lane, |arg| self.value(arg));
+        for place in 0..self.code[block].len() {
+            let node = self.code[block][place];
+            self.values[node] = lanes::evaluate(graph, node, size, lane, |arg| self.value(arg));
         }
     }
 
@@ -438,7 +437,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
     ) {
         let entry = self.entry;
         for inside in &region.blocks {
-            for site in &entry.by_block[inside.index()] {
+            for site in &entry.by_block[*inside] {
                 run.counts[*site].exact = false;
                 run.doubtful[*site] = true;
                 if let Some(event) = entry.events.get(*site).filter(|event| event.waits()) {
@@ -461,7 +460,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
     fn after(&self, block: BlockIndex, region: &Region, scope: Scope, before: u8) -> u8 {
         let entry = self.entry;
         let last = |block: BlockIndex| {
-            let sites = entry.by_block[block.index()].iter().rev();
+            let sites = entry.by_block[block].iter().rev();
             let mut of_scope = sites
                 .filter_map(|site| entry.events.get(*site))
                 .filter(|event| event.scope == scope && event.pairs());
@@ -493,11 +492,8 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
     fn forget(&mut self, region: &Region) {
         let entry = self.entry;
         for block in &region.blocks {
-            for node in self.code[block.index()]
-                .iter()
-                .chain(&entry.model.phis[block.index()])
-            {
-                self.values[node.index()] = None;
+            for node in self.code[*block].iter().chain(&entry.model.phis[*block]) {
+                self.values[*node] = None;
             }
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn iterations(
     if exits.next().is_some() || !is_whole || !dominates(exit, latch) {
         return None;
     }
-    let Branch::If { condition, yes, no } = model.branches.get(exit.index())? else {
+    let Branch::If { condition, yes, no } = model.branches.get(exit)? else {
         return None;
     };
     let stays = match [yes, no].map(|to| innermost.body.contains(to)) {
@@ -41,7 +41,7 @@ pub(super) fn iterations(
         _ => return None,
     };
     let graph = &model.graph;
-    let phis = model.phis.get(innermost.header.index())?;
+    let phis = model.phis.get(innermost.header)?;
     let argument = |phi, from| {
         let node = graph.node(phi);
         let place = node.from.iter().position(|block| *block == from)?;

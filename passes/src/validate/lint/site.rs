@@ -5,7 +5,7 @@ use crate::analysis::pairing::{Site, SiteId};
 use crate::module::WordOffset;
 
 pub(super) fn site<'s>(entry: &'s Entry<'_, '_>, id: SiteId) -> Option<&'s Site> {
-    entry.pairing.sites.get(id.0 as usize)
+    entry.pairing.site(id)
 }
 
 pub(super) fn name(entry: &Entry<'_, '_>, offset: WordOffset) -> String {

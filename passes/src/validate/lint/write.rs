@@ -444,7 +444,7 @@ impl Values<'_, '_, '_> {
         let [from] = *self.model.cfg.preds(block) else {
             return None;
         };
-        let Some(Branch::If { condition, yes, no }) = self.model.branches.get(from.index()) else {
+        let Some(Branch::If { condition, yes, no }) = self.model.branches.get(from) else {
             return None;
         };
         if yes == no || self.uniformity.block(from).is_some() {

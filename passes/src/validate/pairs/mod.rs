@@ -172,7 +172,7 @@ fn deciding(
             if path.contains(&at) || seen.contains(&at) || seen.len() >= MOST_BLOCKS {
                 continue;
             }
-            let sites = entry.by_block.get(at.index()).into_iter().flatten();
+            let sites = entry.by_block.get(at).into_iter().flatten();
             if sites
                 .filter_map(|site| entry.events.get(*site))
                 .any(|event| event.scope == scope && event.pairs())

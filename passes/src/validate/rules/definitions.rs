@@ -6,7 +6,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::module::report::Report;
-use crate::module::{BlockIndex, Constant, Function, Id, Inst, WordOffset};
+use crate::module::{BlockIndex, BlockMap, Constant, Function, Id, Inst, WordOffset};
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -165,7 +165,7 @@ struct Uses<'u, 'm> {
     cfg: &'u Cfg,
     dominators: Dominators,
     /// The word offset of each block, ascending.
-    starts: Vec<WordOffset>,
+    starts: BlockMap<WordOffset>,
     /// The words of all blocks.
     own: Range<WordOffset>,
 }
@@ -248,7 +248,7 @@ impl<'u, 'm> Uses<'u, 'm> {
                 .and_then(|block| {
                     Some(UseSite {
                         block,
-                        start: *self.starts.get(block.index())?,
+                        start: *self.starts.get(block)?,
                         word: WordOffset::END,
                     })
                 });
@@ -278,16 +278,24 @@ impl<'u, 'm> Uses<'u, 'm> {
     /// Whether the word `def` of the function's blocks is a label, or is on every path to `place`.
     fn is_passed(&self, def: WordOffset, place: UseSite) -> bool {
         let at = self.block_at(def);
-        self.starts.get(at.index()) == Some(&def)
+        self.starts.get(at) == Some(&def)
             || self.dominators.dominates(at, place.block) && def < place.word
     }
 
     /// The block that the word `def` of the function's blocks belongs to.
     fn block_at(&self, def: WordOffset) -> BlockIndex {
-        if self.starts.get(1).is_none_or(|second| def < *second) {
+        if self
+            .starts
+            .get(BlockIndex::new(1))
+            .is_none_or(|second| def < *second)
+        {
             return BlockIndex::ENTRY; // with the function's variables
         }
-        let behind = self.starts.partition_point(|start| *start <= def);
+        let behind = self
+            .starts
+            .values()
+            .as_slice()
+            .partition_point(|start| *start <= def);
         BlockIndex::new(behind.saturating_sub(1))
     }
 

@@ -8,7 +8,7 @@ use super::calls::Calls;
 use super::input::Input;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::PostDominators;
-use crate::module::{BlockIndex, Id};
+use crate::module::{BlockIndex, BlockMap, Id};
 use std::collections::HashMap;
 
 pub(super) struct Builder<'b, 'm> {
@@ -22,10 +22,10 @@ pub(super) struct Builder<'b, 'm> {
     pub(super) current: Vec<NodeId>,
     pub(super) quiet: Quiet,
     pub(super) at: BlockIndex,
-    pub(super) phis: Vec<Vec<NodeId>>,
-    pub(super) variable_phis: Vec<Vec<(usize, NodeId)>>,
-    pub(super) branches: Vec<Branch>,
-    pub(super) computed: Vec<Vec<NodeId>>,
+    pub(super) phis: BlockMap<Vec<NodeId>>,
+    pub(super) variable_phis: BlockMap<Vec<(usize, NodeId)>>,
+    pub(super) branches: BlockMap<Branch>,
+    pub(super) computed: BlockMap<Vec<NodeId>>,
     pub(super) calls: Calls,
 }
 

@@ -8,7 +8,7 @@ use super::{Builder, Undo};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::uniformity::graph::{NodeId, Source};
 use crate::analysis::uniformity::{memory, promote, scalar_width};
-use crate::module::{Block, BlockIndex, Declarations, Function, Id, Inst};
+use crate::module::{Block, BlockIndex, BlockMap, Declarations, Function, Id, Inst};
 use spirv::{Op, StorageClass};
 
 /// Most calls that are inside of each other.
@@ -92,13 +92,13 @@ impl<'m> Builder<'_, 'm> {
 
     /// Reads the blocks of `callee`; leaves the variables as they are after it.
     fn body(&mut self, callee: &Function<'m>, cfg: &Cfg) -> Followed {
-        let mut ways: Vec<Vec<Way>> = cfg.blocks().map(|_| Vec::new()).collect();
+        let mut ways: BlockMap<Vec<Way>> = cfg.blocks().map(|_| Vec::new()).collect();
         let mut ends: Vec<(Way, Option<NodeId>)> = Vec::new();
         for block in cfg.reverse_postorder() {
             let Some(code) = callee.block(*block) else {
                 continue;
             };
-            let incoming = std::mem::take(&mut ways[block.index()]);
+            let incoming = std::mem::take(&mut ways[*block]);
             let reached = if *block == BlockIndex::ENTRY {
                 None
             } else {
@@ -110,7 +110,7 @@ impl<'m> Builder<'_, 'm> {
             let op = end.and_then(|end| end.op());
             let mut lead = |builder: &Self, to: &u32, taken: Option<NodeId>| {
                 if let Some(to) = cfg.index_of(Id(*to)) {
-                    ways[to.index()].push(Way {
+                    ways[to].push(Way {
                         from: *block,
                         taken,
                         current: builder.current.clone(),

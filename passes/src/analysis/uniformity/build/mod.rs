@@ -19,7 +19,7 @@ use super::quiet::Quiet;
 use super::{Branch, Model};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::{Dominators, PostDominators};
-use crate::module::{BlockIndex, Id, WordOffset};
+use crate::module::{BlockIndex, BlockMap, Id, WordOffset};
 use builder::{Builder, Undo};
 pub(super) use input::Input;
 use std::collections::{BTreeSet, HashMap};
@@ -33,10 +33,10 @@ const MOST_PARTS: usize = 16;
 pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Model {
     let dominators = Dominators::analyze(&cfg);
     let promoted = Promoted::analyze(&input, &cfg, &dominators);
-    let mut children = vec![Vec::new(); cfg.len()];
+    let mut children = BlockMap::filled(cfg.len(), Vec::new());
     for block in cfg.reverse_postorder() {
         if let Some(above) = dominators.immediate(*block) {
-            children[above.index()].push(*block);
+            children[above].push(*block);
         }
     }
     let quiet = if input.slice.loads_workgroup {
@@ -52,10 +52,10 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Mod
         current: Vec::new(),
         quiet,
         at: BlockIndex::ENTRY,
-        phis: vec![Vec::new(); len],
-        variable_phis: vec![Vec::new(); len],
-        branches: vec![Branch::None; len],
-        computed: vec![Vec::new(); len],
+        phis: BlockMap::filled(len, Vec::new()),
+        variable_phis: BlockMap::filled(len, Vec::new()),
+        branches: BlockMap::filled(len, Branch::None),
+        computed: BlockMap::filled(len, Vec::new()),
         calls: calls::Calls::default(),
         promoted,
         cfg,
@@ -77,7 +77,7 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Mod
                 let undo = builder.block(block);
                 steps.push(Step::Leave(undo));
                 steps.extend(
-                    children[block.index()]
+                    children[block]
                         .iter()
                         .rev()
                         .map(|child| Step::Enter(*child)),
@@ -116,7 +116,7 @@ impl<'m> Builder<'_, 'm> {
         }
         // Phis exist before anything names them.
         for block in self.cfg.reverse_postorder().to_vec() {
-            for variable in self.promoted.phis[block.index()].clone() {
+            for variable in self.promoted.phis[block].clone() {
                 self.graph.at = self
                     .promoted
                     .variables
@@ -125,18 +125,18 @@ impl<'m> Builder<'_, 'm> {
                     .map_or(WordOffset::default(), |inst| inst.offset);
                 let width = self.promoted.widths[variable];
                 let phi = self.graph.phi(width, block);
-                self.phis[block.index()].push(phi);
-                self.variable_phis[block.index()].push((variable, phi));
+                self.phis[block].push(phi);
+                self.variable_phis[block].push((variable, phi));
             }
             let input = self.input;
-            for inst in input.slice.blocks.get(block.index()).into_iter().flatten() {
+            for inst in input.slice.blocks.get(block).into_iter().flatten() {
                 if inst.op() == Some(spirv::Op::Phi)
                     && let Some(id) = inst.result()
                 {
                     self.graph.at = inst.offset;
                     let width = self.width_of_value(id);
                     let phi = self.graph.phi(width, block);
-                    self.phis[block.index()].push(phi);
+                    self.phis[block].push(phi);
                     self.values.insert(id, phi);
                 }
             }
@@ -148,30 +148,30 @@ impl<'m> Builder<'_, 'm> {
         self.at = block;
         self.graph.asked.clear();
         let mut undo = Vec::new();
-        for (variable, phi) in self.variable_phis[block.index()].clone() {
+        for (variable, phi) in self.variable_phis[block].clone() {
             self.assign(variable, phi, &mut undo);
         }
         let input = self.input;
         self.quiet.enter(block);
-        for inst in input.slice.blocks.get(block.index()).into_iter().flatten() {
+        for inst in input.slice.blocks.get(block).into_iter().flatten() {
             self.graph.at = inst.offset;
             self.inst(*inst, &mut undo);
         }
-        if input.slice.branches.get(block.index()) == Some(&true)
+        if input.slice.branches.get(block) == Some(&true)
             && let Some(end) = input
                 .function
                 .block(block)
                 .and_then(|code| code.terminator())
         {
             self.graph.at = end.offset;
-            self.branches[block.index()] = self.branch(end);
+            self.branches[block] = self.branch(end);
         }
         for succ in self.cfg.succs(block).to_vec() {
-            for (variable, phi) in self.variable_phis[succ.index()].clone() {
+            for (variable, phi) in self.variable_phis[succ].clone() {
                 self.graph.add_incoming(phi, block, self.current[variable]);
             }
         }
-        self.computed[block.index()] = std::mem::take(&mut self.graph.asked);
+        self.computed[block] = std::mem::take(&mut self.graph.asked);
         undo
     }
 
@@ -183,7 +183,7 @@ impl<'m> Builder<'_, 'm> {
     fn finish(mut self) -> Model {
         for block in self.cfg.reverse_postorder().to_vec() {
             let input = self.input;
-            for inst in input.slice.blocks.get(block.index()).into_iter().flatten() {
+            for inst in input.slice.blocks.get(block).into_iter().flatten() {
                 if inst.op() != Some(spirv::Op::Phi) {
                     continue;
                 }
