@@ -4,9 +4,9 @@
 
 use super::Result;
 use super::constant;
-use super::function::{Pointer, Slot};
 use super::layout;
 use super::module::Emission;
+use super::slots::{Pointer, Slot};
 use super::types::{self, Kind};
 use super::uses::is_made_of_others;
 use crate::ffi::{self, Value};

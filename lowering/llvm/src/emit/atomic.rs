@@ -12,7 +12,8 @@
 
 use super::barrier::fence_scope;
 use super::facts;
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
+use super::slots::Pointer;
 use super::{Handled, Result};
 use crate::ffi::{self, AtomicOrdering, IntPredicate, RmwOp, Ty, Value};
 use spirv::Op;

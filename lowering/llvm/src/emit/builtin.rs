@@ -266,7 +266,7 @@ fn compute<'c>(e: &FunctionEmitter<'_, 'c, '_>, number: u32) -> Result<Option<Va
             }
             index
         }
-        BuiltIn::WorkDim => match (&e.target.arch, e.work_dim) {
+        BuiltIn::WorkDim => match (&e.target.arch, e.arguments.work_dim) {
             (Arch::Amdgpu(_), _) => implicit(e, 64, 16)?,
             (Arch::Nvptx(_), Some(dimensions)) => dimensions,
             (Arch::Nvptx(_), None) => return Ok(None),

@@ -1,9 +1,10 @@
 //! SPIR-V constants as LLVM constants, made when they are first used, and as memory.
 
 use super::Result;
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
 use super::layout::MatrixLayout;
 use super::memory::INLINE_LEAVES;
+use super::slots::Pointer;
 use super::types::{Kind, Types};
 use crate::ffi::{self, Linkage, Value};
 use splitbar_passes::diagnostic::{Code, Diagnostic};

@@ -3,7 +3,8 @@
 //! Any control-flow graph is accepted: merge instructions carry no obligation here. What they say
 //! of unrolling is in `unroll.rs`.
 
-use super::function::{FunctionEmitter, Slot};
+use super::function::FunctionEmitter;
+use super::slots::Slot;
 use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::{self, Block, Meta, Value};
@@ -212,7 +213,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// Parts the mask of the tangle at the switch `inst`.
     fn part_switch(&mut self, inst: Inst<'m>, selector: Value<'c>, words: usize) -> Result<()> {
-        if self.mask.is_none() {
+        if self.convergence.mask.is_none() {
             return Ok(());
         }
         let (b, ty) = (self.b, selector.ty());

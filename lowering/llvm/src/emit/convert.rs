@@ -8,7 +8,8 @@
 use super::casts::{
     clamp_resize, directed, float_to_float, quantize, saturating_to_int, significand_bits,
 };
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
+use super::slots::Pointer;
 use super::small_float::{self, SmallFloat};
 use super::types::Kind;
 use super::{Handled, Result, matrix};

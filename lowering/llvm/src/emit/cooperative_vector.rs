@@ -7,7 +7,8 @@
 //! (InferencingOptimalNV, TrainingOptimalNV) are refused.
 
 use super::casts::{clamp_resize, saturating_to_int};
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
+use super::slots::Pointer;
 use super::small_float::{self, SmallFloat};
 use super::types::{Kind, Scalar};
 use super::{Handled, Result};

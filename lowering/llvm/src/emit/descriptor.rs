@@ -83,7 +83,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         };
         for id in &access.variables {
             if is_length {
-                self.lengths.push((*id, value));
+                self.arguments.lengths.push((*id, value));
             } else {
                 let slot = self.variable_slot(*id, value);
                 self.set(*id, slot);

@@ -226,7 +226,7 @@ fn write<'c>(
     components: &[Value<'c>],
 ) -> Result<Value<'c>> {
     let b = e.b;
-    let Some(buffer) = e.printf_buffer else {
+    let Some(buffer) = e.arguments.printf_buffer else {
         return Err(b.internal("the printf buffer is not there"));
     };
     let (offsets, size) = layout(arguments);

@@ -8,65 +8,20 @@
 
 use super::Result;
 use super::build::Build;
-use super::layout::MatrixLayout;
-use super::state::Tangled;
+use super::slots::{Pointer, Slot, Slots};
+use super::state::{Arguments, Control, Convergence, StateSlots};
 use super::types::{self, Kind, TypeInfo, Types};
 use crate::debug::line_of;
 use crate::ffi::{Block, Func, Meta, Ty, Value};
 use splitbar_passes::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
 use splitbar_passes::analysis::undefined::Undefined;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
-use splitbar_passes::module::{BlockIndex, Constants, Declarations, Id, Inst, WordOffset};
+use splitbar_passes::module::{Constants, Declarations, Id, Inst, WordOffset};
 use splitbar_passes::printf::Table;
 use splitbar_passes::transform::SourceMap;
 use splitbar_plan::{EntryPlan, Optimization, Target};
 use splitbar_typed::abi::DescriptorArrays;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-
-/// A pointer operand: the address and what is known about the place.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Pointer<'c> {
-    /// The LLVM pointer.
-    pub(crate) address: Value<'c>,
-    /// The SPIR-V type of what it points to; `None` for untyped pointers.
-    pub(crate) pointee: Option<Id>,
-    /// Storage class.
-    pub(crate) class: spirv::StorageClass,
-    /// Known alignment in bytes, a power of two.
-    pub(crate) align: u32,
-    /// How the matrix that it points to or into is laid out; `None`: naturally (column-major,
-    /// packed columns).
-    pub(crate) matrix: Option<MatrixLayout>,
-    /// What the decorations of the memory ask of every access; known of the pointers that have an
-    /// id.
-    pub(crate) qualifiers: Qualifiers,
-}
-
-impl Pointer<'_> {
-    /// Whether it points into a variable of a function or an invocation.
-    pub(crate) fn is_in_function(&self) -> bool {
-        matches!(
-            self.class,
-            spirv::StorageClass::Function | spirv::StorageClass::Private
-        )
-    }
-}
-
-/// What an id stands for in the function that is being written.
-#[derive(Copy, Clone, Debug)]
-pub(crate) enum Slot<'c> {
-    /// Nothing yet.
-    Empty,
-    /// Something that could not be lowered, and has been reported.
-    Bad,
-    /// A value.
-    Value(Value<'c>),
-    /// A pointer.
-    Pointer(Pointer<'c>),
-    /// A block of the function, by its number.
-    Block(BlockIndex),
-}
 
 /// The lowering of one function.
 pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
@@ -100,8 +55,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// Which memory is coherent, and which is volatile.
     pub(super) qualifiers: &'e MemoryQualifiers,
     pub(super) materialized: &'e RefCell<Vec<Option<Value<'c>>>>,
-    pub(super) slots: Vec<Slot<'c>>,
-    pub(super) trail: Vec<Id>,
+    /// Meanings of ids.
+    pub(super) slots: Slots<'c>,
     /// Whether the error that is on its way only follows from one that has been reported.
     pub(super) cascade: Cell<bool>,
     /// Where stack slots go: the function's first block, ended when the body is done.
@@ -113,31 +68,17 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// What may be undefined where it arises.
     pub(super) undefined: Undefined,
     /// Blocks by label.
-    pub(super) control: super::state::Control<'c, 'm>,
-    /// How lanes meet in the function, until its body is begun.
-    pub(super) tangled: Option<Tangled>,
-    /// NVPTX: the mask that the caller passes, `i32`.
-    pub(super) callers_mask: Option<Value<'c>>,
-    /// NVPTX: the slot of the mask of the tangle, where it is followed.
-    pub(super) mask: Option<Value<'c>>,
+    pub(super) control: Control<'c, 'm>,
+    /// How lanes meet.
+    pub(super) convergence: Convergence<'c>,
     /// Functions that can be called, with the variables that each wants as hidden arguments.
     pub(super) callees: &'e super::state::Callees<'c>,
-    /// Byte lengths of buffers by variable, where OpArrayLength asks for them; of an array of
-    /// descriptors, a table of lengths.
-    pub(super) lengths: Vec<(Id, Value<'c>)>,
-    /// The number of dimensions of the launch, where it is an argument.
-    pub(super) work_dim: Option<Value<'c>>,
-    /// The address of the printf buffer, where the function prints.
-    pub(super) printf_buffer: Option<Value<'c>>,
+    /// Arguments that no id of the module stands for.
+    pub(super) arguments: Arguments<'c>,
     /// The calls of printf and the strings that the kernel has so far.
     pub(super) prints: &'e RefCell<Table>,
-    /// Run-time state of the barriers; only the kernel itself has it.
-    pub(super) barrier_state: super::state::StateSlots<'c>,
-    /// The sets of registers in which copies are on their way; only the kernel itself has them.
-    pub(super) staged: Vec<super::state::StagedSet<'c>>,
-    /// What the loads of copies behind branches have noted, by their word offsets; only the kernel
-    /// itself has any.
-    pub(super) notes: BTreeMap<WordOffset, super::state::Note<'c>>,
+    /// Run-time state of barriers and copies; only the kernel itself has it.
+    pub(super) barrier_state: StateSlots<'c>,
     /// Where a kernel whose waves have something to do when they end does it: all returns lead
     /// there.
     pub(crate) end: Option<Block<'c>>,
@@ -303,8 +244,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     }
 
     pub(super) fn slot(&self, id: Id) -> Slot<'c> {
-        let slot = self.slots.get(id.0 as usize).copied();
-        self.kept(id, slot.unwrap_or(Slot::Empty))
+        self.kept(id, self.slots.get(id))
     }
 
     pub(super) fn set(&mut self, id: Id, slot: Slot<'c>) {
@@ -312,9 +252,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
             Slot::Pointer(pointer) => Slot::Pointer(self.qualified(id, pointer)),
             other => other,
         };
-        if let Some(place) = self.slots.get_mut(id.0 as usize) {
-            *place = slot;
-            self.trail.push(id);
+        if self.slots.set(id, slot) {
             self.keep(id, slot);
         }
     }

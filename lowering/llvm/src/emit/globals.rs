@@ -3,9 +3,9 @@
 
 use super::Result;
 use super::constant;
-use super::function::{Pointer, Slot};
 use super::layout;
 use super::module::Emission;
+use super::slots::{Pointer, Slot};
 use super::types::{self, TypeInfo};
 use super::uses::{self, Uses};
 use crate::ffi::{self, Linkage, Value};

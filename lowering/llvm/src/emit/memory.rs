@@ -7,9 +7,10 @@
 //! kind: on both vendors workgroup memory has one copy, and order between invocations is the
 //! business of the barriers and fences.
 
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
 use super::layout;
 use super::layout::MatrixLayout;
+use super::slots::Pointer;
 use super::types::{self, Kind, Scalar, VectorType};
 use super::{Handled, Result, barrier, facts};
 use crate::ffi::{AtomicOrdering, IntPredicate, Opcode, Ty, Value};

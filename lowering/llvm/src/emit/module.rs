@@ -6,8 +6,9 @@ use super::attributes::target_attributes;
 use super::build::Build;
 use super::build::quotient::Quotients;
 use super::facts::Float8Conversions;
-use super::function::{FunctionEmitter, Slot};
-use super::state::{Callee, Callees, Control, Shared, StateSlots, Tangled};
+use super::function::FunctionEmitter;
+use super::slots::{Slot, Slots};
+use super::state::{Arguments, Callee, Callees, Control, Convergence, Shared, StateSlots, Tangled};
 use super::tangle_facts;
 use super::types::{self, Kind, Types};
 use super::uses::{Hidden, Reached, Uses};
@@ -54,7 +55,7 @@ pub(crate) struct Emission<'e, 'c, 'm> {
     prints: &'e RefCell<Table>,
     barriers: &'e Shared<'c>,
     pub(crate) lines: Option<&'e Lines<'c>>,
-    slots: Vec<Slot<'c>>,
+    slots: Slots<'c>,
     /// The module-scope variables and addresses that the kernel at hand can name.
     pub(super) globals: BTreeMap<Id, Slot<'c>>,
     /// Program-scope data: one copy for all kernels, which pass values to one another in it.
@@ -116,7 +117,7 @@ pub(crate) fn with<'c, 'm, R>(
         prints: &prints,
         barriers: &barriers,
         lines: lines.as_ref(),
-        slots: vec![Slot::Empty; ids],
+        slots: Slots::new(ids),
         globals: BTreeMap::new(),
         program: BTreeMap::new(),
         kernel: declarations.has_capability(spirv::Capability::Kernel),
@@ -278,24 +279,17 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             qualifiers: self.qualifiers,
             materialized: self.materialized,
             slots: std::mem::take(&mut self.slots),
-            trail: Vec::new(),
             cascade: Cell::new(false),
             prologue,
             scope,
             source_map: self.lowering.source_map,
             undefined: Undefined::default(),
             control: Control::default(),
-            tangled: None,
-            callers_mask: None,
-            mask: None,
+            convergence: Convergence::default(),
             callees,
-            lengths: Vec::new(),
-            work_dim: None,
-            printf_buffer: None,
+            arguments: Arguments::default(),
             prints: self.prints,
             barrier_state: StateSlots::default(),
-            staged: Vec::new(),
-            notes: BTreeMap::new(),
             end: None,
             barriers: self.barriers,
             default_fast_math: if strict {
@@ -311,13 +305,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
     }
 
     /// Takes the slot table back, empty again.
-    pub(crate) fn recycle(&mut self, mut emitter: FunctionEmitter<'_, 'c, 'm>) {
-        for id in std::mem::take(&mut emitter.trail) {
-            if let Some(slot) = emitter.slots.get_mut(id.0 as usize) {
-                *slot = Slot::Empty;
-            }
-        }
-        self.slots = emitter.slots;
+    pub(crate) fn recycle(&mut self, emitter: FunctionEmitter<'_, 'c, 'm>) {
+        self.slots = emitter.slots.emptied();
     }
 
     fn function(
@@ -364,8 +353,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         target_attributes(self.b, self.lowering.target, plan, llvm);
         let mut emitter = self.emitter(plan, llvm, callees, &name, function.offset);
         emitter.undefined = undefined;
-        emitter.tangled = tangled;
-        emitter.callers_mask = llvm.param(0).filter(|_| masked);
+        emitter.convergence.tangled = tangled;
+        emitter.convergence.callers_mask = llvm.param(0).filter(|_| masked);
         let first = usize::from(masked);
         for (index, hidden) in hidden.iter().enumerate() {
             let Some(value) = llvm.param((first + index) as u32) else {
@@ -377,8 +366,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                     let slot = emitter.variable_slot(*id, value);
                     emitter.set(*id, slot);
                 }
-                Hidden::Length(id) => emitter.lengths.push((*id, value)),
-                Hidden::PrintBuffer => emitter.printf_buffer = Some(value),
+                Hidden::Length(id) => emitter.arguments.lengths.push((*id, value)),
+                Hidden::PrintBuffer => emitter.arguments.printf_buffer = Some(value),
             }
         }
         for (index, (id, ty)) in function.params.iter().enumerate() {
@@ -517,7 +506,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         }
         let mut emitter = self.emitter(plan, llvm, callees, &plan.entry, function.offset);
         emitter.undefined = undefined;
-        emitter.tangled = self.tangled.get(&function.id).cloned();
+        emitter.convergence.tangled = self.tangled.get(&function.id).cloned();
         if let Err(problem) = emitter.kernel_prologue(function, uses, abi, diagnostics) {
             diagnostics.push(*problem);
         }

@@ -5,8 +5,9 @@
 //! it, so the offset into a buffer is computed in 32 bits and widened without sign, which lets
 //! AMDGPU use a scalar base with a 32-bit offset; physical pointers take 64-bit signed arithmetic.
 
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
 use super::layout::{self, MatrixLayout};
+use super::slots::Pointer;
 use super::types::Kind;
 use super::uses;
 use super::{Handled, Result, build::Build};
@@ -507,6 +508,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let (variable, indexes) =
             uses::described(self.declarations, structure).ok_or_else(refused)?;
         let length = self
+            .arguments
             .lengths
             .iter()
             .find(|(known, _)| *known == variable)

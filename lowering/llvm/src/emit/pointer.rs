@@ -1,7 +1,8 @@
 //! Pointers as values: casts between classes, to and from integers, what a generic one points into,
 //! comparison and difference.
 
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
+use super::slots::Pointer;
 use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::{IntPredicate, Opcode, Ty, Value};

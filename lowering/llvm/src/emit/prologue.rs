@@ -2,8 +2,9 @@
 //! and the built-ins, clears what starts as zero, and sets the barriers up.
 
 use super::Result;
-use super::function::{FunctionEmitter, Pointer, Slot};
+use super::function::FunctionEmitter;
 use super::layout;
+use super::slots::{Pointer, Slot};
 use super::state::{Bulk, StateSlots};
 use super::types::Kind;
 use super::uses::{self, Hidden, Uses};
@@ -54,12 +55,14 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         match hidden {
             Hidden::Variable(id) => self.value(id),
             Hidden::Length(id) => self
+                .arguments
                 .lengths
                 .iter()
                 .find(|(v, _)| *v == id)
                 .map(|(_, length)| *length)
                 .ok_or_else(|| self.b.internal(format!("the length of {id} is not there"))),
             Hidden::PrintBuffer => self
+                .arguments
                 .printf_buffer
                 .ok_or_else(|| self.b.internal("the printf buffer is not there")),
         }
@@ -90,15 +93,15 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 }
                 Role::Length(ids) => {
                     let lengths: Vec<_> = ids.iter().map(|id| (*id, value)).collect();
-                    self.lengths.extend(lengths);
+                    self.arguments.lengths.extend(lengths);
                 }
                 Role::Table(accesses) => {
                     for access in accesses {
                         self.fetch(value, access)?;
                     }
                 }
-                Role::WorkDimensions => self.work_dim = Some(value),
-                Role::PrintBuffer => self.printf_buffer = Some(value),
+                Role::WorkDimensions => self.arguments.work_dim = Some(value),
+                Role::PrintBuffer => self.arguments.printf_buffer = Some(value),
                 Role::Own(own) => {
                     let parameter = function.params.get(*own);
                     let (id, ty) = parameter
@@ -187,6 +190,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 }),
                 _ => None,
             },
+            ..StateSlots::default()
         };
         self.empty_sets()?;
         self.empty_notes()?;

@@ -8,8 +8,9 @@
 //! `cp.async` reads no bytes then, and fills with zeros what it does not read (PTX ISA, "cp.async",
 //! operand `src-size`); all others read zeros from memory.
 
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
 use super::memory::Access;
+use super::slots::Pointer;
 use super::staged::plain;
 use super::state::Note;
 use super::{Handled, Result, lanes};
@@ -88,7 +89,7 @@ fn chosen<'c>(
 ) -> Result<Source<'c>> {
     let b = e.b;
     let source = if plan.zeros.by_branch {
-        let note = e.notes.get(&load.offset).copied();
+        let note = e.barrier_state.notes.get(&load.offset).copied();
         let note = note.ok_or_else(|| b.internal("the load of a copy has noted nothing"))?;
         note.take(e)?
     } else {
@@ -180,14 +181,14 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 read: self.stack_slot(self.b.int_type(32), 4)?,
             };
             note.clear(self)?;
-            self.notes.insert(load, note);
+            self.barrier_state.notes.insert(load, note);
         }
         Ok(())
     }
 
     /// Notes that the load `inst` has read, if a copy wants to know.
     pub(super) fn note_source(&mut self, inst: Inst<'_>) -> Result<()> {
-        let Some(note) = self.notes.get(&inst.offset).copied() else {
+        let Some(note) = self.barrier_state.notes.get(&inst.offset).copied() else {
             return Ok(());
         };
         let address = source(self, inst, note.unit)?;

@@ -8,8 +8,9 @@
 //! interface. Reads take no branch: one outside of the tensor reads the shape, which is always
 //! there, and drops what it has read.
 
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
 use super::memory::Access;
+use super::slots::Pointer;
 use super::types::{Kind, Scalar};
 use super::{Handled, Result};
 use crate::ffi::{self, IntPredicate, Opcode, Value};

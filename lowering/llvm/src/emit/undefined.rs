@@ -4,7 +4,8 @@
 //! analysis (`splitbar_passes::analysis::undefined`) does not exclude it.
 
 use super::Result;
-use super::function::{FunctionEmitter, Slot};
+use super::function::FunctionEmitter;
+use super::slots::Slot;
 use crate::ffi::{Opcode, Value};
 use splitbar_passes::analysis::undefined::Cause;
 use splitbar_passes::module::{Id, Inst};

@@ -8,9 +8,10 @@
 
 use super::super::Result;
 use super::super::builtin;
-use super::super::function::{FunctionEmitter, Pointer};
+use super::super::function::FunctionEmitter;
 use super::super::lanes;
 use super::super::memory::Access;
+use super::super::slots::Pointer;
 use super::Matrix;
 use super::element::{At, Held, held_by};
 use super::layout::Element;

@@ -5,9 +5,10 @@
 //! the code would be as large as the matrix otherwise.
 
 use super::super::super::Result;
-use super::super::super::function::{FunctionEmitter, Pointer};
+use super::super::super::function::FunctionEmitter;
 use super::super::super::memory::Access;
 use super::super::super::place::take_stack;
+use super::super::super::slots::Pointer;
 use super::super::super::types::Kind;
 use super::super::Matrix;
 use super::super::element::{At, Held, at_slot};
