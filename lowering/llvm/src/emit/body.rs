@@ -41,10 +41,10 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             incoming: vec![Vec::new(); count],
             done: vec![false; count],
             unroll: Hints::collect(
-                self.declarations.module,
+                self.module.declarations.module,
                 function,
-                self.target,
-                self.optimization,
+                self.module.target,
+                self.module.optimization,
             )
             .nodes(self.b),
             ..Control::default()

@@ -223,7 +223,7 @@ fn element<'c>(
     index: Value<'c>,
     bytes: u32,
 ) -> Result<Value<'c>> {
-    let bits = match (&e.target.arch, base.ty().address_space()) {
+    let bits = match (&e.module.target.arch, base.ty().address_space()) {
         (_, 3) | (Arch::Amdgpu(_), 5) => 32,
         _ => 64,
     };
@@ -307,7 +307,7 @@ fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool)
     let at = if has_bias { 8 } else { 5 };
     let (rows, columns) = (constant(e, inst, at)?, constant(e, inst, at + 1)?);
     let row_major = is_row_major(e, inst, at + 2)?;
-    let transposed = e.constants.get(inst.id(at + 3)?);
+    let transposed = e.module.constants.get(inst.id(at + 3)?);
     if transposed.and_then(Constant::as_bool) != Some(false) {
         return Err(e.unsupported(inst, "a transposed matrix of this layout"));
     }
@@ -407,7 +407,7 @@ fn accumulate<'c>(
     address: Value<'c>,
     value: Value<'c>,
 ) -> Result<()> {
-    let scope = match e.target.arch {
+    let scope = match e.module.target.arch {
         Arch::Amdgpu(_) => "agent",
         Arch::Nvptx(_) => "device",
     };

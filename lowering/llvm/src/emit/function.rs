@@ -8,90 +8,93 @@
 
 use super::Result;
 use super::build::Build;
+use super::context::{KernelContext, ModuleContext};
 use super::slots::{Pointer, Slot, Slots};
 use super::state::{Arguments, Control, Convergence, StateSlots};
-use super::types::{self, Kind, TypeInfo, Types};
+use super::types::{self, Kind, TypeInfo};
 use crate::debug::line_of;
 use crate::ffi::{Block, Func, Meta, Ty, Value};
-use splitbar_passes::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
+use splitbar_passes::analysis::qualifiers::Qualifiers;
 use splitbar_passes::analysis::undefined::Undefined;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
-use splitbar_passes::module::{Constants, Declarations, Id, Inst, WordOffset};
-use splitbar_passes::printf::Table;
-use splitbar_passes::transform::SourceMap;
-use splitbar_plan::{EntryPlan, Optimization, Target};
-use splitbar_typed::abi::DescriptorArrays;
-use std::cell::{Cell, RefCell};
+use splitbar_passes::module::{Id, Inst, WordOffset};
+use std::cell::Cell;
 
 /// The lowering of one function.
 pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// The builder; it stands at the end of the block that is being written.
     pub(crate) b: &'e Build<'c>,
-    /// What the module declares.
-    pub(crate) declarations: &'m Declarations<'m>,
-    /// Constants, evaluated.
-    pub(crate) constants: &'m Constants,
-    /// The target row: what exists on it. Ask before you name a target intrinsic.
-    pub(crate) target: &'static Target,
-    /// How much LLVM will optimise.
-    pub(super) optimization: Optimization,
-    /// Invocations of a wave or warp.
-    pub(crate) wave_size: u32,
-    /// Invocations of a subgroup: those of a wave, or a power of two of them.
-    pub(crate) subgroup_size: u32,
+    /// What is the same in all functions of the LLVM module.
+    pub(crate) module: &'e ModuleContext<'c, 'm>,
+    /// What is the same in the kernel that this copy of the function belongs to.
+    pub(crate) kernel: &'e KernelContext<'e, 'c>,
     /// The LLVM function that is being written.
     pub(crate) function: Func<'c>,
-    /// The barrier plan of the entry point that this copy of the function belongs to.
-    pub(crate) plan: &'e EntryPlan,
-    /// Whether barriers stay calls.
-    pub(super) calls: bool,
-    /// Whether the module is of the OpenCL kind (capability Kernel).
-    pub(crate) kernel: bool,
-    /// Bytes of workgroup memory through which subgroups exchange elements of matrices.
-    pub(super) exchange_bytes: u64,
-    /// How arrays of descriptors of buffers lie in memory.
-    pub(super) arrays: DescriptorArrays,
-    pub(super) types: &'e Types<'c>,
-    /// Which memory is coherent, and which is volatile.
-    pub(super) qualifiers: &'e MemoryQualifiers,
-    pub(super) materialized: &'e RefCell<Vec<Option<Value<'c>>>>,
+    /// Where stack slots go: the function's first block, ended when the body is done.
+    pub(super) prologue: Block<'c>,
+    /// Where a kernel whose waves have something to do when they end does it: all returns lead
+    /// there.
+    pub(crate) end: Option<Block<'c>>,
+    /// The subprogram that debug locations name, when lines are asked for.
+    pub(crate) scope: Option<Meta<'c>>,
     /// Meanings of ids.
     pub(super) slots: Slots<'c>,
     /// Whether the error that is on its way only follows from one that has been reported.
     pub(super) cascade: Cell<bool>,
-    /// Where stack slots go: the function's first block, ended when the body is done.
-    pub(super) prologue: Block<'c>,
-    /// The subprogram that debug locations name, when lines are asked for.
-    pub(crate) scope: Option<Meta<'c>>,
-    /// Where the module came from: debug lines count the words of that one.
-    pub(super) source_map: Option<&'m SourceMap>,
     /// What may be undefined where it arises.
     pub(super) undefined: Undefined,
     /// Blocks by label.
     pub(super) control: Control<'c, 'm>,
     /// How lanes meet.
     pub(super) convergence: Convergence<'c>,
-    /// Functions that can be called, with the variables that each wants as hidden arguments.
-    pub(super) callees: &'e super::state::Callees<'c>,
     /// Arguments that no id of the module stands for.
     pub(super) arguments: Arguments<'c>,
-    /// The calls of printf and the strings that the kernel has so far.
-    pub(super) prints: &'e RefCell<Table>,
     /// Run-time state of barriers and copies; only the kernel itself has it.
     pub(super) barrier_state: StateSlots<'c>,
-    /// Where a kernel whose waves have something to do when they end does it: all returns lead
-    /// there.
-    pub(crate) end: Option<Block<'c>>,
-    /// What the barrier steps share within one module.
-    pub(super) barriers: &'e super::state::Shared<'c>,
-    /// Fast-math flags of an instruction that says nothing about them.
-    pub(super) default_fast_math: u32,
 }
 
 impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
+    /// The lowering of `function`, of which nothing is written but its block for stack slots.
+    pub(super) fn new(
+        b: &'e Build<'c>,
+        module: &'e ModuleContext<'c, 'm>,
+        kernel: &'e KernelContext<'e, 'c>,
+        function: Func<'c>,
+        prologue: Block<'c>,
+        scope: Option<Meta<'c>>,
+        slots: Slots<'c>,
+    ) -> FunctionEmitter<'e, 'c, 'm> {
+        FunctionEmitter {
+            b,
+            module,
+            kernel,
+            function,
+            prologue,
+            end: None,
+            scope,
+            slots,
+            cascade: Cell::new(false),
+            undefined: Undefined::default(),
+            control: Control::default(),
+            convergence: Convergence::default(),
+            arguments: Arguments::default(),
+            barrier_state: StateSlots::default(),
+        }
+    }
+
+    /// Invocations of a wave or warp.
+    pub(crate) fn wave_size(&self) -> u32 {
+        self.kernel.plan.wave_size
+    }
+
+    /// Invocations of a subgroup: those of a wave, or a power of two of them.
+    pub(crate) fn subgroup_size(&self) -> u32 {
+        self.kernel.plan.subgroup_size
+    }
+
     /// What is built from now on comes from the instruction at this word offset.
     pub(crate) fn locate(&self, offset: WordOffset) {
-        let line = line_of(self.source_map, offset);
+        let line = line_of(self.module.source_map, offset);
         self.b.raw().set_location(line, self.scope);
     }
 
@@ -99,7 +102,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
 
     /// Everything about the type `ty`: LLVM type, size, alignment.
     pub(crate) fn type_info(&self, ty: Id) -> Result<&'e TypeInfo> {
-        types::require(self.types, self.declarations, ty)
+        types::require(&self.module.types, self.module.declarations, ty)
     }
 
     /// What the type `ty` is.
@@ -115,16 +118,22 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     pub(crate) fn ty(&self, ty: Id) -> Result<Ty<'c>> {
         let info = self.type_info(ty)?;
         if info.leaves > types::MAX_PARTS {
-            return Err(types::too_many_parts(self.declarations, ty, info.leaves));
+            return Err(types::too_many_parts(
+                self.module.declarations,
+                ty,
+                info.leaves,
+            ));
         }
-        self.types
+        self.module
+            .types
             .value(ty)
             .ok_or_else(|| self.b.mismatch(format!("{ty} is not the type of a value")))
     }
 
     /// The type id of the value `id`.
     pub(crate) fn type_of(&self, id: Id) -> Result<Id> {
-        self.declarations
+        self.module
+            .declarations
             .type_of(id)
             .ok_or_else(|| self.undefined(id))
     }
@@ -171,7 +180,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
 
     /// The unsigned value of the constant `id`, if it is one of at most 32 bits.
     pub(crate) fn constant_u32(&self, id: Id) -> Option<u32> {
-        self.constants.as_u32(id)
+        self.module.constants.as_u32(id)
     }
 
     /// Binds the result of `inst`. `TypeMismatch` when `value` is not of the LLVM type of its
@@ -182,7 +191,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
             return Err(self.b.internal(format!("{} has no result", inst.name())));
         };
         let info = self.type_info(ty)?;
-        let expected = self.types.value(ty);
+        let expected = self.module.types.value(ty);
         if expected != Some(value.ty()) {
             let want = expected.map_or_else(|| "no value".to_owned(), Ty::print);
             return Err(self.b.mismatch(format!(
@@ -238,7 +247,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     /// `pointer`, which is called `id`, with what its memory asks.
     fn qualified(&self, id: Id, pointer: Pointer<'c>) -> Pointer<'c> {
         Pointer {
-            qualifiers: self.qualifiers.get(self.declarations, id),
+            qualifiers: self.module.qualifiers.get(self.module.declarations, id),
             ..pointer
         }
     }
@@ -263,10 +272,10 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         let value = inst
             .result_type()
             .filter(|ty| {
-                let info = self.types.get(*ty);
+                let info = self.module.types.get(*ty);
                 info.is_some_and(|info| !matches!(info.kind, Kind::Pointer { .. }))
             })
-            .and_then(|ty| self.types.value(ty));
+            .and_then(|ty| self.module.types.value(ty));
         self.set(
             result,
             value.map_or(Slot::Bad, |ty| Slot::Value(ty.poison())),
@@ -335,7 +344,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     /// The first operand of decoration `kind` on the result of `inst` (0 if it has none); `None`
     /// when it is not there.
     pub(crate) fn decoration(&self, inst: Inst<'_>, kind: spirv::Decoration) -> Option<u32> {
-        self.declarations.decoration(inst.result()?, kind)
+        self.module.declarations.decoration(inst.result()?, kind)
     }
 
     /// `UnsupportedInstruction`: `why` completes "OpX is not lowered: ".
@@ -359,7 +368,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         Box::new(
             Diagnostic::error(
                 Code::UnsupportedOnTarget,
-                format!("{} does not have {}", self.target.name, what.into()),
+                format!("{} does not have {}", self.module.target.name, what.into()),
             )
             .at_word(inst.offset),
         )

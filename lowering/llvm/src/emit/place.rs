@@ -96,7 +96,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             let Some(ty) = todo.pop() else {
                 return narrowest;
             };
-            let bytes = match self.types.get(ty).map(|info| &info.kind) {
+            let bytes = match self.module.types.get(ty).map(|info| &info.kind) {
                 Some(Kind::ScalarOrVector(shape) | Kind::Matrix { column: shape, .. }) => {
                     shape.scalar.bytes()
                 }
@@ -133,7 +133,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// Whether a pointer of class `class` to `pointee` is one to an array of descriptors.
     pub(super) fn is_descriptor_array(&self, class: StorageClass, pointee: Option<Id>) -> bool {
-        is_descriptor_array(self.types, self.declarations, class, pointee)
+        is_descriptor_array(&self.module.types, self.module.declarations, class, pointee)
     }
 
     /// `index * stride` in the width of the address space's offsets.
@@ -158,7 +158,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Bits in which offsets from `pointer` are computed.
     fn offset_bits(&self, pointer: &Pointer<'c>, signed: bool) -> u32 {
         let small_space = matches!(
-            (&self.target.arch, pointer.address.ty().address_space()),
+            (
+                &self.module.target.arch,
+                pointer.address.ty().address_space()
+            ),
             (_, 3) | (Arch::Amdgpu(_), 5)
         );
         let buffer = matches!(
@@ -220,7 +223,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let mut address = pointer.address;
         if let Some(dynamic) = offset.dynamic {
             let small_space = matches!(
-                (&self.target.arch, address.ty().address_space()),
+                (&self.module.target.arch, address.ty().address_space()),
                 (_, 3) | (Arch::Amdgpu(_), 5)
             );
             let dynamic = if bits == 32 && !small_space {
@@ -357,7 +360,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     fn is_physical(&self, class: StorageClass) -> bool {
-        self.kernel || class == StorageClass::PhysicalStorageBuffer
+        self.module.opencl || class == StorageClass::PhysicalStorageBuffer
     }
 
     /// The number of a descriptor in the table of the array of descriptors `ty`, `i64`; the type of
@@ -371,7 +374,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let mut rest = indexes;
         let mut number: Option<Value<'c>> = None;
         let i64 = self.b.int_type(64);
-        while let Some(info) = ty.and_then(|t| self.types.get(t)) {
+        while let Some(info) = ty.and_then(|t| self.module.types.get(t)) {
             let (element, length) = match &info.kind {
                 Kind::Array { element, length } => (*element, *length),
                 Kind::RuntimeArray { element } => (*element, 0),
@@ -404,10 +407,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let (number, ty, rest) = self.descriptor_number(pointer.pointee, indexes)?;
         let bytes = self
             .b
-            .mul(number, self.b.i64(self.arrays.addresses.into()))?;
+            .mul(number, self.b.i64(self.module.arrays.addresses.into()))?;
         let entry = self.b.offset(pointer.address, bytes, true)?;
         let align = self.buffer_align(ty);
-        let address = if self.arrays.constant {
+        let address = if self.module.arrays.constant {
             self.load_address(pointer.address.ty(), entry, align)?
         } else {
             let natural = layout::POINTER_BYTES as u32;
@@ -428,7 +431,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Bytes between the elements that a pointer of type `pointer_type` to `pointee` counts.
     pub(super) fn element_stride(&self, pointer_type: Id, pointee: Id) -> Result<u64> {
         let element = self.type_info(pointee)?.extent();
-        Ok(layout::stride(self.declarations, pointer_type, element))
+        Ok(layout::stride(
+            self.module.declarations,
+            pointer_type,
+            element,
+        ))
     }
 
     /// A Function variable: a stack slot.
@@ -443,7 +450,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let info = self.type_info(pointee)?;
         let align = info.align.max(4);
         let align = match inst.result() {
-            Some(id) => layout::variable_align(self.declarations, id, align),
+            Some(id) => layout::variable_align(self.module.declarations, id, align),
             None => align,
         };
         let size = info.size;
@@ -506,7 +513,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn buffer_length(&self, inst: Inst<'_>, structure: Id) -> Result<Value<'c>> {
         let refused = || self.unsupported(inst, "its structure is not known to be a variable's");
         let (variable, indexes) =
-            uses::described(self.declarations, structure).ok_or_else(refused)?;
+            uses::described(self.module.declarations, structure).ok_or_else(refused)?;
         let length = self
             .arguments
             .lengths
@@ -521,9 +528,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         // Then it is a table with a length for each descriptor.
         let word = self.b.int_type(32);
         let (number, _, _) = self.descriptor_number(pointer.pointee, indexes)?;
-        let bytes = self.b.mul(number, self.b.i64(self.arrays.lengths.into()))?;
+        let bytes = self
+            .b
+            .mul(number, self.b.i64(self.module.arrays.lengths.into()))?;
         let entry = self.b.offset(length, bytes, true)?;
-        if self.arrays.constant {
+        if self.module.arrays.constant {
             self.load_length(entry)
         } else {
             self.b.load(word, entry, 4)

@@ -32,13 +32,13 @@ struct Source<'c> {
 
 /// Whether the plan has a copy for the instruction.
 pub(super) fn is_copy(e: &FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> bool {
-    op == Op::Store && e.plan.copies.contains_key(&inst.offset)
+    op == Op::Store && e.kernel.plan.copies.contains_key(&inst.offset)
 }
 
 /// Lowers a store that copies.
 pub(super) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let plan = e.plan.copies.get(&inst.offset).copied();
-    let load = plan.and_then(|plan| e.declarations.module.at(plan.load?));
+    let plan = e.kernel.plan.copies.get(&inst.offset).copied();
+    let load = plan.and_then(|plan| e.module.declarations.module.at(plan.load?));
     let (Some(plan), Some(load)) = (plan, load) else {
         return Err(e.b.internal("a store became a copy of nothing"));
     };
@@ -101,7 +101,7 @@ fn chosen<'c>(
     let Some(choice) = plan.zeros.by_select else {
         return Ok(source);
     };
-    let Some(select) = e.declarations.module.at(choice.select) else {
+    let Some(select) = e.module.declarations.module.at(choice.select) else {
         return Err(b.internal("the plan has no such selection"));
     };
     let condition = e.operand(select, 0)?;
@@ -155,7 +155,7 @@ fn nothing<'c>(e: &FunctionEmitter<'_, 'c, '_>, engine: Engine) -> Value<'c> {
 
 /// Zeros in global memory, one global for the whole module.
 fn zeros<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Value<'c> {
-    *e.barriers.zeros.borrow_mut().get_or_insert_with(|| {
+    *e.module.barriers.zeros.borrow_mut().get_or_insert_with(|| {
         let value = ffi::const_bytes(e.b.context(), &[0; MOST_BYTES]);
         let global = ffi::add_global(e.b.module(), value.ty(), 1, "splitbar_zeros");
         global.set_initializer(value);
@@ -169,7 +169,7 @@ fn zeros<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Value<'c> {
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Makes the notes of the copies of the plan whose loads stand behind branches.
     pub(super) fn empty_notes(&mut self) -> Result<()> {
-        let plan = self.plan;
+        let plan = self.kernel.plan;
         for copy in plan.copies.values() {
             let (Some(load), true) = (copy.load, copy.zeros.by_branch) else {
                 continue;

@@ -22,7 +22,7 @@ pub(super) fn plain<'c>(e: &FunctionEmitter<'_, 'c, '_>, bytes: u32) -> Ty<'c> {
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Makes the sets of the plan, which hold nothing yet.
     pub(super) fn empty_sets(&mut self) -> Result<()> {
-        let plan = self.plan;
+        let plan = self.kernel.plan;
         for shape in &plan.staged {
             let value = plain(self, shape.unit);
             let values = (0..shape.rounds).map(|_| self.stack_slot(value, shape.unit));

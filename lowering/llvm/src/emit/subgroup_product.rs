@@ -108,7 +108,7 @@ pub(super) fn multiply<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
         return Err(e.unsupported(inst, format!("the operands {flags:#x}")));
     };
     let ty = e.result_ty(inst)?;
-    let (rows, lanes) = (ty.lanes(), e.subgroup_size);
+    let (rows, lanes) = (ty.lanes(), e.subgroup_size());
     if depth == 0 || depth > MOST || rows > MOST || !depth.is_power_of_two() {
         return Err(e.unsupported(inst, format!("a dimension K of {depth}")));
     }

@@ -380,7 +380,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// `goal`, of which no pass knows what it is.
     fn opaque_goal(&self, goal: Value<'c>) -> Value<'c> {
-        let constraints = match self.target.arch {
+        let constraints = match self.module.target.arch {
             Arch::Amdgpu(_) => "=v,0",
             Arch::Nvptx(_) => "=r,0",
         };
@@ -431,7 +431,7 @@ fn kept<'c>(
                     }
                 }
             } else {
-                for (_, id) in e.declarations.module.ids(*inst) {
+                for (_, id) in e.module.declarations.module.ids(*inst) {
                     used(id, index);
                 }
             }

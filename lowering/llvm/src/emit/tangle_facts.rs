@@ -23,7 +23,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The functions of `kernel` that are not written as the module has them.
 pub(crate) fn of_kernel(
     lowering: &LowerInput<'_>,
-    (kernel, plan): (&Kernel<'_>, &EntryPlan),
+    kernel: &Kernel<'_>,
+    plan: &EntryPlan,
     qualifiers: &MemoryQualifiers,
 ) -> BTreeMap<Id, Tangled> {
     let declarations = lowering.module.declarations();

@@ -58,7 +58,8 @@ impl Extra {
         extra.outside = id(T::OUT_OF_BOUNDS_VALUE_ARM)?;
         for bit in [T::MAKE_ELEMENT_AVAILABLE_ARM, T::MAKE_ELEMENT_VISIBLE_ARM] {
             if let Some(scope) = id(bit)? {
-                extra.coherent = Some(Scope::evaluate(scope, inst, e.constants).map_err(Box::new)?);
+                extra.coherent =
+                    Some(Scope::evaluate(scope, inst, e.module.constants).map_err(Box::new)?);
             }
         }
         Ok(extra)
@@ -244,7 +245,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             class: StorageClass::UniformConstant,
             align: self.type_info(tensor.element)?.align,
             matrix: None,
-            qualifiers: self.qualifiers.get(self.declarations, id),
+            qualifiers: self.module.qualifiers.get(self.module.declarations, id),
         })
     }
 

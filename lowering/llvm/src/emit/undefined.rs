@@ -67,7 +67,7 @@ pub(super) fn shift<'c>(
     amount: Value<'c>,
 ) -> Result<Value<'c>> {
     let (b, ty) = (e.b, base.ty());
-    match e.target.arch {
+    match e.module.target.arch {
         Arch::Amdgpu(_) if ty.scalar_bits().is_power_of_two() => {
             let low = b.int(ty, u64::from(ty.scalar_bits()) - 1)?;
             b.binary(opcode, base, b.and(amount, low)?)

@@ -73,7 +73,7 @@ impl<'c> Extra<'c> {
             extra.sample = Some(e.value(sample)?);
         }
         let scope = |id: Option<Id>| -> Result<Option<Scope>> {
-            id.map(|id| Scope::evaluate(id, inst, e.constants).map_err(Box::new))
+            id.map(|id| Scope::evaluate(id, inst, e.module.constants).map_err(Box::new))
                 .transpose()
         };
         extra.available = scope(id(ImageOperands::MAKE_TEXEL_AVAILABLE)?)?;
@@ -112,7 +112,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let image = self.image_type(inst, 0)?;
         let mut extra = Extra::decode(self, inst, extra)?;
         let id = inst.id(0).map_err(Box::new)?;
-        let qualifiers = self.qualifiers.get(self.declarations, id);
+        let qualifiers = self.module.qualifiers.get(self.module.declarations, id);
         extra.volatile |= qualifiers.volatile;
         // The fences that coherence takes keep accesses apart, too.
         if qualifiers.coherent || extra.volatile {
@@ -169,7 +169,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn keep_texel(&self, texel: Value<'c>) -> Result<()> {
         let word = self.b.int_type(32);
         let first = self.b.bitcast(self.b.lane(texel, 0)?, word)?;
-        let register = match self.target.arch {
+        let register = match self.module.target.arch {
             Arch::Amdgpu(_) => "v",
             Arch::Nvptx(_) => "r",
         };
@@ -201,7 +201,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::ImageQueryLod => {
             let sampled = e.sampled(inst)?;
             let place = sample::place_of_query(e, inst, sampled.image)?;
-            let levels = match &e.target.arch {
+            let levels = match &e.module.target.arch {
                 Arch::Amdgpu(_) => amdgpu_sample::level(e, inst, sampled, &place)?,
                 Arch::Nvptx(_) => return Err(nvptx_sample::no_level(e, inst)),
             };
@@ -215,7 +215,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
                 None => e.texel_component(inst, e.result_type(inst)?)?,
             };
             e.texel_fence(extra.visible, FenceOrder::Acquire)?;
-            let texel = match &e.target.arch {
+            let texel = match &e.module.target.arch {
                 Arch::Amdgpu(_) => amdgpu::read(e, inst, &access, component)?,
                 Arch::Nvptx(_) => nvptx::read(e, inst, &access, component)?,
             };
@@ -244,7 +244,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             let ty = e.type_of(inst.id(2).map_err(Box::new)?)?;
             let component = types::scalar(e.b, e.texel_component(inst, ty)?);
             let texel = e.b.float_resize(texel, component.vector(4))?;
-            match &e.target.arch {
+            match &e.module.target.arch {
                 Arch::Amdgpu(_) => amdgpu::write(e, inst, &access, texel)?,
                 Arch::Nvptx(_) => nvptx::write(e, inst, &access, texel)?,
             }
@@ -257,7 +257,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
                 Op::ImageQuerySizeLod => Some(e.operand(inst, 1)?),
                 _ => None,
             };
-            let size = match &e.target.arch {
+            let size = match &e.module.target.arch {
                 Arch::Amdgpu(_) => amdgpu::size(e, inst, image, descriptor, level)?,
                 Arch::Nvptx(_) => nvptx::size(e, inst, image, descriptor, level)?,
             };
@@ -269,7 +269,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::ImageQueryLevels | Op::ImageQuerySamples => {
             let image = e.image_type(inst, 0)?;
             let descriptor = e.operand(inst, 0)?;
-            let count = match &e.target.arch {
+            let count = match &e.module.target.arch {
                 Arch::Amdgpu(_) => amdgpu::count(e, op, inst, image, descriptor)?,
                 Arch::Nvptx(_) => nvptx::count(e, op, descriptor)?,
             };
@@ -279,7 +279,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::ImageQueryFormat | Op::ImageQueryOrder => {
             let image = e.image_type(inst, 0)?;
             let descriptor = e.operand(inst, 0)?;
-            let number = match &e.target.arch {
+            let number = match &e.module.target.arch {
                 Arch::Amdgpu(_) => return Err(amdgpu::no_channels(e, inst)),
                 Arch::Nvptx(_) => nvptx::channels(e, op, image, descriptor)?,
             };

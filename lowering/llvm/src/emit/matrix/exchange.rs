@@ -42,7 +42,7 @@ impl<'c> Pieces<'c> {
         (blocks, elements): (u32, u32),
     ) -> Result<Pieces<'c>> {
         let memory = group::exchange_memory(e, inst)?;
-        let most = (e.exchange_bytes / u64::from(bytes * blocks)) as u32;
+        let most = (e.kernel.exchange_bytes / u64::from(bytes * blocks)) as u32;
         let length = if elements <= most {
             elements
         } else {
@@ -135,7 +135,7 @@ pub(super) fn through_memory<'c>(
     let (own, shape) = (own_block(e, from)?, e.b.i32(from.columns));
     let sources = places(e, from)?;
     let wanted = asked(e, [from, to], transposed)?;
-    let lanes = e.wave_size;
+    let lanes = e.wave_size();
     let ty = value.ty().element_if_vector();
     let of_source: Vec<BTreeSet<u32>> = (0..from.layout.slots)
         .map(|slot| {

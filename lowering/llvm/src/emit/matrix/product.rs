@@ -63,7 +63,7 @@ pub(super) fn multiply_add(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) 
             "the factors, the summand and the result do not fit each other",
         ));
     }
-    if let Some(instruction) = native::find(e.target, e.wave_size, &shapes) {
+    if let Some(instruction) = native::find(e.module.target, e.wave_size(), &shapes) {
         let value = native::multiply_add(e, instruction, &shapes, [a, b, c])?;
         let value = e.b.bitcast(value, e.result_ty(inst)?)?;
         return e.bind(inst, value);

@@ -67,7 +67,7 @@ pub(super) fn reduce<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) ->
             "the size of the result is not the one that the reduction leaves",
         ));
     }
-    let is_slow = mask == Mask::_2X2 || is_padded(from, e.wave_size);
+    let is_slow = mask == Mask::_2X2 || is_padded(from, e.wave_size());
     // Elements are read from the same subgroup.
     let stays = from.blocks == to.blocks && (from.blocks == 1 || !reduction.rows);
     let value = if !is_slow {
@@ -194,7 +194,7 @@ impl Reduction<'_, '_> {
             if self.columns {
                 pieces.of([0].into_iter())
             } else {
-                pieces.of((0..e.wave_size).map(of_lane))
+                pieces.of((0..e.wave_size()).map(of_lane))
             }
         };
         let covered: BTreeMap<u32, BTreeSet<u32>> = sums
@@ -202,7 +202,7 @@ impl Reduction<'_, '_> {
             .map(|(_, column)| (*column, in_pieces(*column)))
             .collect();
         let wave = builtin::wave_id(e)?;
-        let same = combined | self.from.layout.copies(e.wave_size);
+        let same = combined | self.from.layout.copies(e.wave_size());
         let lane = e.b.and(lanes::lane_id(e)?, e.b.i32(same))?;
         let is_first = e.b.icmp(IntPredicate::LLVMIntEQ, lane, e.b.i32(0))?;
         let has_block =
@@ -262,7 +262,7 @@ impl Reduction<'_, '_> {
         mask: Mask,
     ) -> Result<Value<'c>> {
         let from = self.from;
-        let wave = e.wave_size;
+        let wave = e.wave_size();
         let part = |rows: u32, columns: u32, blocks: u32| Matrix {
             rows,
             columns,

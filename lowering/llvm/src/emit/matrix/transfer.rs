@@ -235,7 +235,7 @@ pub(super) fn load(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
     e.count_parts(u64::from(matrix.layout.slots))?;
     let places = places(e, matrix)?;
     for (slot, at) in (0..).zip(places) {
-        let within = inside(matrix, slot, e.wave_size);
+        let within = inside(matrix, slot, e.wave_size());
         if let Inside::None = within {
             elements.push(ty.zero());
             continue;
@@ -293,7 +293,7 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         None => None,
     };
     for (slot, at) in (0..).zip(places) {
-        let within = inside(matrix, slot, e.wave_size);
+        let within = inside(matrix, slot, e.wave_size());
         if let Inside::None = within {
             continue;
         }
@@ -321,7 +321,7 @@ pub(super) fn stores<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     matrix: &Matrix,
 ) -> Result<Option<Value<'c>>> {
-    let of_lane = match matrix.layout.copies(e.wave_size) {
+    let of_lane = match matrix.layout.copies(e.wave_size()) {
         0 => None,
         copies => {
             let number = e.b.and(lanes::lane_id(e)?, e.b.i32(copies))?;
