@@ -640,9 +640,13 @@ impl Context<'_> {
             if access.caches != 0 && space == Space::Global && !write {
                 let writes = view.shadow.writes_by_others(offset, bytes, stamp);
                 for write in writes {
-                    let own = (site.group, cluster);
-                    let reader = (self.agent, &clock.now);
-                    let seen = (self.group.caches).see(own, reader, access.caches, &write);
+                    let reader = cache::Reader {
+                        group: site.group,
+                        cluster,
+                        agent: self.agent,
+                        now: &clock.now,
+                    };
+                    let seen = (self.group.caches).see(reader, access.caches, &write);
                     let kept = access.caches & cache::DIRTY != 0
                         && write.site.group != site.group
                         && write.sharing == Sharing::Plain

@@ -190,6 +190,21 @@ pub fn length_passing(types: &Types, declarations: &Declarations<'_>, variable: 
     }
 }
 
+/// Facts from which the arguments of all kernels of a module are planned.
+#[derive(Copy, Clone, Debug)]
+pub struct AbiInput<'a, 'm> {
+    /// The declarations of the module.
+    pub declarations: &'m Declarations<'m>,
+    /// Its types on the target.
+    pub types: &'a Types,
+    /// The memory that is coherent, and that which is volatile.
+    pub qualifiers: &'a MemoryQualifiers,
+    /// The target.
+    pub target: &'static Target,
+    /// The form that is wanted.
+    pub form: &'a AbiForm,
+}
+
 struct Planner<'a, 'm> {
     types: &'a Types,
     form: &'a AbiForm,
@@ -202,16 +217,20 @@ struct Planner<'a, 'm> {
 }
 
 impl Abi {
-    /// Plans the arguments of the kernel of `entry`, which reaches `reached`, in the form `form`.
+    /// Plans the arguments of the kernel of `entry`, which reaches `reached`.
     pub fn plan<'m>(
-        form: &AbiForm,
-        types: &Types,
-        (declarations, qualifiers): (&'m Declarations<'m>, &MemoryQualifiers),
-        target: &'static Target,
+        input: AbiInput<'_, 'm>,
         entry: &Function<'m>,
         reached: &uses::Reached,
         diagnostics: &mut Diagnostics,
     ) -> Abi {
+        let AbiInput {
+            declarations,
+            types,
+            qualifiers,
+            target,
+            form,
+        } = input;
         let uses = &reached.own;
         let form = form.of_module(declarations);
         let mut planner = Planner {

@@ -197,7 +197,8 @@ impl Job {
                 }
                 ArgumentKind::Sampler => self.sampler_argument(global, place)?,
                 ArgumentKind::Tensor => {
-                    let descriptor = self.tensor(global, place, buffer()?)?;
+                    let (base, length) = buffer()?;
+                    let descriptor = self.tensor(global, place, base, length)?;
                     let region = global.add(&format!("descriptor {place}"), descriptor, false);
                     global.base(region).to_le_bytes().to_vec()
                 }

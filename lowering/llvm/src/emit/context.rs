@@ -1,5 +1,5 @@
-//! What functions share while they are written: the LLVM module that they go into, and the kernel
-//! that they belong to.
+//! Contexts that functions share while they are written: the LLVM module that they go into, and
+//! the kernel that they belong to.
 
 use super::build::{Build, fast};
 use super::check;
@@ -25,23 +25,24 @@ pub(crate) struct ModuleContext<'c, 'm> {
     pub(crate) constants: &'m Constants,
     /// The target row: what exists on it. Ask before you name a target intrinsic.
     pub(crate) target: &'static Target,
-    /// How much LLVM will optimise.
+    /// The level of LLVM's optimisation.
     pub(super) optimization: Optimization,
-    /// Whether barriers stay calls.
+    /// True if barriers stay calls.
     pub(super) calls: bool,
-    /// Whether the module is of the OpenCL kind (capability Kernel).
+    /// True for modules of the OpenCL kind (capability Kernel).
     pub(crate) opencl: bool,
-    /// How arrays of descriptors of buffers lie in memory.
+    /// The layout of arrays of descriptors of buffers in memory.
     pub(super) arrays: DescriptorArrays,
-    /// Where the module came from: debug lines count the words of that one.
+    /// The way back to the module that this one was made of: debug lines count the words of that
+    /// one.
     pub(super) source_map: Option<&'m SourceMap>,
     /// Types with their LLVM types.
     pub(super) types: Types<'c>,
-    /// Which memory is coherent, and which is volatile.
+    /// The memory that is coherent, and that which is volatile.
     pub(super) qualifiers: MemoryQualifiers,
     /// The LLVM constants that were made so far, by id.
     pub(super) materialized: RefCell<Vec<Option<Value<'c>>>>,
-    /// What the barrier steps share.
+    /// Objects that the barrier steps share.
     pub(super) barriers: Shared<'c>,
 }
 
@@ -83,7 +84,7 @@ pub(crate) struct KernelContext<'p, 'c> {
     pub(super) default_fast_math: u32,
     /// Bytes of workgroup memory through which subgroups exchange elements of matrices.
     pub(super) exchange_bytes: u64,
-    /// How lanes meet in the functions that have joins or masks.
+    /// Meeting of lanes, by function, where there are joins or masks.
     pub(super) tangled: BTreeMap<Id, Tangled>,
     /// Functions that can be called, with the variables that each wants as hidden arguments.
     pub(super) callees: Callees<'c>,

@@ -259,7 +259,7 @@ fn bitcast(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handle
             let x = source(e, inst)?;
             let value = match (narrow(e, from)?, narrow(e, to)?) {
                 (None, None) => b.bitcast(x, e.ty(to)?)?,
-                (from, into) => repacked(e, x, from, (e.ty(to)?, into))?,
+                (from, into) => repacked(e, x, from, e.ty(to)?, into)?,
             };
             e.bind(inst, value)?;
         }
@@ -283,7 +283,8 @@ fn repacked<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     x: Value<'c>,
     from: Option<u32>,
-    (to, into): (Ty<'c>, Option<u32>),
+    to: Ty<'c>,
+    into: Option<u32>,
 ) -> Result<Value<'c>> {
     let b = e.b;
     let total = x.ty().lanes() * from.unwrap_or(x.ty().scalar_bits());

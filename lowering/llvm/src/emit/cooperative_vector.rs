@@ -25,38 +25,35 @@ enum Number {
     Int { bits: u32, signed: bool },
 }
 
-/// An interpretation: the number, and whether the input has several of them in each of its words.
-fn interpretation(value: u32) -> Option<(Number, bool)> {
+/// An interpretation of the input or of a matrix.
+#[derive(Copy, Clone, Debug)]
+struct Interpretation {
+    number: Number,
+    /// True if each word of the input has several numbers in it.
+    packed: bool,
+}
+
+/// The interpretation of this value of ComponentType; `None` for one that is not lowered.
+fn interpretation(value: u32) -> Option<Interpretation> {
     use ComponentType as T;
-    let int = |bits, signed| (Number::Int { bits, signed }, false);
-    Some(match T::from_u32(value)? {
+    let int = |bits, signed| Number::Int { bits, signed };
+    let (number, packed) = match T::from_u32(value)? {
         T::Float16NV => (Number::Float { bits: 16 }, false),
         T::Float32NV => (Number::Float { bits: 32 }, false),
-        T::SignedInt8NV => int(8, true),
-        T::SignedInt16NV => int(16, true),
-        T::SignedInt32NV => int(32, true),
-        T::UnsignedInt8NV => int(8, false),
-        T::UnsignedInt16NV => int(16, false),
-        T::UnsignedInt32NV => int(32, false),
-        T::SignedInt8PackedNV => (
-            Number::Int {
-                bits: 8,
-                signed: true,
-            },
-            true,
-        ),
-        T::UnsignedInt8PackedNV => (
-            Number::Int {
-                bits: 8,
-                signed: false,
-            },
-            true,
-        ),
+        T::SignedInt8NV => (int(8, true), false),
+        T::SignedInt16NV => (int(16, true), false),
+        T::SignedInt32NV => (int(32, true), false),
+        T::UnsignedInt8NV => (int(8, false), false),
+        T::UnsignedInt16NV => (int(16, false), false),
+        T::UnsignedInt32NV => (int(32, false), false),
+        T::SignedInt8PackedNV => (int(8, true), true),
+        T::UnsignedInt8PackedNV => (int(8, false), true),
         T::FloatE4M3NV => (Number::Small(SmallFloat::E4M3), false),
         T::FloatE5M2NV => (Number::Small(SmallFloat::E5M2), false),
         // What products of 32 bits do not hold.
         T::Float64NV | T::SignedInt64NV | T::UnsignedInt64NV => return None,
-    })
+    };
+    Some(Interpretation { number, packed })
 }
 
 impl Number {
@@ -153,8 +150,12 @@ fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     e.store_with(&place, ty, value, access)
 }
 
-/// The number that operand `index` says, and whether it is packed.
-fn number(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, index: usize) -> Result<(Number, bool)> {
+/// The interpretation that operand `index` says.
+fn interpretation_at(
+    e: &FunctionEmitter<'_, '_, '_>,
+    inst: Inst<'_>,
+    index: usize,
+) -> Result<Interpretation> {
     let value = e.constant_u32(inst.id(index)?);
     value.and_then(interpretation).ok_or_else(|| {
         e.unsupported(
@@ -236,10 +237,11 @@ fn element<'c>(
 fn input<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
-    (number, packed): (Number, bool),
+    of_input: Interpretation,
     signed: bool,
     wanted: u32,
 ) -> Result<Vec<Value<'c>>> {
+    let Interpretation { number, packed } = of_input;
     let b = e.b;
     let id = inst.id(0)?;
     let mut vector = e.value(id)?;
@@ -297,9 +299,10 @@ fn input<'c>(
 
 /// OpCooperativeVectorMatrixMulNV and OpCooperativeVectorMatrixMulAddNV.
 fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool) -> Result<()> {
-    let (of_input, of_matrix) = (number(e, inst, 1)?, number(e, inst, 4)?.0);
+    let of_input = interpretation_at(e, inst, 1)?;
+    let of_matrix = interpretation_at(e, inst, 4)?.number;
     let bias = if has_bias {
-        Some(number(e, inst, 7)?.0)
+        Some(interpretation_at(e, inst, 7)?.number)
     } else {
         None
     };
@@ -313,7 +316,7 @@ fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool)
     }
     let ty = e.result_ty(inst)?;
     let floats = ty.is_float();
-    let kinds = [Some(of_input.0), Some(of_matrix), bias];
+    let kinds = [Some(of_input.number), Some(of_matrix), bias];
     if kinds.into_iter().flatten().any(|n| n.is_float() != floats) {
         return Err(e.unsupported(inst, "integers and floating-point numbers in one product"));
     }
@@ -426,7 +429,7 @@ fn accumulate<'c>(
 /// added to the matrix in memory.
 fn outer_product(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let row_major = is_row_major(e, inst, 4)?;
-    let (of_matrix, _) = number(e, inst, 5)?;
+    let of_matrix = interpretation_at(e, inst, 5)?.number;
     let Number::Float { bits: 16 | 32 } = of_matrix else {
         return Err(e.unsupported(inst, "a matrix that is not of floats of 16 or 32 bits"));
     };

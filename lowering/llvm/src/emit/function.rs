@@ -24,28 +24,28 @@ use std::cell::Cell;
 pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// The builder; it stands at the end of the block that is being written.
     pub(crate) b: &'e Build<'c>,
-    /// What is the same in all functions of the LLVM module.
+    /// The part that all functions of the LLVM module share.
     pub(crate) module: &'e ModuleContext<'c, 'm>,
-    /// What is the same in the kernel that this copy of the function belongs to.
+    /// The part that all functions of the kernel share: this copy belongs to it alone.
     pub(crate) kernel: &'e KernelContext<'e, 'c>,
     /// The LLVM function that is being written.
     pub(crate) function: Func<'c>,
-    /// Where stack slots go: the function's first block, ended when the body is done.
+    /// The block for stack slots: the function's first one, ended when the body is done.
     pub(super) prologue: Block<'c>,
-    /// Where a kernel whose waves have something to do when they end does it: all returns lead
-    /// there.
+    /// The block where a kernel whose waves have something to do when they end does it: all returns
+    /// lead there.
     pub(crate) end: Option<Block<'c>>,
     /// The subprogram that debug locations name, when lines are asked for.
     pub(crate) scope: Option<Meta<'c>>,
     /// Meanings of ids.
     pub(super) slots: Slots<'c>,
-    /// Whether the error that is on its way only follows from one that has been reported.
+    /// True while the error that is on its way only follows from one that has been reported.
     pub(super) cascade: Cell<bool>,
-    /// What may be undefined where it arises.
+    /// Values that may be undefined where they arise.
     pub(super) undefined: Undefined,
     /// Blocks by label.
     pub(super) control: Control<'c, 'm>,
-    /// How lanes meet.
+    /// Meeting of lanes.
     pub(super) convergence: Convergence<'c>,
     /// Arguments that no id of the module stands for.
     pub(super) arguments: Arguments<'c>,

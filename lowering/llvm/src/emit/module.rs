@@ -30,7 +30,7 @@ use splitbar_plan::backend::{DebugLines, LowerInput};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Optimization};
 use splitbar_typed::Kernel;
-use splitbar_typed::abi::{Abi, AbiForm, KernelAbi, Passing, length_passing, symbol};
+use splitbar_typed::abi::{Abi, AbiForm, AbiInput, KernelAbi, Passing, length_passing, symbol};
 use splitbar_typed::types::id_count;
 use std::collections::BTreeMap;
 
@@ -138,10 +138,13 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         }
         let function = declarations.function(plan.function)?;
         let abi = Abi::plan(
-            self.form,
-            &self.module.types,
-            (declarations, &self.module.qualifiers),
-            self.module.target,
+            AbiInput {
+                declarations,
+                types: &self.module.types,
+                qualifiers: &self.module.qualifiers,
+                target: self.module.target,
+                form: self.form,
+            },
             function,
             &kernel.reached,
             diagnostics,

@@ -466,7 +466,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         if let Some(initializer) = inst.operands().get(1) {
             self.store_constant(&pointer, pointee, Id(*initializer))?;
         } else if let Some(id) = inst.result() {
-            self.give_contents(id, slot, (info.size, align));
+            self.give_contents(id, slot, info.size, align);
         }
         self.bind_pointer(inst, pointer)
     }

@@ -227,7 +227,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         } else if let Some(initializer) = variable.initializer {
             self.store_constant(&pointer, pointee, initializer)?;
         } else {
-            self.give_contents(id, address, (info.size, align));
+            self.give_contents(id, address, info.size, align);
         }
         self.set(id, Slot::Pointer(pointer));
         Ok(())

@@ -43,8 +43,8 @@ pub(super) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
         return Err(e.b.internal("a store became a copy of nothing"));
     };
     let (writes, _) = e.access(inst, 2)?;
-    let to = e.with_access(&e.pointer(inst.id(0)?)?, writes)?;
-    let to = aligned(e, e.result_type(load)?, plan.unit, to)?;
+    let (place, writes) = e.with_access(&e.pointer(inst.id(0)?)?, writes)?;
+    let to = aligned(e, e.result_type(load)?, plan.unit, place, writes)?;
     let from = chosen(e, load, plan)?;
     begin(e, plan, from, to)?;
     Ok(Handled::Yes)
@@ -122,8 +122,8 @@ fn chosen<'c>(
 /// The place in global memory that `load` reads.
 fn source<'c>(e: &FunctionEmitter<'_, 'c, '_>, load: Inst<'_>, unit: u32) -> Result<Value<'c>> {
     let (reads, _) = e.access(load, 1)?;
-    let from = e.with_access(&e.pointer(load.id(0)?)?, reads)?;
-    aligned(e, e.result_type(load)?, unit, from)
+    let (place, reads) = e.with_access(&e.pointer(load.id(0)?)?, reads)?;
+    aligned(e, e.result_type(load)?, unit, place, reads)
 }
 
 /// The address of a place of a value of type `ty`, which the plan has taken to be aligned to `unit`
@@ -132,7 +132,8 @@ fn aligned<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     ty: Id,
     unit: u32,
-    (pointer, access): (Pointer<'c>, Access),
+    pointer: Pointer<'c>,
+    access: Access,
 ) -> Result<Value<'c>> {
     // Without an operand that says more, a place is aligned as its components are.
     let component = e.ty(ty)?.scalar_bits() / 8;

@@ -1,4 +1,4 @@
-//! What the ids of a module stand for in the function that is being written.
+//! Meanings of the ids of a module in the function that is being written.
 
 use super::layout::MatrixLayout;
 use crate::ffi::Value;

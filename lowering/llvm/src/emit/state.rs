@@ -38,10 +38,10 @@ pub(crate) struct Tangled {
     pub(crate) branches: Vec<bool>,
 }
 
-/// How the lanes of a function meet, and which of them execute it together.
+/// Meeting of the lanes of a function, and the set of those that execute it together.
 #[derive(Default)]
 pub(crate) struct Convergence<'c> {
-    /// How it is written, until its body is begun.
+    /// The form in which it is written, until its body is begun.
     pub(super) tangled: Option<Tangled>,
     /// NVPTX: the mask that the caller passes, `i32`.
     pub(super) callers_mask: Option<Value<'c>>,

@@ -10,7 +10,7 @@ use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::analysis::tangles::{Facts, Joined, Tangles, Unstructured};
 use splitbar_passes::analysis::uniformity::graph::{Graph, NodeId};
 use splitbar_passes::analysis::uniformity::memory::Memory;
-use splitbar_passes::analysis::uniformity::{Level, Model, Uniformity};
+use splitbar_passes::analysis::uniformity::{Asked, Level, Model, Uniformity};
 use splitbar_passes::module::{
     BlockIndex, Declarations, Function, Id, Inst, Scope, called, called_for_elements,
 };
@@ -232,7 +232,10 @@ impl Scan<'_, '_> {
             function,
             size,
             cfg,
-            (&places, &values),
+            Asked {
+                places: &places,
+                values: &values,
+            },
         );
         let uniformity = Uniformity::analyze(&model, self.level, size);
         let any: BTreeSet<NodeId> = own

@@ -49,7 +49,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// Gives the variable `id` at `address`, which has no initial value, zeros if it may be read
     /// before it is written. LLVM drops them again where it finds the write.
-    pub(super) fn give_contents(&self, id: Id, address: Value<'c>, (bytes, align): (u64, u32)) {
+    pub(super) fn give_contents(&self, id: Id, address: Value<'c>, bytes: u64, align: u32) {
         if self.undefined.is_read_unwritten(id) {
             let zero = self.b.int_type(8).zero();
             self.b.raw().memset(address, zero, self.b.i64(bytes), align);

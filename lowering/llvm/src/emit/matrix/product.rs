@@ -38,10 +38,12 @@ pub(super) fn multiply_add(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) 
     if unknown != 0 {
         return Err(e.unsupported(inst, format!("the matrix operand {unknown:#x}")));
     }
-    let (a, a_type) = joint::factor(e, inst, bits, e.matrix_operand(inst, 0)?)?;
-    let (b, b_type) = joint::factor(e, inst, bits, e.matrix_operand(inst, 1)?)?;
-    let c = e.matrix_operand(inst, 2)?;
-    let (c, c_type) = joint::as_bfloat(e, inst, bits & SUMMAND_BFLOAT16 != 0, c)?;
+    let (a, declared) = e.matrix_operand(inst, 0)?;
+    let (a, a_type) = joint::factor(e, inst, bits, a, declared)?;
+    let (b, declared) = e.matrix_operand(inst, 1)?;
+    let (b, b_type) = joint::factor(e, inst, bits, b, declared)?;
+    let (c, declared) = e.matrix_operand(inst, 2)?;
+    let (c, c_type) = joint::as_bfloat(e, inst, bits & SUMMAND_BFLOAT16 != 0, c, declared)?;
     let d = e.matrix(e.result_type(inst)?)?;
     let d_type = joint::read_as_bfloat(e, inst, bits & RESULT_BFLOAT16 != 0, d)?;
     let shapes = Shapes {

@@ -179,7 +179,7 @@ impl Reduction<'_, '_> {
     ) -> Result<()> {
         let bytes = exchange::element_bytes(self.from.component);
         let width = if self.columns { 1 } else { self.from.columns };
-        let pieces = Pieces::new(e, self.inst, bytes, (self.from.blocks, width))?;
+        let pieces = Pieces::new(e, self.inst, bytes, self.from.blocks, width)?;
         let first = Held::new(e, &self.from.layout)?.at(0)?.column;
         let number = |e: &FunctionEmitter<'_, 'c, '_>, column: u32| {
             if self.columns {
@@ -220,7 +220,7 @@ impl Reduction<'_, '_> {
                         block: wave,
                         number: number(e, *column)?,
                     };
-                    pieces.store(e, (piece, all.len() == 1), moved, *sum)?;
+                    pieces.store(e, piece, all.len() == 1, moved, *sum)?;
                 }
                 Ok(())
             })?;
@@ -232,7 +232,7 @@ impl Reduction<'_, '_> {
                         number: number(e, *column)?,
                     };
                     let before = loaded.get(&(*column, block)).copied();
-                    let one = pieces.load(e, piece, moved, (ty, before))?;
+                    let one = pieces.load(e, piece, moved, ty, before)?;
                     loaded.insert((*column, block), one);
                 }
             }

@@ -209,7 +209,7 @@ impl Kernel {
         };
         let count = active.count_ones();
         if context.uses.follows() {
-            self.label(warp, coded, (lanes, active), context);
+            self.label(warp, coded, lanes, active, context);
         }
         match coded.op {
             Op::Branch { target, join } => {
