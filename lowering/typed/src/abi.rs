@@ -587,6 +587,35 @@ impl Planner<'_, '_> {
         layout::variable_align(self.declarations, id, natural.unwrap_or(1)) // an untyped pointer
     }
 
+    /// A block that one of an OpenCL kernel's own parameters points to and that the host passes by
+    /// value.
+    fn own_block(
+        &mut self,
+        index: usize,
+        id: Id,
+        pointee: Id,
+        at: Option<WordOffset>,
+    ) -> Result<()> {
+        let block = types::require(self.types, self.declarations, pointee)?;
+        fits_arguments(&format!("the kernel parameter {id}"), block.size, at)?;
+        let (size, align) = (block.size, block.align);
+        let passing = Passing::Block {
+            space: block_space(self.target),
+            bytes: size,
+            align,
+        };
+        let parameter = self.argument(
+            Role::OwnBlock(index, pointee),
+            ArgumentKind::ByValue,
+            passing,
+            size,
+            align,
+            (None, None),
+        );
+        self.parameters.push(parameter);
+        Ok(())
+    }
+
     /// One of an OpenCL kernel's own parameters.
     fn own(&mut self, index: usize, id: Id, ty: Id) -> Result<()> {
         let info = types::require(self.types, self.declarations, ty)?;
@@ -610,23 +639,7 @@ impl Planner<'_, '_> {
                 class: StorageClass::Function,
                 pointee: Some(pointee),
             } => {
-                let block = types::require(self.types, self.declarations, *pointee)?;
-                fits_arguments(&format!("the kernel parameter {id}"), block.size, at)?;
-                let (size, align) = (block.size, block.align);
-                let passing = Passing::Block {
-                    space: block_space(self.target),
-                    bytes: size,
-                    align,
-                };
-                let parameter = self.argument(
-                    Role::OwnBlock(index, *pointee),
-                    ArgumentKind::ByValue,
-                    passing,
-                    size,
-                    align,
-                    (None, None),
-                );
-                self.parameters.push(parameter);
+                self.own_block(index, id, *pointee, at)?;
             }
             Kind::Pointer {
                 class: StorageClass::Workgroup,

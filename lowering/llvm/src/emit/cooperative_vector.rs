@@ -297,8 +297,31 @@ fn input<'c>(
     (0..wanted).map(one).collect()
 }
 
-/// OpCooperativeVectorMatrixMulNV and OpCooperativeVectorMatrixMulAddNV.
-fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool) -> Result<()> {
+/// The product of a matrix in memory and a vector.
+struct Product<'c> {
+    /// The type of the result.
+    ty: Ty<'c>,
+    /// True if it is computed in floats.
+    floats: bool,
+    rows: u32,
+    columns: u32,
+    /// The vector, in numbers of 32 bits.
+    input: Vec<Value<'c>>,
+    of_matrix: Number,
+    matrix: Pointer<'c>,
+    /// Bytes from a row, or a column, to the next.
+    stride: Value<'c>,
+    row_major: bool,
+    /// What is added, and where it lies.
+    bias: Option<(Number, Pointer<'c>)>,
+}
+
+/// Decodes the operands of a product, and loads its input.
+fn product<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    has_bias: bool,
+) -> Result<Product<'c>> {
     let of_input = interpretation_at(e, inst, 1)?;
     let of_matrix = interpretation_at(e, inst, 4)?.number;
     let bias = if has_bias {
@@ -342,6 +365,34 @@ fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool)
         }
         None => None,
     };
+    Ok(Product {
+        ty,
+        floats,
+        rows,
+        columns,
+        input,
+        of_matrix,
+        matrix,
+        stride,
+        row_major,
+        bias,
+    })
+}
+
+/// OpCooperativeVectorMatrixMulNV and OpCooperativeVectorMatrixMulAddNV.
+fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool) -> Result<()> {
+    let Product {
+        ty,
+        floats,
+        rows,
+        columns,
+        input,
+        of_matrix,
+        matrix,
+        stride,
+        row_major,
+        bias,
+    } = product(e, inst, has_bias)?;
     let word = if floats {
         e.b.float_type(32)
     } else {

@@ -54,6 +54,15 @@ pub(super) fn take_stack(b: &Build<'_>, bytes: u64) -> Result<()> {
 /// So many types of an object are looked at for its narrowest scalar.
 const MOST_TYPES: usize = 64;
 
+/// Position of an access chain on its way.
+struct Walk<'c> {
+    /// The type of what it has come to.
+    ty: Id,
+    /// The layout of the matrix there, if it is one or part of one.
+    matrix: Option<MatrixLayout>,
+    offset: Offset<'c>,
+}
+
 /// A byte offset that grows along an access chain.
 struct Offset<'c> {
     fixed: i64,
@@ -265,98 +274,111 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (pointer, indexes) = self.descriptor(pointer, indexes)?;
         }
         let signed = self.is_physical(pointer.class);
-        let Some(mut ty) = pointer.pointee else {
+        let Some(ty) = pointer.pointee else {
             return Err(self.b.mismatch("an access chain from an untyped pointer"));
         };
-        let mut matrix = pointer.matrix;
-        let mut offset = Offset {
-            fixed: 0,
-            dynamic: None,
-            align: pointer.align,
+        let mut walk = Walk {
+            ty,
+            matrix: pointer.matrix,
+            offset: Offset {
+                fixed: 0,
+                dynamic: None,
+                align: pointer.align,
+            },
         };
         for index in indexes {
-            let index = Id(*index);
-            let info = self.type_info(ty)?;
-            match &info.kind {
-                Kind::Struct { members } => {
-                    let number = self.constant_u32(index);
-                    let at = number.and_then(|n| {
-                        Some((*info.places.get(n as usize)?, *members.get(n as usize)?))
-                    });
-                    let Some(((bytes, layout), member)) = at else {
-                        return Err(self.b.mismatch(format!(
-                            "{index} is not the constant number of a member of {ty}"
-                        )));
-                    };
-                    offset.fixed = offset.fixed.wrapping_add(bytes as i64);
-                    offset.align = layout::alignment_of_offset(offset.align, bytes);
-                    matrix = layout;
-                    ty = member;
-                }
-                Kind::Array { element, .. } | Kind::RuntimeArray { element } => {
-                    self.step(&pointer, &mut offset, index, info.stride, signed)?;
-                    ty = *element;
-                }
-                Kind::Matrix { column, .. } => {
-                    let stride = match matrix {
-                        Some(MatrixLayout {
-                            row_major: true, ..
-                        }) => u64::from(column.scalar.bytes()),
-                        Some(MatrixLayout {
-                            stride,
-                            row_major: false,
-                        }) => u64::from(stride),
-                        None => info.stride,
-                    };
-                    matrix = matrix.filter(|m| m.row_major);
-                    self.step(&pointer, &mut offset, index, stride, signed)?;
-                    ty = self
-                        .component_type(ty)
-                        .ok_or_else(|| self.b.mismatch(format!("{ty} has no columns")))?;
-                }
-                Kind::Cooperative(_) => {
-                    self.step(&pointer, &mut offset, index, info.stride, signed)?;
-                    ty = self
-                        .component_type(ty)
-                        .ok_or_else(|| self.b.mismatch(format!("{ty} has no elements")))?;
-                }
-                Kind::ScalarOrVector(shape)
-                    if shape.lanes > 1 || self.component_type(ty).is_some() =>
-                {
-                    let stride = matrix
-                        .filter(|m| m.row_major)
-                        .map_or(u64::from(shape.scalar.bytes()), |m| u64::from(m.stride));
-                    matrix = None;
-                    self.step(&pointer, &mut offset, index, stride, signed)?;
-                    ty = self
-                        .component_type(ty)
-                        .ok_or_else(|| self.b.mismatch(format!("{ty} has no components")))?;
-                }
-                Kind::ScalarOrVector(_)
-                | Kind::TensorObject(_)
-                | Kind::Pointer { .. }
-                | Kind::Image(_)
-                | Kind::SampledImage(_)
-                | Kind::Sampler
-                | Kind::Tensor(_)
-                | Kind::Void
-                | Kind::NamedBarrier
-                | Kind::Function
-                | Kind::Other(_) => {
-                    return Err(self.b.mismatch(format!(
-                        "an access chain goes into {ty}, which has no parts"
-                    )));
-                }
-            }
+            self.walk_into(&pointer, &mut walk, Id(*index), signed)?;
         }
-        let address = self.finish(&pointer, &offset, in_bounds, signed)?;
+        let address = self.finish(&pointer, &walk.offset, in_bounds, signed)?;
         Ok(Pointer {
             address,
-            pointee: Some(ty),
-            align: offset.align,
-            matrix,
+            pointee: Some(walk.ty),
+            align: walk.offset.align,
+            matrix: walk.matrix,
             ..pointer
         })
+    }
+
+    /// Goes on into the part `index` of where the walk is.
+    fn walk_into(
+        &self,
+        pointer: &Pointer<'c>,
+        walk: &mut Walk<'c>,
+        index: Id,
+        signed: bool,
+    ) -> Result<()> {
+        let ty = walk.ty;
+        let info = self.type_info(ty)?;
+        match &info.kind {
+            Kind::Struct { members } => {
+                let number = self.constant_u32(index);
+                let at = number
+                    .and_then(|n| Some((*info.places.get(n as usize)?, *members.get(n as usize)?)));
+                let Some(((bytes, layout), member)) = at else {
+                    return Err(self.b.mismatch(format!(
+                        "{index} is not the constant number of a member of {ty}"
+                    )));
+                };
+                walk.offset.fixed = walk.offset.fixed.wrapping_add(bytes as i64);
+                walk.offset.align = layout::alignment_of_offset(walk.offset.align, bytes);
+                walk.matrix = layout;
+                walk.ty = member;
+            }
+            Kind::Array { element, .. } | Kind::RuntimeArray { element } => {
+                self.step(pointer, &mut walk.offset, index, info.stride, signed)?;
+                walk.ty = *element;
+            }
+            Kind::Matrix { column, .. } => {
+                let stride = match walk.matrix {
+                    Some(MatrixLayout {
+                        row_major: true, ..
+                    }) => u64::from(column.scalar.bytes()),
+                    Some(MatrixLayout {
+                        stride,
+                        row_major: false,
+                    }) => u64::from(stride),
+                    None => info.stride,
+                };
+                walk.matrix = walk.matrix.filter(|m| m.row_major);
+                self.step(pointer, &mut walk.offset, index, stride, signed)?;
+                walk.ty = self
+                    .component_type(ty)
+                    .ok_or_else(|| self.b.mismatch(format!("{ty} has no columns")))?;
+            }
+            Kind::Cooperative(_) => {
+                self.step(pointer, &mut walk.offset, index, info.stride, signed)?;
+                walk.ty = self
+                    .component_type(ty)
+                    .ok_or_else(|| self.b.mismatch(format!("{ty} has no elements")))?;
+            }
+            Kind::ScalarOrVector(shape) if shape.lanes > 1 || self.component_type(ty).is_some() => {
+                let stride = walk
+                    .matrix
+                    .filter(|m| m.row_major)
+                    .map_or(u64::from(shape.scalar.bytes()), |m| u64::from(m.stride));
+                walk.matrix = None;
+                self.step(pointer, &mut walk.offset, index, stride, signed)?;
+                walk.ty = self
+                    .component_type(ty)
+                    .ok_or_else(|| self.b.mismatch(format!("{ty} has no components")))?;
+            }
+            Kind::ScalarOrVector(_)
+            | Kind::TensorObject(_)
+            | Kind::Pointer { .. }
+            | Kind::Image(_)
+            | Kind::SampledImage(_)
+            | Kind::Sampler
+            | Kind::Tensor(_)
+            | Kind::Void
+            | Kind::NamedBarrier
+            | Kind::Function
+            | Kind::Other(_) => {
+                return Err(self.b.mismatch(format!(
+                    "an access chain goes into {ty}, which has no parts"
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn is_physical(&self, class: StorageClass) -> bool {

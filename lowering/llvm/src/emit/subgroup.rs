@@ -17,11 +17,10 @@ use crate::ffi::{IntPredicate, RealPredicate, Ty, Value};
 use spirv::{GroupOperation, Op};
 use splitbar_passes::module::{Inst, Scope};
 
-/// Lowers subgroup instructions, and hands OpGroup* of workgroup scope on.
-pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
-    // Where the operands begin: instructions of the core and of the KHR extensions for groups name
-    // their scope first.
-    let scoped = !matches!(
+/// Returns true if the first operand of `op` is its scope: so it is in the core and in the KHR
+/// extensions for groups.
+fn names_scope(op: Op) -> bool {
+    !matches!(
         op,
         Op::SubgroupBallotKHR
             | Op::SubgroupFirstInvocationKHR
@@ -39,7 +38,12 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             | Op::GroupNonUniformQuadAllKHR
             | Op::GroupNonUniformQuadAnyKHR
             | Op::GroupNonUniformPartitionEXT
-    );
+    )
+}
+
+/// Lowers subgroup instructions, and hands OpGroup* of workgroup scope on.
+pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
+    let scoped = names_scope(op);
     if scoped {
         let scope = Scope::evaluate(inst.id(0)?, inst, e.module.constants)?;
         match scope {
@@ -59,6 +63,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
     }
     let first = usize::from(scoped);
+    // One table: an instruction of more than a few lines has a function of its own.
     let value = match op {
         Op::GroupNonUniformBroadcast
         | Op::GroupNonUniformShuffle

@@ -188,6 +188,52 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 }
 
+/// Lowers OpImageFetch and OpImageRead.
+fn read(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let (access, extra) = e.image_access(inst, 2)?;
+    let component = match access.image.component {
+        Some(component) => component,
+        None => e.texel_component(inst, e.result_type(inst)?)?,
+    };
+    e.texel_fence(extra.visible, FenceOrder::Acquire)?;
+    let texel = match &e.module.target.arch {
+        Arch::Amdgpu(_) => amdgpu::read(e, inst, &access, component)?,
+        Arch::Nvptx(_) => nvptx::read(e, inst, &access, component)?,
+    };
+    if extra.volatile {
+        e.keep_texel(texel)?;
+    }
+    let ty = e.result_ty(inst)?;
+    let value = e.components(texel, ty.lanes())?;
+    let value = e.b.float_resize(value, ty)?;
+    e.bind(inst, value)
+}
+
+/// Lowers OpImageWrite.
+fn write(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let (access, extra) = e.image_access(inst, 3)?;
+    let texel = e.operand(inst, 2)?;
+    let zero = texel.ty().element_if_vector().zero();
+    let lanes = (0..4)
+        .map(|lane| {
+            if lane < texel.ty().lanes() {
+                e.b.lane(texel, lane)
+            } else {
+                Ok(zero)
+            }
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let texel = e.b.vector(&lanes)?;
+    let ty = e.type_of(inst.id(2).map_err(Box::new)?)?;
+    let component = types::scalar(e.b, e.texel_component(inst, ty)?);
+    let texel = e.b.float_resize(texel, component.vector(4))?;
+    match &e.module.target.arch {
+        Arch::Amdgpu(_) => amdgpu::write(e, inst, &access, texel)?,
+        Arch::Nvptx(_) => nvptx::write(e, inst, &access, texel)?,
+    }
+    e.texel_fence(extra.available, FenceOrder::Release)
+}
+
 /// Lowers the image instructions.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
     match op {
@@ -208,48 +254,8 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             let levels = e.b.float_resize(levels, e.result_ty(inst)?)?;
             e.bind(inst, levels)?;
         }
-        Op::ImageFetch | Op::ImageRead => {
-            let (access, extra) = e.image_access(inst, 2)?;
-            let component = match access.image.component {
-                Some(component) => component,
-                None => e.texel_component(inst, e.result_type(inst)?)?,
-            };
-            e.texel_fence(extra.visible, FenceOrder::Acquire)?;
-            let texel = match &e.module.target.arch {
-                Arch::Amdgpu(_) => amdgpu::read(e, inst, &access, component)?,
-                Arch::Nvptx(_) => nvptx::read(e, inst, &access, component)?,
-            };
-            if extra.volatile {
-                e.keep_texel(texel)?;
-            }
-            let ty = e.result_ty(inst)?;
-            let value = e.components(texel, ty.lanes())?;
-            let value = e.b.float_resize(value, ty)?;
-            e.bind(inst, value)?;
-        }
-        Op::ImageWrite => {
-            let (access, extra) = e.image_access(inst, 3)?;
-            let texel = e.operand(inst, 2)?;
-            let zero = texel.ty().element_if_vector().zero();
-            let lanes = (0..4)
-                .map(|lane| {
-                    if lane < texel.ty().lanes() {
-                        e.b.lane(texel, lane)
-                    } else {
-                        Ok(zero)
-                    }
-                })
-                .collect::<Result<Vec<_>>>()?;
-            let texel = e.b.vector(&lanes)?;
-            let ty = e.type_of(inst.id(2).map_err(Box::new)?)?;
-            let component = types::scalar(e.b, e.texel_component(inst, ty)?);
-            let texel = e.b.float_resize(texel, component.vector(4))?;
-            match &e.module.target.arch {
-                Arch::Amdgpu(_) => amdgpu::write(e, inst, &access, texel)?,
-                Arch::Nvptx(_) => nvptx::write(e, inst, &access, texel)?,
-            }
-            e.texel_fence(extra.available, FenceOrder::Release)?;
-        }
+        Op::ImageFetch | Op::ImageRead => read(e, inst)?,
+        Op::ImageWrite => write(e, inst)?,
         Op::ImageQuerySize | Op::ImageQuerySizeLod => {
             let image = e.image_type(inst, 0)?;
             let descriptor = e.operand(inst, 0)?;
