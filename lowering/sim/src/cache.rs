@@ -63,8 +63,8 @@ impl Caches {
         }
     }
 
-    /// Whether a load of `reader`, which may be answered by `levels`, sees a write of another agent
-    /// that happened before it: by which invalidations, or `None` if it can miss the write.
+    /// Tells if a load of `reader`, which may be answered by `levels`, sees a write of another
+    /// agent that happened before it: by which invalidations, or `None` if it can miss the write.
     ///
     /// The far cache is one for all waves of the workgroup, and so is the nearest one where no wave
     /// has one of its own. What one wave invalidates there is fresh for those who know of it.

@@ -750,7 +750,7 @@ impl Context<'_> {
     }
 }
 
-/// Who was at a place before, as told to the one at `site`.
+/// Words for the one that was at a place before, as told to the one at `site`.
 fn who(before: Site, site: Site) -> String {
     match (before.group == site.group, before.wave == site.wave) {
         (true, true) => "another lane of the wave".to_owned(),

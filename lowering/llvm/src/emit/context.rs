@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// Everything that one LLVM module has once.
 pub(crate) struct ModuleContext<'c, 'm> {
-    /// What the module declares.
+    /// The declarations of the module.
     pub(crate) declarations: &'m Declarations<'m>,
     /// Constants, evaluated.
     pub(crate) constants: &'m Constants,

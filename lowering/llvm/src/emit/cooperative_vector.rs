@@ -312,7 +312,7 @@ struct Product<'c> {
     /// Bytes from a row, or a column, to the next.
     stride: Value<'c>,
     row_major: bool,
-    /// What is added, and where it lies.
+    /// The summand, and the place where it lies.
     bias: Option<(Number, Pointer<'c>)>,
 }
 

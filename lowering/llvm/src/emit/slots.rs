@@ -16,16 +16,15 @@ pub(crate) struct Pointer<'c> {
     pub(crate) class: spirv::StorageClass,
     /// Known alignment in bytes, a power of two.
     pub(crate) align: u32,
-    /// How the matrix that it points to or into is laid out; `None`: naturally (column-major,
+    /// The layout of the matrix that it points to or into; `None`: the natural one (column-major,
     /// packed columns).
     pub(crate) matrix: Option<MatrixLayout>,
-    /// What the decorations of the memory ask of every access; known of the pointers that have an
-    /// id.
+    /// Demands of the memory's decorations on every access; known of the pointers that have an id.
     pub(crate) qualifiers: Qualifiers,
 }
 
 impl Pointer<'_> {
-    /// Whether it points into a variable of a function or an invocation.
+    /// Returns true if it points into a variable of a function or an invocation.
     pub(crate) fn is_in_function(&self) -> bool {
         matches!(
             self.class,

@@ -38,8 +38,8 @@ pub(super) struct Slice<'m> {
 }
 
 impl<'m> Slice<'m> {
-    /// What decides about the execution of the places that are asked about, whether loops end at
-    /// all, and what the values are computed from.
+    /// The part that decides about the execution of the places that are asked about and about the
+    /// ends of loops, and that the values are computed from.
     pub(super) fn analyze(
         declarations: &Declarations<'m>,
         memory: &Memory,
