@@ -220,10 +220,12 @@ impl Row<'_> {
         let left_out = [
             (site.incomplete, "incomplete"),
             (site.contradictory, "contradictory"),
-        ];
-        let left_out = left_out.into_iter().filter(|(count, _)| *count > 0);
-        let left_out = left_out.map(|(count, why)| format!("{count} {why}"));
-        let left_out = left_out.collect::<Vec<_>>().join(", ");
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, why)| format!("{count} {why}"))
+        .collect::<Vec<_>>()
+        .join(", ");
         [
             match site.kind {
                 SiteKind::Split => format!("{} to {}", site.arrive, site.wait),

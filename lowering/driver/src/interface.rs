@@ -11,7 +11,7 @@ use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::printf::Table;
 use splitbar_plan::waves;
-use splitbar_typed::abi::{Abi, ArgumentKind, KernelAbi, symbol};
+use splitbar_typed::abi::{Abi, AbiInput, ArgumentKind, KernelAbi, symbol};
 use splitbar_typed::types::Types;
 
 /// Plan and binary interface of each entry point of the module in `bytes`, with nothing measured,
@@ -60,8 +60,14 @@ fn abis(candidate: &mut Candidate<'_, '_>, options: &Options) -> Result<Vec<Kern
             let problem = internal(format!("entry point `{}` has no function", plan.entry));
             return Err(candidate.problems.and(problem.into()));
         };
-        let module = (declarations, &qualifiers);
-        let abi = Abi::plan(form, &types, module, target, function, reached, &mut found);
+        let input = AbiInput {
+            declarations,
+            types: &types,
+            qualifiers: &qualifiers,
+            target,
+            form,
+        };
+        let abi = Abi::plan(input, function, reached, &mut found);
         let parameters = abi.parameters.into_iter();
         let arguments: Vec<_> = parameters.map(|one| one.argument).collect();
         if arguments

@@ -175,8 +175,10 @@ fn lower(input: &LowerInput<'_>, ir: Option<&IrModule>) -> Result<Lowered, Diagn
         codegen::check(&errors)?;
         codegen::verify(&module, "after optimisation")?;
         let guarding = faults::features(input.target, input.guards).map(str::to_owned);
-        let features = [features, guarding].into_iter().flatten();
-        let features = features.reduce(|own, more| format!("{own},{more}"));
+        let features = [features, guarding]
+            .into_iter()
+            .flatten()
+            .reduce(|own, more| format!("{own},{more}"));
         let assembly = match input.target.arch {
             Arch::Amdgpu(_) => schedule::choose(&context, &module, input)?,
             Arch::Nvptx(_) => None,
@@ -188,12 +190,12 @@ fn lower(input: &LowerInput<'_>, ir: Option<&IrModule>) -> Result<Lowered, Diagn
             .filter(|kernel| !effects::are_left(&module, &kernel.symbol))
             .map(|kernel| kernel.symbol.clone())
             .collect();
-        let widened = kernels.iter().zip(input.plans());
-        let widened = widened.filter_map(|(kernel, plan)| {
-            let ordered = late_windows::ordered(input.target, plan, input.late_windows?)?;
-            Some((kernel.symbol.clone(), ordered))
-        });
-        let widened = widened.collect();
+        let ordered = |plan| late_windows::ordered(input.target, plan, input.late_windows?);
+        let widened = kernels
+            .iter()
+            .zip(input.plans())
+            .filter_map(|(kernel, plan)| Some((kernel.symbol.clone(), ordered(plan)?)))
+            .collect();
         let (bitcode, lined) = bitcode(&context, &module, input.lines);
         Ok(Lowered {
             #[cfg(test)]

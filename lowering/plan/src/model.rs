@@ -101,6 +101,7 @@ impl Scribe<'_> {
 
     fn step(&mut self, step: &Step) {
         let waves = self.wave.count;
+        // One table: operations of the model for each step, so that a new step has to say its own.
         match step {
             Step::Fence(_)
             | Step::OpenWindow

@@ -403,16 +403,7 @@ impl<'p> Planner<'p> {
             returns.map(|&offset| (offset, self.open(offset))).collect();
         let any_open = returns.iter().any(|(_, open)| *open != Open::Never);
         // The optimiser folds the run-time note wherever it is known after all.
-        let outstanding = meets_full_barrier
-            || match workgroup.unwaited {
-                Unwaited::Nowhere => false,
-                // What is open at a return may be a pair that leaves nothing behind.
-                Unwaited::AtReturn | Unwaited::AtEnd if !self.full.is_empty() => any_open,
-                Unwaited::AtReturn => returns.iter().any(|(_, open)| *open == Open::Sometimes),
-                Unwaited::AtEnd => {
-                    any_open && returns.iter().any(|(_, open)| *open != Open::Always)
-                }
-            };
+        let outstanding = meets_full_barrier || self.needs_note(&workgroup, &returns);
         let complete = || {
             if outstanding {
                 complete_noted(&workgroup)
@@ -421,25 +412,6 @@ impl<'p> Planner<'p> {
             }
         };
 
-        let mut at_instruction: BTreeMap<WordOffset, Vec<Step>> = pairing
-            .sites
-            .iter()
-            .map(|site| {
-                (
-                    site.offset,
-                    [
-                        self.waiting(site.repeats).before_barrier(),
-                        self.steps(site, outstanding, meets_full_barrier),
-                    ]
-                    .concat(),
-                )
-            })
-            .collect();
-        at_instruction.extend(self.copies.after.clone());
-        let waits = self.copies.waits.iter();
-        at_instruction.extend(
-            waits.map(|(offset, (wait, memory))| (*offset, self.wait_events(wait, *memory))),
-        );
         let at_end = if workgroup.unwaited == Unwaited::AtEnd && any_open {
             complete()
         } else {
@@ -451,23 +423,6 @@ impl<'p> Planner<'p> {
             at_return.extend(open.map(|(offset, _)| (*offset, complete())));
         }
         let has_workgroup_pairs = self.has_workgroup_pairs();
-        let pairs = pairing
-            .pairs
-            .iter()
-            .map(|pair| {
-                let (strategy, reason) =
-                    self.strategy_of(pair.scope, pair.arrives.first().copied());
-                PairPlan {
-                    id: pair.id,
-                    scope: pair.scope,
-                    strategy,
-                    reason,
-                    arrives: pair.arrives.clone(),
-                    waits: pair.waits.clone(),
-                    window: pair.window.clone(),
-                }
-            })
-            .collect();
         EntryPlan {
             entry: self.kernel.entry.name.clone(),
             function: self.kernel.entry.function,
@@ -477,7 +432,7 @@ impl<'p> Planner<'p> {
             subgroup_size: self.shape.size,
             placement: self.options.placement,
             cluster: self.cluster(),
-            pairs,
+            pairs: self.pair_plans(),
             sites: pairing.sites.clone(),
             at_entry: [
                 self.copies.at_entry.clone(),
@@ -488,7 +443,7 @@ impl<'p> Planner<'p> {
                 },
             ]
             .concat(),
-            at_instruction,
+            at_instruction: self.at_instruction(outstanding, meets_full_barrier),
             before_instruction: self.copies.before.clone(),
             copied_loads: self
                 .copies
@@ -513,6 +468,71 @@ impl<'p> Planner<'p> {
                 0
             },
         }
+    }
+
+    /// Returns true if the steps need a note at run time whether an arrive is outstanding, by what
+    /// may be open at the `returns`.
+    fn needs_note(&self, workgroup: &Protocol, returns: &[(WordOffset, Open)]) -> bool {
+        let any_open = returns.iter().any(|(_, open)| *open != Open::Never);
+        match workgroup.unwaited {
+            Unwaited::Nowhere => false,
+            // What is open at a return may be a pair that leaves nothing behind.
+            Unwaited::AtReturn | Unwaited::AtEnd if !self.full.is_empty() => any_open,
+            Unwaited::AtReturn => returns.iter().any(|(_, open)| *open == Open::Sometimes),
+            Unwaited::AtEnd => any_open && returns.iter().any(|(_, open)| *open != Open::Always),
+        }
+    }
+
+    /// Steps in the place of each barrier instruction.
+    fn at_instruction(
+        &self,
+        outstanding: bool,
+        meets_full_barrier: bool,
+    ) -> BTreeMap<WordOffset, Vec<Step>> {
+        let mut at_instruction: BTreeMap<WordOffset, Vec<Step>> = self
+            .kernel
+            .pairing
+            .sites
+            .iter()
+            .map(|site| {
+                (
+                    site.offset,
+                    [
+                        self.waiting(site.repeats).before_barrier(),
+                        self.steps(site, outstanding, meets_full_barrier),
+                    ]
+                    .concat(),
+                )
+            })
+            .collect();
+        at_instruction.extend(self.copies.after.clone());
+        let waits = self.copies.waits.iter();
+        at_instruction.extend(
+            waits.map(|(offset, (wait, memory))| (*offset, self.wait_events(wait, *memory))),
+        );
+        at_instruction
+    }
+
+    /// Strategies of all pairs.
+    fn pair_plans(&self) -> Vec<PairPlan> {
+        self.kernel
+            .pairing
+            .pairs
+            .iter()
+            .map(|pair| {
+                let (strategy, reason) =
+                    self.strategy_of(pair.scope, pair.arrives.first().copied());
+                PairPlan {
+                    id: pair.id,
+                    scope: pair.scope,
+                    strategy,
+                    reason,
+                    arrives: pair.arrives.clone(),
+                    waits: pair.waits.clone(),
+                    window: pair.window.clone(),
+                }
+            })
+            .collect()
     }
 
     /// What a wave does when it ends: it leaves what its end does not drop, where others may have

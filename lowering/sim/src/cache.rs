@@ -36,6 +36,19 @@ struct View {
     by: Option<u32>,
 }
 
+/// An agent that loads.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Reader<'n> {
+    /// Its workgroup.
+    pub(crate) group: u32,
+    /// The cluster of the workgroup.
+    pub(crate) cluster: u32,
+    /// Its number in the workgroup.
+    pub(crate) agent: u16,
+    /// Its knowledge.
+    pub(crate) now: &'n Clock,
+}
+
 const LEVELS: [Levels; 3] = [OWN, NEAR, FAR];
 
 impl Caches {
@@ -50,20 +63,18 @@ impl Caches {
         }
     }
 
-    /// Whether a load of `agent`, which knows `now`, is of workgroup `group` in cluster `cluster`,
-    /// and may be answered by `levels`, sees a write of another agent that happened before it: by
-    /// which invalidations, or `None` if it can miss the write.
+    /// Tells if a load of `reader`, which may be answered by `levels`, sees a write of another
+    /// agent that happened before it: by which invalidations, or `None` if it can miss the write.
     ///
     /// The far cache is one for all waves of the workgroup, and so is the nearest one where no wave
     /// has one of its own. What one wave invalidates there is fresh for those who know of it.
     pub(crate) fn see(
         &self,
-        (group, cluster): (u32, u32),
-        (agent, now): (u16, &Clock),
+        reader: Reader<'_>,
         levels: Levels,
         write: &Stamp,
     ) -> Option<impl Iterator<Item = u32> + use<>> {
-        let same_group = write.site.group == group;
+        let same_group = write.site.group == reader.group;
         let relevant = levels & if same_group { OWN } else { NEAR | FAR };
         let mut by = [None; 3];
         for (at, level) in LEVELS.iter().enumerate() {
@@ -73,12 +84,14 @@ impl Caches {
             let is_common = *level == FAR || (*level == NEAR && levels & OWN == 0);
             let mut views = self.views.iter().filter_map(|(other, views)| {
                 let view = views.get(at)?;
-                let counts = agent == *other
-                    || (is_common && view.by.is_some() && now.of(*other) >= view.fresh.of(*other));
+                let counts = reader.agent == *other
+                    || (is_common
+                        && view.by.is_some()
+                        && reader.now.of(*other) >= view.fresh.of(*other));
                 counts.then_some(view)
             });
             let view = views.find(|view| {
-                if write.cluster == cluster {
+                if write.cluster == reader.cluster {
                     view.fresh.of(write.agent) >= write.time
                 } else {
                     view.fresh.of_cluster(write.cluster, write.agent) >= write.time
@@ -147,7 +160,13 @@ mod tests {
         };
         let mut caches = Caches::default();
         let sees = |caches: &Caches, clock: &WaveClock, levels, write| {
-            caches.see((1, 1), (1, &clock.now), levels, write).is_some()
+            let reader = Reader {
+                group: 1,
+                cluster: 1,
+                agent: 1,
+                now: &clock.now,
+            };
+            caches.see(reader, levels, write).is_some()
         };
         caches.invalidate(0, NEAR | FAR | OWN, &first.now, 9);
         assert!(!sees(&caches, &second, NEAR | FAR, &other_group));

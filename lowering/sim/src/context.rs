@@ -551,9 +551,8 @@ impl Context<'_> {
         }
     }
 
-    /// Checks an access and lets `act` do it. `None` if it cannot be done.
-    #[allow(clippy::too_many_arguments)] // one access in one place
-    fn touch(
+    /// Tells an access to journal and trace.
+    fn announce(
         &mut self,
         space: Space,
         address: u64,
@@ -561,8 +560,7 @@ impl Context<'_> {
         at: At,
         counted: Counted<'_>,
         access: Access,
-        act: impl FnOnce(View<'_>),
-    ) -> Option<bool> {
+    ) {
         let write = matches!(counted, Counted::Written(_));
         for part in counted.parts(bytes) {
             self.record(Event::Access {
@@ -585,18 +583,24 @@ impl Context<'_> {
             write,
             atomic: access.sharing == Sharing::Atomic,
         });
+    }
+
+    /// Reports an access to shared memory that an outstanding copy will write.
+    fn check_pending(
+        &mut self,
+        address: u64,
+        bytes: usize,
+        at: At,
+        counted: Counted<'_>,
+        verb: &str,
+    ) {
         let site = self.site(at.pc, Some(at.lane));
-        let (me, cluster) = (self.me(), self.group.cluster);
-        let clock = self.group.clocks.get(usize::from(self.agent))?;
-        let verb = if write { "write" } else { "read" };
         let pending = |shared: &Shared, part: &Range<usize>| {
             let first = usize::try_from(address).ok()?.checked_add(part.start)?;
             shared.pending(first, part.len())
         };
         let mut parts = counted.parts(bytes);
-        if space == Space::Shared
-            && let Some(pending) = parts.find_map(|part| pending(&self.group.shared, &part))
-        {
+        if let Some(pending) = parts.find_map(|part| pending(&self.group.shared, &part)) {
             let other = Site {
                 pc: pending.pc,
                 group: site.group,
@@ -608,6 +612,31 @@ impl Context<'_> {
                 format!("{verb} of {bytes} bytes of shared memory at {address:#x}, which an outstanding copy will write")
             });
         }
+    }
+
+    /// Checks an access and lets `act` do it. `None` if it cannot be done.
+    #[allow(clippy::too_many_arguments)] // one access in one place
+    fn touch(
+        &mut self,
+        space: Space,
+        address: u64,
+        bytes: usize,
+        at: At,
+        counted: Counted<'_>,
+        access: Access,
+        act: impl FnOnce(View<'_>),
+    ) -> Option<bool> {
+        let write = matches!(counted, Counted::Written(_));
+        self.announce(space, address, bytes, at, counted, access);
+        let site = self.site(at.pc, Some(at.lane));
+        let (me, cluster) = (self.me(), self.group.cluster);
+        let verb = if write { "write" } else { "read" };
+        if space == Space::Shared {
+            self.check_pending(address, bytes, at, counted, verb);
+        }
+        // From here on it is one function: the view borrows the memory, while all else of the
+        // context is asked.
+        let clock = self.group.clocks.get(usize::from(self.agent))?;
         let view = match space {
             Space::Global => self.global.view(address, bytes),
             Space::Shared => self.group.shared.view(address, bytes),
@@ -640,9 +669,13 @@ impl Context<'_> {
             if access.caches != 0 && space == Space::Global && !write {
                 let writes = view.shadow.writes_by_others(offset, bytes, stamp);
                 for write in writes {
-                    let own = (site.group, cluster);
-                    let reader = (self.agent, &clock.now);
-                    let seen = (self.group.caches).see(own, reader, access.caches, &write);
+                    let reader = cache::Reader {
+                        group: site.group,
+                        cluster,
+                        agent: self.agent,
+                        now: &clock.now,
+                    };
+                    let seen = (self.group.caches).see(reader, access.caches, &write);
                     let kept = access.caches & cache::DIRTY != 0
                         && write.site.group != site.group
                         && write.sharing == Sharing::Plain
@@ -691,12 +724,7 @@ impl Context<'_> {
                     Space::Shared => FindingKind::SharedRace,
                 };
                 self.findings.report(kind, site, Some(earlier.site), || {
-                    let before = earlier.site;
-                    let who = match (before.group == site.group, before.wave == site.wave) {
-                        (true, true) => "another lane of the wave".to_owned(),
-                        (true, false) => format!("wave {}", before.wave),
-                        (false, _) => format!("wave {} of workgroup {}", before.wave, before.group),
-                    };
+                    let who = who(earlier.site, site);
                     let what = if earlier.write { "wrote" } else { "read" };
                     format!(
                         "{verb} of {bytes} bytes of `{}` at {offset:#x}, which {who} {what} before",
@@ -719,6 +747,15 @@ impl Context<'_> {
         }
         act(view);
         Some(true)
+    }
+}
+
+/// Words for the one that was at a place before, as told to the one at `site`.
+fn who(before: Site, site: Site) -> String {
+    match (before.group == site.group, before.wave == site.wave) {
+        (true, true) => "another lane of the wave".to_owned(),
+        (true, false) => format!("wave {}", before.wave),
+        (false, _) => format!("wave {} of workgroup {}", before.wave, before.group),
     }
 }
 

@@ -37,7 +37,7 @@ fn run_groups(body: &str, groups: u32, threads: u32, index: u32) -> Ran {
 }
 
 fn run_limited(body: &str, groups: u32, threads: u32, index: u32, steps: u64) -> Ran {
-    run_clocked(body, groups, threads, index, (steps, Clocks::Machine))
+    run_clocked(body, groups, threads, index, steps, Clocks::Machine)
 }
 
 fn run_clocked(
@@ -45,7 +45,8 @@ fn run_clocked(
     groups: u32,
     threads: u32,
     index: u32,
-    (steps, clocks): (u64, Clocks),
+    steps: u64,
+    clocks: Clocks,
 ) -> Ran {
     let mut kernel = ptx::kernel(&kernel(body), None).unwrap();
     let mut global = Global::default();
@@ -107,7 +108,7 @@ fn a_wave_can_have_a_clock_of_its_own() {
          mov.u64 %rd1, %clock64; cvt.u32.u64 %r1, %rd1; st.global.u32 [%own], %r1;"
     );
     let clocks = |index, clocks| {
-        let ran = run_clocked(&body, 1, 64, index, (200_000, clocks));
+        let ran = run_clocked(&body, 1, 64, index, 200_000, clocks);
         assert_eq!(ran.messages, "");
         (ran.out[0], ran.out[32])
     };

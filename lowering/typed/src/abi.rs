@@ -189,6 +189,21 @@ pub fn length_passing(types: &Types, declarations: &Declarations<'_>, variable: 
     }
 }
 
+/// Facts from which the arguments of all kernels of a module are planned.
+#[derive(Copy, Clone, Debug)]
+pub struct AbiInput<'a, 'm> {
+    /// The declarations of the module.
+    pub declarations: &'m Declarations<'m>,
+    /// Its types on the target.
+    pub types: &'a Types,
+    /// The memory that is coherent, and that which is volatile.
+    pub qualifiers: &'a MemoryQualifiers,
+    /// The target.
+    pub target: &'static Target,
+    /// The form that is wanted.
+    pub form: &'a AbiForm,
+}
+
 struct Planner<'a, 'm> {
     types: &'a Types,
     form: &'a AbiForm,
@@ -201,16 +216,20 @@ struct Planner<'a, 'm> {
 }
 
 impl Abi {
-    /// Plans the arguments of the kernel of `entry`, which reaches `reached`, in the form `form`.
+    /// Plans the arguments of the kernel of `entry`, which reaches `reached`.
     pub fn plan<'m>(
-        form: &AbiForm,
-        types: &Types,
-        (declarations, qualifiers): (&'m Declarations<'m>, &MemoryQualifiers),
-        target: &'static Target,
+        input: AbiInput<'_, 'm>,
         entry: &Function<'m>,
         reached: &uses::Reached,
         diagnostics: &mut Diagnostics,
     ) -> Abi {
+        let AbiInput {
+            declarations,
+            types,
+            qualifiers,
+            target,
+            form,
+        } = input;
         let uses = &reached.own;
         let form = form.of_module(declarations);
         let mut planner = Planner {
@@ -568,6 +587,35 @@ impl Planner<'_, '_> {
         layout::variable_align(self.declarations, id, natural)
     }
 
+    /// A block that one of an OpenCL kernel's own parameters points to and that the host passes by
+    /// value.
+    fn own_block(
+        &mut self,
+        index: usize,
+        id: Id,
+        pointee: Id,
+        at: Option<WordOffset>,
+    ) -> Result<()> {
+        let block = types::require(self.types, self.declarations, pointee)?;
+        fits_arguments(&format!("the kernel parameter {id}"), block.size, at)?;
+        let (size, align) = (block.size, block.align);
+        let passing = Passing::Block {
+            space: block_space(self.target),
+            bytes: size,
+            align,
+        };
+        let parameter = self.argument(
+            Role::OwnBlock(index, pointee),
+            ArgumentKind::ByValue,
+            passing,
+            size,
+            align,
+            (None, None),
+        );
+        self.parameters.push(parameter);
+        Ok(())
+    }
+
     /// One of an OpenCL kernel's own parameters.
     fn own(&mut self, index: usize, id: Id, ty: Id) -> Result<()> {
         let info = types::require(self.types, self.declarations, ty)?;
@@ -591,23 +639,7 @@ impl Planner<'_, '_> {
                 class: StorageClass::Function,
                 pointee: Some(pointee),
             } => {
-                let block = types::require(self.types, self.declarations, *pointee)?;
-                fits_arguments(&format!("the kernel parameter {id}"), block.size, at)?;
-                let (size, align) = (block.size, block.align);
-                let passing = Passing::Block {
-                    space: block_space(self.target),
-                    bytes: size,
-                    align,
-                };
-                let parameter = self.argument(
-                    Role::OwnBlock(index, *pointee),
-                    ArgumentKind::ByValue,
-                    passing,
-                    size,
-                    align,
-                    (None, None),
-                );
-                self.parameters.push(parameter);
+                self.own_block(index, id, *pointee, at)?;
             }
             Kind::Pointer {
                 class: StorageClass::Workgroup,

@@ -195,9 +195,11 @@ pub fn undeclared_predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem
 
 /// Vectors of pointers, gathers and scatters without their capability.
 pub fn undeclared_masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
-    let types = declarations.types().map(|(id, _)| id);
-    let types = types.filter(|id| pointer_vector(declarations, *id).is_some());
-    let types = types.filter_map(|id| declarations.module.def(id));
+    let types = declarations
+        .types()
+        .map(|(id, _)| id)
+        .filter(|id| pointer_vector(declarations, *id).is_some())
+        .filter_map(|id| declarations.module.def(id));
     let accesses = insts(declarations).filter(|inst| Masked::from_inst(*inst).is_some());
     let name = "MaskedGatherScatterINTEL";
     undeclared(declarations, MASKED_CAPABILITY, name, types.chain(accesses))

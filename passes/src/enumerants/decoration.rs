@@ -3,10 +3,10 @@
 use super::Outcome::{self, Honoured, NoEffect, Refused};
 use crate::diagnostic::Code;
 
-/// What a decoration does. The grammar gains one: this function does not compile until it says what
-/// that does.
+/// What a decoration does.
 pub fn decoration(one: spirv::Decoration) -> Outcome {
     use spirv::Decoration as E;
+    // One table: the compiler asks for the row of a decoration that the grammar gains.
     match one {
         E::RelaxedPrecision => {
             NoEffect("a permission to compute with less precision, which is not used")

@@ -65,7 +65,7 @@ fn run(machine: &Machine, seed: u64, execution: &mut Execution) -> Verdict {
             let mut done = Vec::new();
             let before = &*state;
             let mut log = |pc: usize, after: &[u8]| {
-                done.extend(event(machine, thread, pc, (before, after)));
+                done.extend(event(machine, thread, pc, before, after));
             };
             let mut result = machine.step(&mut next, thread, 0, &mut log);
             if let Ok(Step::Done { ways }) = result
@@ -75,7 +75,7 @@ fn run(machine: &Machine, seed: u64, execution: &mut Execution) -> Verdict {
                 next.copy_from_slice(state);
                 let way = u8::try_from(way).unwrap_or(0);
                 result = machine.step(&mut next, thread, way, &mut |pc, after| {
-                    done.extend(event(machine, thread, pc, (before, after)));
+                    done.extend(event(machine, thread, pc, before, after));
                 });
             }
             match result {
@@ -127,7 +127,8 @@ fn event(
     machine: &Machine,
     thread: usize,
     pc: usize,
-    (before, after): (&[u8], &[u8]),
+    before: &[u8],
+    after: &[u8],
 ) -> Option<Event> {
     let code = machine.code(thread);
     let Some(op) = code.ops.get(pc) else {

@@ -187,6 +187,7 @@ impl<'w> Walk<'w> {
             let object = machine.objects.get(machine.code(place).leaving(pc)?)?;
             return Some(format!("ends, which drops {object}"));
         };
+        // One table: a sentence for each operation.
         Some(match op {
             Op::Init {
                 object: which,

@@ -38,11 +38,12 @@ pub(super) fn run(
         let mut diagnostics = Diagnostics::new();
         let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
         let mut edit = Edit::new(declarations);
-        for entry in entries(declarations) {
+        for (entry, function) in entries(declarations) {
             let (body, cfg) = look(
                 declarations,
                 &constants,
                 entry,
+                function,
                 orders_all,
                 &mut diagnostics,
             );

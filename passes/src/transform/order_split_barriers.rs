@@ -58,7 +58,7 @@ pub(super) fn run(
         let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
         let mut edit = Edit::new(declarations);
         let mut helpers = BTreeMap::new();
-        for entry in entries(declarations) {
+        for (entry, function) in entries(declarations) {
             for scope in [WORKGROUP, SUBGROUP] {
                 Order {
                     edit: &mut edit,
@@ -67,7 +67,7 @@ pub(super) fn run(
                     scope,
                     flag: None,
                 }
-                .function(entry)?;
+                .function(entry, function)?;
             }
         }
         let Some(first) = edit.finish()? else {
@@ -107,7 +107,8 @@ struct Order<'w, 'd, 'm> {
 impl Order<'_, '_, '_> {
     fn function(
         &mut self,
-        (entry, function): (&EntryPoint<'_>, &Function<'_>),
+        entry: &EntryPoint<'_>,
+        function: &Function<'_>,
     ) -> Result<(), Diagnostic> {
         let declarations = self.edit.declarations;
         let mut events: BlockMap<Vec<(Inst<'_>, Event)>> = function
@@ -194,7 +195,7 @@ impl Order<'_, '_, '_> {
             _ => Level::Workgroup,
         };
         let declarations = self.edit.declarations;
-        let uniform = uniformity(declarations, self.constants, (entry, function), level);
+        let uniform = uniformity(declarations, self.constants, entry, function, level);
         let dominators = Dominators::analyze(cfg);
         let mut ends = BTreeMap::new();
         for exit in exits.into_iter().filter(|block| is_open(*block)) {

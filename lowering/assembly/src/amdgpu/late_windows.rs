@@ -91,23 +91,7 @@ pub fn widen<'t>(
             Statement::Directive("type", _) => announced = statement.announced(),
             Statement::Instruction(mnemonic, operands) => {
                 if let Some(open) = &mut open {
-                    let in_region = open.regions.contain(open.count);
-                    let begins = open.regions.begin_at(open.count);
-                    open.count += 1;
-                    block.push(Item {
-                        at,
-                        place,
-                        passage: if in_region {
-                            Passage::Free
-                        } else {
-                            Passage::classify(gpu, open.ordered, mnemonic, operands)
-                        },
-                        works: Role::from_mnemonic(mnemonic, ROLES) == Role::Work,
-                        half: Half::parse(mnemonic, operands),
-                        in_region,
-                        glued: in_region && !begins,
-                        group: group(mnemonic, operands),
-                    });
+                    block.push(open.item(gpu, at, place, mnemonic, operands));
                 }
             }
             _ => {}
@@ -136,6 +120,36 @@ struct Open<'k> {
     regions: &'k Regions,
     /// The instructions so far.
     count: usize,
+}
+
+impl Open<'_> {
+    /// The next instruction, which stands in line `at`.
+    fn item(
+        &mut self,
+        gpu: &Amdgpu,
+        at: usize,
+        place: Option<usize>,
+        mnemonic: &str,
+        operands: &str,
+    ) -> Item {
+        let in_region = self.regions.contain(self.count);
+        let begins = self.regions.begin_at(self.count);
+        self.count += 1;
+        Item {
+            at,
+            place,
+            passage: if in_region {
+                Passage::Free
+            } else {
+                Passage::classify(gpu, self.ordered, mnemonic, operands)
+            },
+            works: Role::from_mnemonic(mnemonic, ROLES) == Role::Work,
+            half: Half::parse(mnemonic, operands),
+            in_region,
+            glued: in_region && !begins,
+            group: group(mnemonic, operands),
+        }
+    }
 }
 
 /// The regions that halves may pass, by kernel.

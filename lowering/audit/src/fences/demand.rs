@@ -198,6 +198,15 @@ fn is_beyond(
     }
 }
 
+/// The clauses as far as they are about the workgroup.
+fn narrowed(clauses: &[Clause]) -> Vec<Clause> {
+    let mut clauses = clauses.to_vec();
+    for clause in &mut clauses {
+        clause.fence.scope = clause.fence.scope.min(FenceScope::Workgroup);
+    }
+    clauses
+}
+
 /// The demands on the instructions of `function` by position. A synchronisation whose origin is
 /// lost has none.
 pub fn demands(
@@ -281,16 +290,10 @@ pub fn demands(
             let sides = sides(inst, promise.means, arch);
             // Only a workgroup shares LDS: an atomic operation there synchronises nobody else.
             let narrow = promise.means == SyncKind::Atomic && inst.mnemonic.starts_with("ds_");
-            let of_side = |is_side: bool, clauses: &[Clause]| -> Vec<Clause> {
-                let mut clauses = if is_side {
-                    clauses.to_vec()
-                } else {
-                    Vec::new()
-                };
-                for clause in clauses.iter_mut().filter(|_| narrow) {
-                    clause.fence.scope = clause.fence.scope.min(FenceScope::Workgroup);
-                }
-                clauses
+            let of_side = |is_side: bool, clauses: &[Clause]| match is_side {
+                true if narrow => narrowed(clauses),
+                true => clauses.to_vec(),
+                false => Vec::new(),
             };
             let demand = Demand {
                 release: of_side(sides.arrives, &release),

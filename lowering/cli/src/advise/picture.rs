@@ -107,7 +107,7 @@ pub(super) fn svg(advice: &[Advice]) -> String {
         y = text(&mut body, 10, y, "", "no split barriers of a workgroup");
     }
     for one in advice {
-        y = draw(&mut body, one, (columns, width), y) + ROW / 2;
+        y = draw(&mut body, one, columns, width, y) + ROW / 2;
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{y}\" viewBox=\"0 0 {width} {y}\" \
@@ -116,7 +116,7 @@ pub(super) fn svg(advice: &[Advice]) -> String {
 }
 
 /// Draws one advice from `y` on; where the next one may begin.
-fn draw(body: &mut String, advice: &Advice, (columns, width): (&[Column], u32), mut y: u32) -> u32 {
+fn draw(body: &mut String, advice: &Advice, columns: &[Column], width: u32, mut y: u32) -> u32 {
     let waves = advice.waves.map_or_else(
         || "waves by the launch".to_owned(),
         |waves| format!("{waves} waves of {}", advice.wave_size),

@@ -36,10 +36,10 @@ fn batch(args: &BatchArgs) -> Result<u8, String> {
     for folder in pool::folders(&jobs).chain([args.output.as_path()]) {
         write::remove_left_files(folder)?;
     }
-    let store = args.store.clone();
-    let store = store.unwrap_or_else(|| args.output.join(".store"));
+    let kept = args.store.clone();
+    let folder = kept.unwrap_or_else(|| args.output.join(".store"));
     let program = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
-    let store = Store::open(store, &program).map_err(|error| error.to_string())?;
+    let store = Store::open(folder, &program).map_err(|error| error.to_string())?;
     let count = args.at_once.map(usize::from);
     let count = count.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
 

@@ -100,13 +100,14 @@ fn look(
     let machine = machine(&assembly, options, &mut found);
     let kernels = candidate.kernels.iter().zip(lowered.kernels());
     let facts = kernels.map(|(kernel, abi)| {
-        let mut functions = functions.iter();
-        let function = functions.find(|function| function.name == abi.symbol);
-        let function = function.ok_or_else(|| {
-            let entry = &kernel.plan.entry;
-            let message = format!("the assembly has no function for entry point `{entry}`");
-            unreadable(request, message)
-        })?;
+        let function = functions
+            .iter()
+            .find(|function| function.name == abi.symbol)
+            .ok_or_else(|| {
+                let entry = &kernel.plan.entry;
+                let message = format!("the assembly has no function for entry point `{entry}`");
+                unreadable(request, message)
+            })?;
         let module = candidate.prepared.module;
         let shape = options.audit.then(|| {
             let (declarations, constants) = (module.declarations(), module.constants());

@@ -162,13 +162,14 @@ pub(crate) fn prepare<'w>(
     };
     problems.map_by(source_map);
     let mut found = Diagnostics::new();
-    let kernels = kernels(module, &unchecked.touched, options, &mut found);
-    let kernels = kernels.into_iter().map(|kernel| PreparedKernel {
-        source_pairs: source_pairs(module, &kernel, &problems),
-        motions: motions(&kernel, unchecked.motions, &problems),
-        kernel,
-    });
-    let kernels = kernels.collect();
+    let kernels = kernels(module, &unchecked.touched, options, &mut found)
+        .into_iter()
+        .map(|kernel| PreparedKernel {
+            source_pairs: source_pairs(module, &kernel, &problems),
+            motions: motions(&kernel, unchecked.motions, &problems),
+            kernel,
+        })
+        .collect();
     problems.add(found);
     drop(span);
     Ok(Prepared {

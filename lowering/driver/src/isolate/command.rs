@@ -61,15 +61,16 @@ pub fn run_isolated(
             ));
         }
     };
-    let said = listener.and_then(|listener| listener.join().ok());
     // Without a pipe nothing was said.
-    let said = said.unwrap_or_default();
+    let said = listener
+        .and_then(|listener| listener.join().ok())
+        .unwrap_or_default();
     if let Some(code) = own_code(status) {
         pass_on(&said);
         return Ok(code);
     }
-    let said = String::from_utf8_lossy(&said);
-    let (told, words): (Vec<&str>, Vec<&str>) = said
+    let text = String::from_utf8_lossy(&said);
+    let (told, words): (Vec<&str>, Vec<&str>) = text
         .split_inclusive('\n')
         .partition(|line| line.starts_with('{'));
     pass_on(told.concat().as_bytes());

@@ -136,9 +136,14 @@ impl Job {
         kernel: Option<&str>,
     ) -> Result<Job, Refusal> {
         let binary = amdgpu::Binary::read(bytes, target, kernel)?;
-        let signature = binary.signature();
+        let (arguments, workgroup_size) = binary.signature();
         let unit = Unit::new(target, binary.wave_size(), None);
-        Ok(Job::of_code(Code::Amdgpu(binary), signature, unit))
+        Ok(Job::of_code(
+            Code::Amdgpu(binary),
+            arguments,
+            workgroup_size,
+            unit,
+        ))
     }
 
     /// A kernel of a PTX text: the one of this name, or the only one. Its arguments are named by
@@ -149,16 +154,22 @@ impl Job {
     /// or asks for more than the simulator's limits.
     pub fn ptx(text: &str, target: &Target, kernel: Option<&str>) -> Result<Job, Refusal> {
         let text = nvptx::Text::read(text, kernel)?.of(target)?;
-        let signature = text.signature();
+        let (arguments, workgroup_size) = text.signature();
         let unit = Unit::new(target, target.default_wave_size(), None);
-        Ok(Job::of_code(Code::Nvptx(text), signature, unit))
+        Ok(Job::of_code(
+            Code::Nvptx(text),
+            arguments,
+            workgroup_size,
+            unit,
+        ))
     }
 
     /// A kernel of which only the code is known: without resources that tables lead to, clusters
     /// and dynamic workgroup memory.
     fn of_code(
         code: Code,
-        (arguments, workgroup_size): (Vec<Argument>, Option<[u32; 3]>),
+        arguments: Vec<Argument>,
+        workgroup_size: Option<[u32; 3]>,
         unit: Unit,
     ) -> Job {
         Job {

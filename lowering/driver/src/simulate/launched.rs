@@ -156,11 +156,13 @@ impl Job {
             .iter()
             .filter(wants)
             .map(BufferName::from_argument);
-        let tables = self.resources.iter();
-        let tables = tables.filter(|one| one.reach.descriptor.is_some());
-        let tables = tables.map(|one| BufferName::Binding(one.reach.set, one.reach.binding));
+        let in_tables = self
+            .resources
+            .iter()
+            .filter(|one| one.reach.descriptor.is_some())
+            .map(|one| BufferName::Binding(one.reach.set, one.reach.binding));
         let names: Vec<String> = arguments
-            .chain(tables)
+            .chain(in_tables)
             .map(|name| name.to_string())
             .collect();
         let names = names.join(", ");
@@ -197,7 +199,8 @@ impl Job {
                 }
                 ArgumentKind::Sampler => self.sampler_argument(global, place)?,
                 ArgumentKind::Tensor => {
-                    let descriptor = self.tensor(global, place, buffer()?)?;
+                    let (base, length) = buffer()?;
+                    let descriptor = self.tensor(global, place, base, length)?;
                     let region = global.add(&format!("descriptor {place}"), descriptor, false);
                     global.base(region).to_le_bytes().to_vec()
                 }

@@ -71,9 +71,11 @@ impl Job {
                 if let Some(element) = element(resource, *name) {
                     let base = global.base(*region);
                     let bytes = self.described_resource(
-                        (resource.kind, place),
+                        resource.kind,
+                        place,
                         *name,
-                        (base, bytes.len()),
+                        base,
+                        bytes.len(),
                         global,
                     )?;
                     let step = u64::from(element) * u64::from(self.descriptor_bytes);
@@ -112,12 +114,14 @@ impl Job {
         Ok(place_all(tables, global))
     }
 
-    /// The bytes of one descriptor.
+    /// The bytes of the descriptor of the resource `name`, whose `length` bytes lie at `base`.
     fn described_resource(
         &self,
-        (kind, place): (ResourceKind, &DescriptorPlace),
+        kind: ResourceKind,
+        place: &DescriptorPlace,
         name: BufferName,
-        (base, length): (u64, usize),
+        base: u64,
+        length: usize,
         global: &mut Global,
     ) -> Result<Vec<u8>, Refusal> {
         match kind {
@@ -131,7 +135,7 @@ impl Job {
                 }
                 Ok(table.bytes)
             }
-            ResourceKind::Tensor => self.tensor(global, name, (base, length)),
+            ResourceKind::Tensor => self.tensor(global, name, base, length),
             ResourceKind::Sampler => Err(Refusal::Launch(format!(
                 "{name} is a sampler and has no bytes: say which with `Job::with_sampler`"
             ))),

@@ -107,7 +107,8 @@ impl Job {
         &self,
         global: &mut Global,
         place: BufferName,
-        (base, length): (u64, usize),
+        base: u64,
+        length: usize,
     ) -> Result<Vec<u8>, Refusal> {
         let elements = self.tensors.get(&place).ok_or_else(|| {
             Refusal::Launch(format!(

@@ -33,7 +33,7 @@ pub fn arrive<'c>(
     semantics: spirv::MemorySemantics,
 ) -> super::Result<()> {
     let name = "__spirv_ControlBarrierArriveINTEL";
-    call(context, module, block, name, (scope, semantics))
+    call(context, module, block, name, scope, semantics)
 }
 
 /// Waits, as [`arrive`] arrives; what `semantics` name is acquired.
@@ -48,7 +48,7 @@ pub fn wait<'c>(
     semantics: spirv::MemorySemantics,
 ) -> super::Result<()> {
     let name = "__spirv_ControlBarrierWaitINTEL";
-    call(context, module, block, name, (scope, semantics))
+    call(context, module, block, name, scope, semantics)
 }
 
 /// A call of the function that stands for a half.
@@ -57,7 +57,8 @@ fn call<'c>(
     module: &Module<'c>,
     block: BasicBlock<'c>,
     name: &str,
-    (scope, semantics): (spirv::Scope, spirv::MemorySemantics),
+    scope: spirv::Scope,
+    semantics: spirv::MemorySemantics,
 ) -> super::Result<()> {
     let module = ffi::module_ref(module);
     let build = Build::new(context, module);

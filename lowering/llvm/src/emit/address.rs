@@ -4,9 +4,9 @@
 
 use super::Result;
 use super::constant;
-use super::function::{Pointer, Slot};
 use super::layout;
 use super::module::Emission;
+use super::slots::{Pointer, Slot};
 use super::types::{self, Kind};
 use super::uses::is_made_of_others;
 use crate::ffi::{self, Value};
@@ -32,19 +32,15 @@ impl<'c> Emission<'_, 'c, '_> {
         let ty = inst
             .result_type()
             .ok_or_else(|| self.b.internal("a constant without a type"))?;
-        let info = types::require(self.types, self.lowering.module.declarations(), ty)?;
+        let info = types::require(&self.module.types, self.module.declarations, ty)?;
         let to = self
+            .module
             .types
             .value(ty)
             .ok_or_else(|| self.b.mismatch(format!("{ty} is not the type of a value")))?;
         let op = inst.operand(0).ok().and_then(Op::from_u32);
         let argument = |index: usize| self.address_operand(inst, inst.id(index + 1)?);
-        let is_null = |id: Id| {
-            matches!(
-                self.lowering.module.constants().get(id),
-                Some(Constant::Null)
-            )
-        };
+        let is_null = |id: Id| matches!(self.module.constants.get(id), Some(Constant::Null));
         let chain = op.zip(inst.operands().get(1..));
         let chain = chain.and_then(|(op, operands)| Chain::decode(op, operands));
         let value = match op {
@@ -96,9 +92,9 @@ impl<'c> Emission<'_, 'c, '_> {
             Some(Slot::Value(value)) => return Ok(*value),
             _ => {}
         }
-        let ty = self.lowering.module.declarations().type_of(id);
-        let llvm = ty.and_then(|ty| self.types.value(ty));
-        match (self.lowering.module.constants().get(id), llvm) {
+        let ty = self.module.declarations.type_of(id);
+        let llvm = ty.and_then(|ty| self.module.types.value(ty));
+        match (self.module.constants.get(id), llvm) {
             // Null is another address in workgroup and private memory, and no base of anything.
             (Some(Constant::Null), Some(ty))
                 if !ty.is_pointer() || !matches!(ty.address_space(), 3 | 5) =>
@@ -121,7 +117,7 @@ impl<'c> Emission<'_, 'c, '_> {
 
     /// Bytes from the base of an access chain with constant indexes to what it points to.
     fn constant_offset(&self, inst: Inst<'_>, chain: Chain<'_>) -> Result<i64> {
-        let declarations = self.lowering.module.declarations();
+        let declarations = self.module.declarations;
         let bad = || {
             Box::new(
                 Diagnostic::error(
@@ -136,11 +132,11 @@ impl<'c> Emission<'_, 'c, '_> {
         let Some(Kind::Pointer {
             pointee: Some(pointee),
             ..
-        }) = self.types.get(pointer).map(|info| &info.kind)
+        }) = self.module.types.get(pointer).map(|info| &info.kind)
         else {
             return Err(bad());
         };
-        let index = |id: Id| match self.lowering.module.constants().get(id) {
+        let index = |id: Id| match self.module.constants.get(id) {
             Some(Constant::Int { bits, width }) => {
                 let unused = 64_u32.saturating_sub(*width).min(63);
                 Some(((*bits << unused) as i64) >> unused)
@@ -150,13 +146,13 @@ impl<'c> Emission<'_, 'c, '_> {
         };
         let mut offset = 0_i64;
         if let Some(element) = chain.element {
-            let extent = self.types.get(*pointee).ok_or_else(bad)?.extent();
+            let extent = self.module.types.get(*pointee).ok_or_else(bad)?.extent();
             let stride = layout::stride(declarations, pointer, extent);
             offset = index(element).ok_or_else(bad)?.wrapping_mul(stride as i64);
         }
         let mut ty = *pointee;
         for word in chain.indexes {
-            let info = types::require(self.types, declarations, ty)?;
+            let info = types::require(&self.module.types, declarations, ty)?;
             let number = index(Id(*word)).ok_or_else(bad)?;
             let bytes = if let Kind::Struct { members } = &info.kind {
                 let member = usize::try_from(number).map_err(|_| bad())?;
@@ -181,7 +177,7 @@ impl<'c> Emission<'_, 'c, '_> {
     /// `UnsupportedInstruction` when it is too large, or holds an address that a loader cannot fill
     /// in.
     pub(super) fn initializer_with_addresses(&self, id: Id, ty: Id) -> Result<Value<'c>> {
-        let size = types::require(self.types, self.lowering.module.declarations(), ty)?.size;
+        let size = types::require(&self.module.types, self.module.declarations, ty)?.size;
         let mut places = Vec::new();
         let bytes = usize::try_from(size)
             .ok()
@@ -194,7 +190,7 @@ impl<'c> Emission<'_, 'c, '_> {
         places.sort_by_key(|place| place.offset);
         let value = laid_out.and_then(|bytes| self.pack(&bytes, &places));
         value.ok_or_else(|| {
-            let offset = self.lowering.module.declarations().module.def(id).map(|inst| inst.offset);
+            let offset = self.module.declarations.module.def(id).map(|inst| inst.offset);
             Box::new(
                 Diagnostic::error(
                     Code::UnsupportedInstruction,
@@ -217,11 +213,11 @@ impl<'c> Emission<'_, 'c, '_> {
         bytes: &mut [u8],
         places: &mut Vec<Relocation<'c>>,
     ) -> Option<()> {
-        let declarations = self.lowering.module.declarations();
-        let info = self.types.get(ty)?;
-        if let Some(constant) = self.lowering.module.constants().get(id) {
+        let declarations = self.module.declarations;
+        let info = self.module.types.get(ty)?;
+        if let Some(constant) = self.module.constants.get(id) {
             let to = bytes.get_mut(usize::try_from(at).ok()?..)?;
-            return constant::lay_out(self.types, declarations, constant, ty, None, to);
+            return constant::lay_out(&self.module.types, declarations, constant, ty, None, to);
         }
         let address = match self.globals.get(&id) {
             Some(Slot::Pointer(pointer)) => Some(pointer.address),

@@ -154,7 +154,7 @@ pub(crate) fn float_remainder<'c>(
 ) -> Result<Value<'c>> {
     let b = e.b;
     let ty = x.ty();
-    if matches!(e.target.arch, Arch::Nvptx(_)) {
+    if matches!(e.module.target.arch, Arch::Nvptx(_)) {
         let (size_x, size_y) = (magnitude(b, x)?, magnitude(b, y)?);
         let nearest = math::binary(e, Binary::Remainder, Precision::Exact, size_x, size_y)?;
         let negative = b.fcmp(RealPredicate::LLVMRealOLT, nearest, b.float(ty, 0.0)?)?;

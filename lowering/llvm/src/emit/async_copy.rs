@@ -24,7 +24,7 @@ use splitbar_plan::{CopyPlan, Engine};
 
 /// Lowers a copy of a group, or a wait for some.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
-    let scope = Scope::evaluate(inst.id(0)?, inst, e.constants)?;
+    let scope = Scope::evaluate(inst.id(0)?, inst, e.module.constants)?;
     if scope != Scope::Workgroup {
         return Err(e.unsupported(inst, format!("scope {scope}; only Workgroup is")));
     }
@@ -40,7 +40,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::GroupWaitEvents => {}
         _ => return Ok(Handled::No),
     }
-    let plan = e.plan;
+    let plan = e.kernel.plan;
     if let Some(steps) = plan.at_instruction.get(&inst.offset) {
         e.steps(steps)?;
     } else if op == Op::GroupWaitEvents {
@@ -66,7 +66,7 @@ struct Transfer<'c> {
 
 /// Operands: destination, source, number of elements, stride in elements, event.
 fn copy(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
-    let Some(plan) = e.plan.copies.get(&inst.offset).copied() else {
+    let Some(plan) = e.kernel.plan.copies.get(&inst.offset).copied() else {
         return Err(e.unsupported(inst, "it goes between CrossWorkgroup and Workgroup memory, whose elements are integers, floating-point numbers or vectors of them"));
     };
     let b = e.b;
@@ -93,7 +93,7 @@ fn copy(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     // LDS DMA has one destination for the wave.
     let (first, lane) = match plan.engine {
         Engine::LdsDma => {
-            let wave = b.mul(builtin::wave_id(e)?, b.i32(e.wave_size))?;
+            let wave = b.mul(builtin::wave_id(e)?, b.i32(e.wave_size()))?;
             (wave, b.sub(index, wave)?)
         }
         Engine::Registers | Engine::AsyncLds | Engine::CpAsync | Engine::Bulk => (index, b.i32(0)),
@@ -209,7 +209,7 @@ impl<'c> Transfer<'c> {
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Steps of the plan before an instruction.
     pub(super) fn steps_before(&mut self, inst: Inst<'_>) -> Result<()> {
-        let plan = self.plan;
+        let plan = self.kernel.plan;
         match plan.before_instruction.get(&inst.offset) {
             Some(steps) => self.steps(steps),
             None => Ok(()),
@@ -221,7 +221,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         Box::new(
             Diagnostic::bug(format!(
                 "the plan has {what}, which {} cannot do",
-                self.target.name
+                self.module.target.name
             ))
             .at_word(self.b.at.get()),
         )
@@ -231,7 +231,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// is the same in all lanes.
     pub(super) fn lds_dma(&self, global: Value<'c>, local: Value<'c>, bytes: u32) -> Result<()> {
         let b = self.b;
-        match &self.target.arch {
+        match &self.module.target.arch {
             Arch::Amdgpu(gpu)
                 if gpu.async_marks
                     && !gpu.async_counter
@@ -280,7 +280,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Direction::FromWorkgroup, 16) => "llvm.amdgcn.global.store.async.from.lds.b128",
             _ => return Err(self.no_async("an asynchronous copy of this size")),
         };
-        match &self.target.arch {
+        match &self.module.target.arch {
             Arch::Amdgpu(gpu) if gpu.async_counter => {
                 b.intrinsic(name, &[], &[global, local, b.i32(0), b.i32(0)])?;
                 Ok(())
@@ -298,7 +298,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         bytes: u32,
         read: Option<Value<'c>>,
     ) -> Result<()> {
-        let (whole, part) = match (&self.target.arch, bytes) {
+        let (whole, part) = match (&self.module.target.arch, bytes) {
             (Arch::Nvptx(gpu), 4) if gpu.cp_async => (
                 "llvm.nvvm.cp.async.ca.shared.global.4",
                 "llvm.nvvm.cp.async.ca.shared.global.4.s",
@@ -321,7 +321,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// A mark over all copies before it.
     pub(super) fn async_mark(&self) -> Result<()> {
-        let name = match &self.target.arch {
+        let name = match &self.module.target.arch {
             Arch::Amdgpu(gpu) if gpu.async_marks => "llvm.amdgcn.asyncmark",
             Arch::Nvptx(gpu) if gpu.cp_async => "llvm.nvvm.cp.async.commit.group",
             Arch::Amdgpu(_) | Arch::Nvptx(_) => return Err(self.no_async("a mark")),
@@ -335,7 +335,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     pub(super) fn async_wait(&self, outstanding: u8) -> Result<()> {
         let b = self.b;
         let outstanding = u64::from(outstanding);
-        match &self.target.arch {
+        match &self.module.target.arch {
             Arch::Amdgpu(gpu) if gpu.async_marks => {
                 let count = b.int(b.int_type(16), outstanding)?;
                 b.intrinsic("llvm.amdgcn.wait.asyncmark", &[], &[count])?;

@@ -12,7 +12,8 @@
 
 use super::barrier::fence_scope;
 use super::facts;
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
+use super::slots::Pointer;
 use super::{Handled, Result};
 use crate::ffi::{self, AtomicOrdering, IntPredicate, RmwOp, Ty, Value};
 use spirv::Op;
@@ -74,8 +75,8 @@ impl Ordering {
         semantics: usize,
         fenced: bool,
     ) -> Result<Ordering> {
-        let scope = Scope::evaluate(inst.id(scope)?, inst, e.constants)?;
-        let semantics = Semantics::evaluate(inst.id(semantics)?, inst, e.constants)?;
+        let scope = Scope::evaluate(inst.id(scope)?, inst, e.module.constants)?;
+        let semantics = Semantics::evaluate(inst.id(semantics)?, inst, e.module.constants)?;
         Ok(Ordering {
             scope: ffi::sync_scope(e.b.context(), scope_name(e, scope)),
             reach: fence_scope(scope),
@@ -102,15 +103,15 @@ impl Ordering {
     /// What stands in front of the operation: the fence where fences stand apart, else the waits
     /// that LLVM may lose ([`release_waits`]).
     pub(super) fn before(&self, e: &FunctionEmitter<'_, '_, '_>) -> Result<()> {
-        if let Arch::Amdgpu(gpu) = &e.target.arch
+        if let Arch::Amdgpu(gpu) = &e.module.target.arch
             && self.semantics.order.releases()
         {
             e.wait_zero(
                 &release_waits(
                     self.reach,
-                    e.target,
-                    e.plan.placement,
-                    e.plan.releases_cumulatively,
+                    e.module.target,
+                    e.kernel.plan.placement,
+                    e.kernel.plan.releases_cumulatively,
                 ),
                 gpu,
             )?;
@@ -167,10 +168,11 @@ impl<'c> AtomicAccess<'c> {
         semantics: usize,
     ) -> Result<AtomicAccess<'c>> {
         let pointer = e.pointer(inst.id(pointer)?)?;
-        if pointer.address.ty().address_space() == 0 && !facts::has_generic_access(e.target) {
+        if pointer.address.ty().address_space() == 0 && !facts::has_generic_access(e.module.target)
+        {
             return Err(e.unsupported_on_target(inst, "generic pointers"));
         }
-        let fenced = matches!(e.target.arch, Arch::Nvptx(_));
+        let fenced = matches!(e.module.target.arch, Arch::Nvptx(_));
         let mut ordering = Ordering::from_semantics(e, inst, scope, semantics, fenced)?;
         ordering.semantics.volatile |= pointer.qualifiers.volatile;
         Ok(AtomicAccess { pointer, ordering })
@@ -251,7 +253,7 @@ fn scope_name(e: &FunctionEmitter<'_, '_, '_>, scope: Scope) -> &'static str {
         Scope::QueueFamily | Scope::Device | Scope::ShaderCall => ("agent", "device"),
         Scope::CrossDevice => ("", ""),
     };
-    match e.target.arch {
+    match e.module.target.arch {
         Arch::Amdgpu(_) => amdgpu,
         Arch::Nvptx(_) => nvptx,
     }
@@ -287,7 +289,7 @@ fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled>
 fn compare_exchange(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
     use AtomicOrdering::*;
     let place = AtomicAccess::decode(e, inst, 0, 1, 2)?;
-    let unequal = Semantics::evaluate(inst.id(3)?, inst, e.constants)?;
+    let unequal = Semantics::evaluate(inst.id(3)?, inst, e.module.constants)?;
     let (value, comparator) = (e.operand(inst, 4)?, e.operand(inst, 5)?);
     let failure = match (place.ordering.fenced, unequal.order) {
         (true, _) | (false, Order::Relaxed | Order::Release) => LLVMAtomicOrderingMonotonic,

@@ -116,7 +116,7 @@ pub(crate) fn write_fence(b: &Build<'_>, target: &Target, fence: Fence) -> Resul
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Writes a fence.
     pub(crate) fn fence(&self, fence: Fence) -> Result<()> {
-        write_fence(self.b, self.target, fence)
+        write_fence(self.b, self.module.target, fence)
     }
 
     /// Writes steps, in order.
@@ -132,7 +132,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         Box::new(
             Diagnostic::bug(format!(
                 "the plan has the step `{step}`, which {} cannot do",
-                self.target.name
+                self.module.target.name
             ))
             .at_word(self.b.at.get()),
         )
@@ -145,11 +145,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     fn step_at(&mut self, step: &Step) -> Result<()> {
-        if !step.is_on(self.target) {
+        if !step.is_on(self.module.target) {
             return Err(self.lacks(step));
         }
         let b = self.b;
-        match (step, &self.target.arch) {
+        match (step, &self.module.target.arch) {
             (Step::Fence(fence), _) => self.fence(*fence)?,
             (Step::Amdgpu(own), Arch::Amdgpu(gpu)) => self.amdgpu_step(step, own, gpu)?,
             (Step::Nvptx(own), Arch::Nvptx(_)) => self.nvptx_step(step, own)?,
@@ -316,7 +316,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             scope: FenceScope::Workgroup,
             memory: FenceMemory::Local,
         };
-        match self.target.arch {
+        match self.module.target.arch {
             Arch::Amdgpu(_) => {
                 self.fence(fence(FenceOrder::Release))?;
                 self.b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?;
@@ -339,14 +339,19 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// The mbarrier: eight bytes of shared memory.
     fn mbarrier(&self) -> Value<'c> {
-        *self.barriers.mbarrier.borrow_mut().get_or_insert_with(|| {
-            let ty = self.b.int_type(64);
-            let global = ffi::add_global(self.b.module(), ty, 3, names::MBARRIER);
-            global.set_initializer(ty.poison());
-            global.set_linkage(Linkage::LLVMInternalLinkage);
-            global.set_alignment(8);
-            global
-        })
+        *self
+            .module
+            .barriers
+            .mbarrier
+            .borrow_mut()
+            .get_or_insert_with(|| {
+                let ty = self.b.int_type(64);
+                let global = ffi::add_global(self.b.module(), ty, 3, names::MBARRIER);
+                global.set_initializer(ty.poison());
+                global.set_linkage(Linkage::LLVMInternalLinkage);
+                global.set_alignment(8);
+                global
+            })
     }
 
     /// One invocation sets the number of arrivals of a phase, one per warp, and with `copies` one
@@ -367,7 +372,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// The declaration of a function that [`crate::expand`] fills in.
     pub(super) fn placeholder(&self, name: &'static str, params: &[Ty<'c>]) -> Func<'c> {
-        let mut known = self.barriers.placeholders.borrow_mut();
+        let mut known = self.module.barriers.placeholders.borrow_mut();
         if let Some((_, function)) = known.iter().find(|(n, _)| *n == name) {
             return *function;
         }
@@ -380,7 +385,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         function.attribute(context, "convergent");
         function.attribute(context, "nounwind");
         // LLVM inlines no function that is compiled for waves of another size.
-        target_attributes(self.b, self.target, self.plan, function);
+        target_attributes(self.b, self.module.target, self.kernel.plan, function);
         known.push((name, function));
         function
     }
@@ -391,7 +396,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let Some(end) = self.end else {
             return Ok(());
         };
-        let plan = self.plan;
+        let plan = self.kernel.plan;
         self.b.position(end);
         self.steps(&plan.at_end)?;
         self.b.raw().ret_void();
@@ -400,8 +405,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// Steps that stand before a return of the entry point.
     pub(super) fn before_return(&mut self, inst: Inst<'_>) -> Result<()> {
-        match self.plan.at_return.get(&inst.offset) {
-            Some(_) if self.calls => Ok(()),
+        match self.kernel.plan.at_return.get(&inst.offset) {
+            Some(_) if self.module.calls => Ok(()),
             Some(steps) => self.steps(steps),
             None => Ok(()),
         }
@@ -410,10 +415,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
 /// Lowers barrier instructions: their steps stand in the plan.
 pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Handled> {
-    if e.calls {
+    if e.module.calls {
         return call(e, inst);
     }
-    let plan = e.plan;
+    let plan = e.kernel.plan;
     match plan.at_instruction.get(&inst.offset) {
         Some(steps) => e.steps(steps)?,
         None => {

@@ -3,7 +3,8 @@
 //! A SPIR-V block becomes one LLVM block (or several, when an instruction needs branches of its
 //! own). Blocks that the entry block does not reach are left out.
 
-use super::function::{FunctionEmitter, Slot};
+use super::function::FunctionEmitter;
+use super::slots::Slot;
 use super::state::Control;
 use super::unroll::Hints;
 use super::{Handled, Result, dispatch};
@@ -40,10 +41,10 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             incoming: BlockMap::filled(count, Vec::new()),
             done: BlockMap::filled(count, false),
             unroll: Hints::collect(
-                self.declarations.module,
+                self.module.declarations.module,
                 function,
-                self.target,
-                self.optimization,
+                self.module.target,
+                self.module.optimization,
             )
             .nodes(self.b),
             ..Control::default()

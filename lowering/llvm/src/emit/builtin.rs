@@ -53,7 +53,7 @@ const GROUP_COUNT: [&str; 3] = [
 ];
 
 fn vendor(e: &FunctionEmitter<'_, '_, '_>) -> usize {
-    match e.target.arch {
+    match e.module.target.arch {
         Arch::Amdgpu(_) => 0,
         Arch::Nvptx(_) => 1,
     }
@@ -86,7 +86,8 @@ fn implicit<'c>(e: &FunctionEmitter<'_, 'c, '_>, offset: u64, bits: u32) -> Resu
 }
 
 fn known_size(e: &FunctionEmitter<'_, '_, '_>, dimension: usize) -> Option<u32> {
-    e.plan
+    e.kernel
+        .plan
         .workgroup_size
         .and_then(|size| size.get(dimension).copied())
 }
@@ -117,7 +118,7 @@ fn group_count<'c>(e: &FunctionEmitter<'_, 'c, '_>, dimension: usize) -> Result<
 
 /// The global offset of a dimension, `i64`: a launch on NVIDIA has none.
 fn global_offset<'c>(e: &FunctionEmitter<'_, 'c, '_>, dimension: usize) -> Result<Value<'c>> {
-    if vendor(e) == 1 || !e.kernel {
+    if vendor(e) == 1 || !e.module.opencl {
         Ok(e.b.i64(0))
     } else {
         implicit(e, 40 + 8 * dimension as u64, 64)
@@ -134,7 +135,7 @@ fn group_base<'c>(e: &FunctionEmitter<'_, 'c, '_>, dimension: usize) -> Result<V
 /// GlobalInvocationId of a dimension, `i32` in shaders, `i64` with the global offset in kernels.
 fn global_id<'c>(e: &FunctionEmitter<'_, 'c, '_>, dimension: usize) -> Result<Value<'c>> {
     let id = group_base(e, dimension)?;
-    if e.kernel {
+    if e.module.opencl {
         e.b.add(
             e.b.int_resize(id, e.b.int_type(64), false)?,
             global_offset(e, dimension)?,
@@ -166,12 +167,12 @@ pub(crate) fn invocations<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'
 
 /// How many waves a workgroup has, `i32`.
 pub(crate) fn num_waves<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
-    parts(e, e.wave_size)
+    parts(e, e.wave_size())
 }
 
 /// How many subgroups a workgroup has, `i32`.
 fn num_subgroups<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
-    parts(e, e.subgroup_size)
+    parts(e, e.subgroup_size())
 }
 
 /// How many parts of `size` invocations a workgroup has, the last one included that has fewer.
@@ -188,17 +189,17 @@ fn part<'c>(e: &FunctionEmitter<'_, 'c, '_>, size: u32) -> Result<Value<'c>> {
 
 /// The number of this invocation's subgroup in its workgroup, `i32`.
 fn subgroup_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
-    if e.subgroup_size == e.wave_size {
+    if e.subgroup_size() == e.wave_size() {
         wave_id(e)
     } else {
-        part(e, e.subgroup_size)
+        part(e, e.subgroup_size())
     }
 }
 
 /// The number of this invocation's wave in its workgroup, `i32`.
 pub(crate) fn wave_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
-    let id = part(e, e.wave_size)?;
-    match e.target.arch {
+    let id = part(e, e.wave_size())?;
+    match e.module.target.arch {
         // Every lane of a wave has the same number: tell LLVM, which cannot see it from the
         // invocation index.
         Arch::Amdgpu(_) => {
@@ -217,7 +218,7 @@ fn mask<'c>(e: &FunctionEmitter<'_, 'c, '_>, built_in: BuiltIn) -> Result<Value<
     let lane = b.int_resize(lanes::place(e)?, wide, false)?;
     let bit = b.shl(one, lane)?;
     let below = b.sub(bit, one)?;
-    let all = wide.int(lanes::ones(e.subgroup_size));
+    let all = wide.int(lanes::ones(e.subgroup_size()));
     let value = match built_in {
         BuiltIn::SubgroupEqMask => bit,
         BuiltIn::SubgroupLtMask => below,
@@ -266,7 +267,7 @@ fn compute<'c>(e: &FunctionEmitter<'_, 'c, '_>, number: u32) -> Result<Option<Va
             }
             index
         }
-        BuiltIn::WorkDim => match (&e.target.arch, e.work_dim) {
+        BuiltIn::WorkDim => match (&e.module.target.arch, e.arguments.work_dim) {
             (Arch::Amdgpu(_), _) => implicit(e, 64, 16)?,
             (Arch::Nvptx(_), Some(dimensions)) => dimensions,
             (Arch::Nvptx(_), None) => return Ok(None),
@@ -274,14 +275,14 @@ fn compute<'c>(e: &FunctionEmitter<'_, 'c, '_>, number: u32) -> Result<Option<Va
         // Every launch is to one device.
         BuiltIn::DeviceIndex => b.i32(0),
         BuiltIn::SubgroupSize | BuiltIn::SubgroupMaxSize => {
-            if e.kernel && built_in == BuiltIn::SubgroupSize {
+            if e.module.opencl && built_in == BuiltIn::SubgroupSize {
                 // OpenCL: the last subgroup of a workgroup may be smaller.
-                let start = b.mul(subgroup_id(e)?, b.i32(e.subgroup_size))?;
+                let start = b.mul(subgroup_id(e)?, b.i32(e.subgroup_size()))?;
                 let rest = b.sub(invocations(e)?, start)?;
-                let full = b.i32(e.subgroup_size);
+                let full = b.i32(e.subgroup_size());
                 b.select(b.icmp(IntPredicate::LLVMIntULT, rest, full)?, rest, full)?
             } else {
-                b.i32(e.subgroup_size)
+                b.i32(e.subgroup_size())
             }
         }
         BuiltIn::NumSubgroups | BuiltIn::NumEnqueuedSubgroups => num_subgroups(e)?,
@@ -300,6 +301,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// The value of the built-in input variable `variable`, of the variable's type.
     pub(super) fn built_in(&self, variable: Id, pointee: Id) -> Result<Value<'c>> {
         let declared = self
+            .module
             .declarations
             .decoration(variable, spirv::Decoration::BuiltIn);
         let name = declared.and_then(BuiltIn::from_u32).map_or_else(
@@ -307,11 +309,15 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             |b| format!("the built-in {b:?}"),
         );
         let unsupported = || {
-            let offset = self.declarations.variable(variable).map(|v| v.inst.offset);
+            let offset = self
+                .module
+                .declarations
+                .variable(variable)
+                .map(|v| v.inst.offset);
             Box::new(
                 Diagnostic::error(
                     Code::UnsupportedBuiltIn,
-                    format!("{name} is not lowered for {}", self.target.name),
+                    format!("{name} is not lowered for {}", self.module.target.name),
                 )
                 .at_word(offset),
             )

@@ -23,12 +23,13 @@ pub(crate) fn check(lowering: &LowerInput<'_>, diagnostics: &mut Diagnostics) {
                 .at_word(inst.offset),
         );
     }
-    let reached = lowering.kernels.iter();
-    let reached: BTreeSet<Id> = reached
+    let unique: BTreeSet<Id> = lowering
+        .kernels
+        .iter()
         .flat_map(|of| &of.kernel.reached.order)
         .copied()
         .collect();
-    let reached: Vec<Id> = reached.into_iter().collect();
+    let reached: Vec<Id> = unique.into_iter().collect();
     enumerants::check(declarations, &reached, diagnostics);
     for LowerKernel { kernel, plan } in lowering.kernels {
         if plan.workgroup_size.is_some_and(|size| size.contains(&0)) {

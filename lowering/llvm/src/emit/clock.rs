@@ -8,12 +8,12 @@ use splitbar_plan::target::Arch;
 
 /// Lowers OpReadClockKHR; the result is a 64-bit integer, or its two words.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let name = match Scope::evaluate(inst.id(0)?, inst, e.constants)? {
+    let name = match Scope::evaluate(inst.id(0)?, inst, e.module.constants)? {
         Scope::Subgroup => "llvm.readcyclecounter",
         // A workgroup's waves may run on units with counters of their own: the device's clock is
         // the one that they share.
         Scope::Workgroup | Scope::Device => {
-            if let Arch::Amdgpu(gpu) = &e.target.arch
+            if let Arch::Amdgpu(gpu) = &e.module.target.arch
                 && !gpu.real_time_clock
             {
                 return Err(e.unsupported_on_target(inst, "a clock for the whole device"));

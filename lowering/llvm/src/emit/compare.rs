@@ -5,7 +5,8 @@
 //! what they say also where the arithmetic around them may assume finite numbers.
 
 use super::build::Build;
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
+use super::slots::Pointer;
 use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::{IntPredicate, RealPredicate, Value};

@@ -1,9 +1,10 @@
 //! SPIR-V constants as LLVM constants, made when they are first used, and as memory.
 
 use super::Result;
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
 use super::layout::MatrixLayout;
 use super::memory::INLINE_LEAVES;
+use super::slots::Pointer;
 use super::types::{Kind, Types};
 use crate::ffi::{self, Linkage, Value};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -16,17 +17,17 @@ pub(crate) const MAX_BYTES: usize = 1 << 24;
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// The LLVM constant for the module-scope constant `id`.
     pub(super) fn constant(&self, id: Id) -> Result<Value<'c>> {
-        if let Some(Some(value)) = self.materialized.borrow().get(id.0 as usize) {
+        if let Some(Some(value)) = self.module.materialized.borrow().get(id.0 as usize) {
             return Ok(*value);
         }
-        let Some(constant) = self.constants.get(id) else {
-            if let Some(ty) = self.declarations.type_of(id) {
+        let Some(constant) = self.module.constants.get(id) else {
+            if let Some(ty) = self.module.declarations.type_of(id) {
                 self.type_info(ty)?;
             }
             return self.composite_of_addresses(id);
         };
         let value = self.constant_of_type(constant, self.type_of(id)?)?;
-        if let Some(slot) = self.materialized.borrow_mut().get_mut(id.0 as usize) {
+        if let Some(slot) = self.module.materialized.borrow_mut().get_mut(id.0 as usize) {
             *slot = Some(value);
         }
         Ok(value)
@@ -37,7 +38,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// were refused when the constants were evaluated.
     fn composite_of_addresses(&self, id: Id) -> Result<Value<'c>> {
         use spirv::Op;
-        let definition = self.declarations.module.def(id);
+        let definition = self.module.declarations.module.def(id);
         let inst = match definition.and_then(|inst| Some((inst, inst.op()?))) {
             Some((inst, Op::ConstantComposite | Op::SpecConstantComposite)) => inst,
             Some((inst, Op::Function | Op::ConstantFunctionPointerINTEL)) => {
@@ -135,17 +136,16 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// The component type of a vector, the column type of a matrix.
     pub(crate) fn component_type(&self, ty: Id) -> Option<Id> {
-        component_type(self.declarations, ty)
+        component_type(self.module.declarations, ty)
     }
 
     /// Stores the constant `id` of type `ty` to fresh memory at `pointer`: large ones are copied
     /// from constant memory.
     pub(crate) fn store_constant(&mut self, pointer: &Pointer<'c>, ty: Id, id: Id) -> Result<()> {
         if self.type_info(ty)?.leaves > INLINE_LEAVES
-            && let Some(bytes) = self
-                .constants
-                .get(id)
-                .and_then(|constant| bytes(self.types, self.declarations, constant, ty))
+            && let Some(bytes) = self.module.constants.get(id).and_then(|constant| {
+                bytes(&self.module.types, self.module.declarations, constant, ty)
+            })
         {
             return self.copy_bytes(pointer, &bytes);
         }
@@ -174,7 +174,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// A constant global that holds `bytes`, in the address space of read-only data.
     pub(crate) fn byte_global(&self, bytes: &[u8], align: u32, name: &str) -> Value<'c> {
         let value = ffi::const_bytes(self.b.context(), bytes);
-        let space = read_only_space(self.target);
+        let space = read_only_space(self.module.target);
         let global = ffi::add_global(self.b.module(), value.ty(), space, name);
         global.set_initializer(value);
         global.set_constant();

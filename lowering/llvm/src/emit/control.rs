@@ -3,7 +3,8 @@
 //! Any control-flow graph is accepted: merge instructions carry no obligation here. What they say
 //! of unrolling is in `unroll.rs`.
 
-use super::function::{FunctionEmitter, Slot};
+use super::function::FunctionEmitter;
+use super::slots::Slot;
 use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::{self, Block, Meta, Value};
@@ -18,8 +19,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let width = inst
             .operands()
             .first()
-            .and_then(|id| self.declarations.type_of(Id(*id)))
-            .and_then(|ty| self.types.get(ty))
+            .and_then(|id| self.module.declarations.type_of(Id(*id)))
+            .and_then(|ty| self.module.types.get(ty))
             .map_or(32, |info| {
                 if let Kind::ScalarOrVector(shape) = info.kind {
                     shape.scalar.bits()
@@ -86,7 +87,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     fn call(&mut self, inst: Inst<'m>) -> Result<()> {
         let id = inst.id(0).map_err(Box::new)?;
         let mut arguments = self.operands(inst, 1)?;
-        let function = self.declarations.function(id);
+        let function = self.module.declarations.function(id);
         let params = function.map_or(&[][..], |function| &function.params);
         for ((param, _), (argument, word)) in params
             .iter()
@@ -106,7 +107,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// Whether the callee gets a copy of what the argument points to (SPIR-V 3.19, ByVal).
     fn is_by_value(&self, param: Id) -> bool {
         const BY_VALUE: u32 = spirv::FunctionParameterAttribute::ByVal as u32;
-        let decorations = self.declarations.decorations(param).iter();
+        let decorations = self.module.declarations.decorations(param).iter();
         let attribute = spirv::Decoration::FuncParamAttr as u32;
         let mut attributes = decorations.filter(|one| one.kind == attribute);
         attributes.any(|one| one.operands.first() == Some(&BY_VALUE))
@@ -142,10 +143,11 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         id: Id,
         arguments: &[Value<'c>],
     ) -> Result<Value<'c>> {
-        let Some(callee) = self.callees.get(id) else {
-            return match self.declarations.function(id) {
+        let Some(callee) = self.kernel.callees.get(id) else {
+            return match self.module.declarations.function(id) {
                 Some(function) if function.blocks.is_empty() => {
                     let name = self
+                        .module
                         .declarations
                         .name(id)
                         .map_or_else(|| id.to_string(), str::to_owned);
@@ -213,7 +215,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// Parts the mask of the tangle at the switch `inst`.
     fn part_switch(&mut self, inst: Inst<'m>, selector: Value<'c>, words: usize) -> Result<()> {
-        if self.mask.is_none() {
+        if self.convergence.mask.is_none() {
             return Ok(());
         }
         let (b, ty) = (self.b, selector.ty());
@@ -248,14 +250,15 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             return 0;
         };
         if !self
+            .module
             .types
             .value(ty)
             .is_some_and(|t| t.element().element().is_float())
         {
             return 0;
         }
-        let mut flags = self.default_fast_math;
-        for decoration in self.declarations.decorations(result) {
+        let mut flags = self.kernel.default_fast_math;
+        for decoration in self.module.declarations.decorations(result) {
             if decoration.kind == spirv::Decoration::NoContraction as u32 {
                 flags &= !CONTRACT;
             } else if decoration.kind == spirv::Decoration::FPFastMathMode as u32 {

@@ -8,7 +8,8 @@
 use super::casts::{
     clamp_resize, directed, float_to_float, quantize, saturating_to_int, significand_bits,
 };
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
+use super::slots::Pointer;
 use super::small_float::{self, SmallFloat};
 use super::types::Kind;
 use super::{Handled, Result, matrix};
@@ -258,7 +259,7 @@ fn bitcast(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handle
             let x = source(e, inst)?;
             let value = match (narrow(e, from)?, narrow(e, to)?) {
                 (None, None) => b.bitcast(x, e.ty(to)?)?,
-                (from, into) => repacked(e, x, from, (e.ty(to)?, into))?,
+                (from, into) => repacked(e, x, from, e.ty(to)?, into)?,
             };
             e.bind(inst, value)?;
         }
@@ -282,7 +283,8 @@ fn repacked<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     x: Value<'c>,
     from: Option<u32>,
-    (to, into): (Ty<'c>, Option<u32>),
+    to: Ty<'c>,
+    into: Option<u32>,
 ) -> Result<Value<'c>> {
     let b = e.b;
     let total = x.ty().lanes() * from.unwrap_or(x.ty().scalar_bits());

@@ -7,7 +7,8 @@
 //! (InferencingOptimalNV, TrainingOptimalNV) are refused.
 
 use super::casts::{clamp_resize, saturating_to_int};
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
+use super::slots::Pointer;
 use super::small_float::{self, SmallFloat};
 use super::types::{Kind, Scalar};
 use super::{Handled, Result};
@@ -24,38 +25,35 @@ enum Number {
     Int { bits: u32, signed: bool },
 }
 
-/// An interpretation: the number, and whether the input has several of them in each of its words.
-fn interpretation(value: u32) -> Option<(Number, bool)> {
+/// An interpretation of the input or of a matrix.
+#[derive(Copy, Clone, Debug)]
+struct Interpretation {
+    number: Number,
+    /// True if each word of the input has several numbers in it.
+    packed: bool,
+}
+
+/// The interpretation of this value of ComponentType; `None` for one that is not lowered.
+fn interpretation(value: u32) -> Option<Interpretation> {
     use ComponentType as T;
-    let int = |bits, signed| (Number::Int { bits, signed }, false);
-    Some(match T::from_u32(value)? {
+    let int = |bits, signed| Number::Int { bits, signed };
+    let (number, packed) = match T::from_u32(value)? {
         T::Float16NV => (Number::Float { bits: 16 }, false),
         T::Float32NV => (Number::Float { bits: 32 }, false),
-        T::SignedInt8NV => int(8, true),
-        T::SignedInt16NV => int(16, true),
-        T::SignedInt32NV => int(32, true),
-        T::UnsignedInt8NV => int(8, false),
-        T::UnsignedInt16NV => int(16, false),
-        T::UnsignedInt32NV => int(32, false),
-        T::SignedInt8PackedNV => (
-            Number::Int {
-                bits: 8,
-                signed: true,
-            },
-            true,
-        ),
-        T::UnsignedInt8PackedNV => (
-            Number::Int {
-                bits: 8,
-                signed: false,
-            },
-            true,
-        ),
+        T::SignedInt8NV => (int(8, true), false),
+        T::SignedInt16NV => (int(16, true), false),
+        T::SignedInt32NV => (int(32, true), false),
+        T::UnsignedInt8NV => (int(8, false), false),
+        T::UnsignedInt16NV => (int(16, false), false),
+        T::UnsignedInt32NV => (int(32, false), false),
+        T::SignedInt8PackedNV => (int(8, true), true),
+        T::UnsignedInt8PackedNV => (int(8, false), true),
         T::FloatE4M3NV => (Number::Small(SmallFloat::E4M3), false),
         T::FloatE5M2NV => (Number::Small(SmallFloat::E5M2), false),
         // What products of 32 bits do not hold.
         T::Float64NV | T::SignedInt64NV | T::UnsignedInt64NV => return None,
-    })
+    };
+    Some(Interpretation { number, packed })
 }
 
 impl Number {
@@ -152,8 +150,12 @@ fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     e.store_with(&place, ty, value, access)
 }
 
-/// The number that operand `index` says, and whether it is packed.
-fn number(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, index: usize) -> Result<(Number, bool)> {
+/// The interpretation that operand `index` says.
+fn interpretation_at(
+    e: &FunctionEmitter<'_, '_, '_>,
+    inst: Inst<'_>,
+    index: usize,
+) -> Result<Interpretation> {
     let value = e.constant_u32(inst.id(index)?);
     value.and_then(interpretation).ok_or_else(|| {
         e.unsupported(
@@ -222,7 +224,7 @@ fn element<'c>(
     index: Value<'c>,
     bytes: u32,
 ) -> Result<Value<'c>> {
-    let bits = match (&e.target.arch, base.ty().address_space()) {
+    let bits = match (&e.module.target.arch, base.ty().address_space()) {
         (_, 3) | (Arch::Amdgpu(_), 5) => 32,
         _ => 64,
     };
@@ -235,10 +237,11 @@ fn element<'c>(
 fn input<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
-    (number, packed): (Number, bool),
+    of_input: Interpretation,
     signed: bool,
     wanted: u32,
 ) -> Result<Vec<Value<'c>>> {
+    let Interpretation { number, packed } = of_input;
     let b = e.b;
     let id = inst.id(0)?;
     let mut vector = e.value(id)?;
@@ -294,11 +297,35 @@ fn input<'c>(
     (0..wanted).map(one).collect()
 }
 
-/// OpCooperativeVectorMatrixMulNV and OpCooperativeVectorMatrixMulAddNV.
-fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool) -> Result<()> {
-    let (of_input, of_matrix) = (number(e, inst, 1)?, number(e, inst, 4)?.0);
+/// The product of a matrix in memory and a vector.
+struct Product<'c> {
+    /// The type of the result.
+    ty: Ty<'c>,
+    /// True if it is computed in floats.
+    floats: bool,
+    rows: u32,
+    columns: u32,
+    /// The vector, in numbers of 32 bits.
+    input: Vec<Value<'c>>,
+    of_matrix: Number,
+    matrix: Pointer<'c>,
+    /// Bytes from a row, or a column, to the next.
+    stride: Value<'c>,
+    row_major: bool,
+    /// The summand, and the place where it lies.
+    bias: Option<(Number, Pointer<'c>)>,
+}
+
+/// Decodes the operands of a product, and loads its input.
+fn product<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    has_bias: bool,
+) -> Result<Product<'c>> {
+    let of_input = interpretation_at(e, inst, 1)?;
+    let of_matrix = interpretation_at(e, inst, 4)?.number;
     let bias = if has_bias {
-        Some(number(e, inst, 7)?.0)
+        Some(interpretation_at(e, inst, 7)?.number)
     } else {
         None
     };
@@ -306,13 +333,13 @@ fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool)
     let at = if has_bias { 8 } else { 5 };
     let (rows, columns) = (constant(e, inst, at)?, constant(e, inst, at + 1)?);
     let row_major = is_row_major(e, inst, at + 2)?;
-    let transposed = e.constants.get(inst.id(at + 3)?);
+    let transposed = e.module.constants.get(inst.id(at + 3)?);
     if transposed.and_then(Constant::as_bool) != Some(false) {
         return Err(e.unsupported(inst, "a transposed matrix of this layout"));
     }
     let ty = e.result_ty(inst)?;
     let floats = ty.is_float();
-    let kinds = [Some(of_input.0), Some(of_matrix), bias];
+    let kinds = [Some(of_input.number), Some(of_matrix), bias];
     if kinds.into_iter().flatten().any(|n| n.is_float() != floats) {
         return Err(e.unsupported(inst, "integers and floating-point numbers in one product"));
     }
@@ -338,6 +365,34 @@ fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool)
         }
         None => None,
     };
+    Ok(Product {
+        ty,
+        floats,
+        rows,
+        columns,
+        input,
+        of_matrix,
+        matrix,
+        stride,
+        row_major,
+        bias,
+    })
+}
+
+/// OpCooperativeVectorMatrixMulNV and OpCooperativeVectorMatrixMulAddNV.
+fn multiply(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, has_bias: bool) -> Result<()> {
+    let Product {
+        ty,
+        floats,
+        rows,
+        columns,
+        input,
+        of_matrix,
+        matrix,
+        stride,
+        row_major,
+        bias,
+    } = product(e, inst, has_bias)?;
     let word = if floats {
         e.b.float_type(32)
     } else {
@@ -406,7 +461,7 @@ fn accumulate<'c>(
     address: Value<'c>,
     value: Value<'c>,
 ) -> Result<()> {
-    let scope = match e.target.arch {
+    let scope = match e.module.target.arch {
         Arch::Amdgpu(_) => "agent",
         Arch::Nvptx(_) => "device",
     };
@@ -425,7 +480,7 @@ fn accumulate<'c>(
 /// added to the matrix in memory.
 fn outer_product(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let row_major = is_row_major(e, inst, 4)?;
-    let (of_matrix, _) = number(e, inst, 5)?;
+    let of_matrix = interpretation_at(e, inst, 5)?.number;
     let Number::Float { bits: 16 | 32 } = of_matrix else {
         return Err(e.unsupported(inst, "a matrix that is not of floats of 16 or 32 bits"));
     };

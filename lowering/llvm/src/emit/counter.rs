@@ -67,13 +67,13 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     fn is_lowest_active_lane(&self) -> Result<Value<'c>> {
         let b = self.b;
-        match self.target.arch {
+        match self.module.target.arch {
             Arch::Amdgpu(_) => {
-                let wide = b.int_type(self.wave_size.max(32));
+                let wide = b.int_type(self.wave_size().max(32));
                 let active = b.intrinsic("llvm.amdgcn.ballot", &[wide], &[b.bool(true)])?;
                 let low = b.int_resize(active, b.int_type(32), false)?;
                 let mut below = b.intrinsic("llvm.amdgcn.mbcnt.lo", &[], &[low, b.i32(0)])?;
-                if self.wave_size > 32 {
+                if self.wave_size() > 32 {
                     let high =
                         b.int_resize(b.lshr(active, wide.int(32))?, b.int_type(32), false)?;
                     below = b.intrinsic("llvm.amdgcn.mbcnt.hi", &[], &[high, below])?;

@@ -64,9 +64,10 @@ pub(crate) fn differences<'c>(
 
 /// Whether the kernel's quads are these.
 pub(crate) fn has_group(e: &FunctionEmitter<'_, '_, '_>, mode: ExecutionMode) -> bool {
-    let mut entries = e.declarations.entry_points.iter();
-    let entry =
-        entries.find(|entry| entry.function == e.plan.function && entry.name == e.plan.entry);
+    let mut entries = e.module.declarations.entry_points.iter();
+    let entry = entries.find(|entry| {
+        entry.function == e.kernel.plan.function && entry.name == e.kernel.plan.entry
+    });
     entry.is_some_and(|entry| entry.mode(mode).is_some())
 }
 
@@ -78,9 +79,9 @@ fn row(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<u32> {
     if !has_group(e, ExecutionMode::DerivativeGroupQuadsKHR) {
         return Err(e.unsupported(inst, "the entry point has no derivative group"));
     }
-    match e.plan.workgroup_size {
+    match e.kernel.plan.workgroup_size {
         Some([x, y, _])
-            if x.is_power_of_two() && x >= 2 && y.is_multiple_of(2) && x <= e.wave_size / 2 =>
+            if x.is_power_of_two() && x >= 2 && y.is_multiple_of(2) && x <= e.wave_size() / 2 =>
         {
             Ok(x)
         }
@@ -88,7 +89,7 @@ fn row(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<u32> {
             inst,
             format!(
                 "a row of the workgroup is not a power of two up to {}, so a square quad is not in one subgroup",
-                e.wave_size / 2
+                e.wave_size() / 2
             ),
         )),
     }

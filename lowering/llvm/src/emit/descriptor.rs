@@ -17,7 +17,7 @@ const GLOBAL: u32 = 1;
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// What the address of a buffer of the type `pointee` is a multiple of.
     pub(super) fn buffer_align(&self, pointee: Option<Id>) -> Alignment {
-        pointers::buffer_align(self.types, self.target, pointee)
+        pointers::buffer_align(&self.module.types, self.module.target, pointee)
     }
 
     /// Loads an address that is a multiple of `align`.
@@ -60,7 +60,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let mut place = table;
         for offset in &access.loads {
             let entry = self.behind(place, *offset)?;
-            place = self.load_address(table.ty(), entry, table_align(self.target))?;
+            place = self.load_address(table.ty(), entry, table_align(self.module.target))?;
         }
         place = self.behind(place, access.offset)?;
         let in_global = |e: &Self| match place.ty().address_space() {
@@ -70,8 +70,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let (value, is_length) = match access.value {
             Fetched::Buffer => {
                 let aligns = access.variables.iter().map(|id| {
-                    let variable = self.declarations.variable(*id);
-                    self.buffer_align(variable.and_then(|one| pointee(self.declarations, one)))
+                    let variable = self.module.declarations.variable(*id);
+                    self.buffer_align(
+                        variable.and_then(|one| pointee(self.module.declarations, one)),
+                    )
                 });
                 let align = aligns.max().unwrap_or(BUFFER_ALIGN); // nobody's
                 (self.load_address(global, place, align)?, false)
@@ -83,7 +85,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         };
         for id in &access.variables {
             if is_length {
-                self.lengths.push((*id, value));
+                self.arguments.lengths.push((*id, value));
             } else {
                 let slot = self.variable_slot(*id, value);
                 self.set(*id, slot);

@@ -40,7 +40,7 @@ pub(crate) enum Family {
 }
 
 /// The family of an opcode; `None`: it is not lowered. OpPhi is the emitter's own.
-#[rustfmt::skip]
+#[rustfmt::skip] // one table, a row for each family: an opcode is found or added in one place
 pub(crate) fn family(op: Op) -> Option<Family> {
     Some(match op {
         Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL | Op::ControlBarrier | Op::MemoryBarrier => Family::Barrier,

@@ -9,7 +9,7 @@ use splitbar_passes::module::{ExtInstSet, Inst};
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
     let set = inst.id(0)?;
     let number = inst.operand(1)?;
-    let (name, handled) = match e.declarations.ext_inst_sets.get(&set) {
+    let (name, handled) = match e.module.declarations.ext_inst_sets.get(&set) {
         Some(ExtInstSet::Glsl450) => ("GLSL.std.450", ext_glsl::emit(e, inst, number)?),
         Some(ExtInstSet::OpenCl) => ("OpenCL.std", ext_opencl::emit(e, inst, number)?),
         Some(ExtInstSet::Amd(name)) => (name.as_str(), ext_amd::emit(e, inst, name, number)?),
@@ -20,7 +20,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
     if handled == Handled::Yes {
         return Ok(Handled::Yes);
     }
-    let called = match e.declarations.ext_inst_sets.get(&set) {
+    let called = match e.module.declarations.ext_inst_sets.get(&set) {
         Some(ExtInstSet::Glsl450) => {
             spirv::GlslStd450Op::from_u32(number).map(|op| format!("{op:?}"))
         }

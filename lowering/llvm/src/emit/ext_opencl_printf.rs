@@ -50,7 +50,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
         })?;
         arguments.push(argument(e, inst, number, conversion, id, &mut components)?);
     }
-    let call = e.prints.borrow_mut().call(Call {
+    let call = e.kernel.prints.borrow_mut().call(Call {
         format: text,
         arguments: arguments.clone(),
     });
@@ -134,9 +134,9 @@ fn string<'c>(
 ) -> Option<Result<Value<'c>>> {
     let number = |id: Id| {
         let text = literal(e, inst, id)?;
-        Some(text.map(|text| e.b.i32(e.prints.borrow_mut().string(text))))
+        Some(text.map(|text| e.b.i32(e.kernel.prints.borrow_mut().string(text))))
     };
-    let select = e.declarations.module.def(id)?;
+    let select = e.module.declarations.module.def(id)?;
     if select.op() != Some(Op::Select) {
         return number(id);
     }
@@ -149,7 +149,7 @@ fn string<'c>(
 /// class UniformConstant (SPV_EXT_relaxed_printf_string_address_space), if nobody writes them.
 fn literal(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, id: Id) -> Option<Result<Vec<u8>>> {
     let (id, offset) = place(e, id)?;
-    let declarations = e.declarations;
+    let declarations = e.module.declarations;
     let variable = declarations.variable(id)?;
     let is_constant = declarations.decoration(id, Decoration::Constant).is_some();
     if variable.class != StorageClass::UniformConstant && !is_constant {
@@ -160,7 +160,7 @@ fn literal(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, id: Id) -> Option<Re
         Constant::Null => Some(0),
         _ => None,
     };
-    let bytes: Vec<u8> = match e.constants.get(variable.initializer?)? {
+    let bytes: Vec<u8> = match e.module.constants.get(variable.initializer?)? {
         Constant::Composite(parts) => {
             let rest = parts.get(usize::try_from(offset).ok()?..)?;
             let text = rest.iter().map(byte).take_while(|byte| *byte != Some(0));
@@ -180,7 +180,7 @@ fn literal(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, id: Id) -> Option<Re
 
 /// The variable that the pointer `id` points into, and the index of the byte there.
 fn place(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<(Id, u64)> {
-    let declarations: &Declarations<'_> = e.declarations;
+    let declarations: &Declarations<'_> = e.module.declarations;
     let (mut id, mut offset) = (id, 0u64);
     for _ in 0..MOST_STEPS {
         if declarations.variable(id).is_some() {
@@ -198,7 +198,7 @@ fn place(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<(Id, u64)> {
             }
             (_, Some(chain)) => {
                 // Where the result points to a byte, the last index counts bytes.
-                let index = |id: &Id| e.constants.get(*id)?.as_u64();
+                let index = |id: &Id| e.module.constants.get(*id)?.as_u64();
                 let indexes = chain.indexes.iter().map(|id| Id(*id));
                 let indexes: Vec<Id> = chain.element.into_iter().chain(indexes).collect();
                 let (last, outer) = indexes.split_last()?;
@@ -226,7 +226,7 @@ fn write<'c>(
     components: &[Value<'c>],
 ) -> Result<Value<'c>> {
     let b = e.b;
-    let Some(buffer) = e.printf_buffer else {
+    let Some(buffer) = e.arguments.printf_buffer else {
         return Err(b.internal("the printf buffer is not there"));
     };
     let (offsets, size) = layout(arguments);
@@ -237,7 +237,7 @@ fn write<'c>(
         written,
         bytes,
         AtomicOrdering::LLVMAtomicOrderingMonotonic,
-        barrier::sync_scope(b, e.target, FenceScope::Device),
+        barrier::sync_scope(b, e.module.target, FenceScope::Device),
     )?;
     let capacity = b.load(b.int_type(64), buffer, 8)?;
     // Where the sum would wrap around, too, `at` is above the capacity.

@@ -8,149 +8,93 @@
 
 use super::Result;
 use super::build::Build;
-use super::layout::MatrixLayout;
-use super::state::Tangled;
-use super::types::{self, Kind, TypeInfo, Types};
+use super::context::{KernelContext, ModuleContext};
+use super::slots::{Pointer, Slot, Slots};
+use super::state::{Arguments, Control, Convergence, StateSlots};
+use super::types::{self, Kind, TypeInfo};
 use crate::debug::line_of;
 use crate::ffi::{Block, Func, Meta, Ty, Value};
-use splitbar_passes::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
+use splitbar_passes::analysis::qualifiers::Qualifiers;
 use splitbar_passes::analysis::undefined::Undefined;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
-use splitbar_passes::module::{BlockIndex, Constants, Declarations, Id, Inst, WordOffset};
-use splitbar_passes::printf::Table;
-use splitbar_passes::transform::SourceMap;
-use splitbar_plan::{EntryPlan, Optimization, Target};
-use splitbar_typed::abi::DescriptorArrays;
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-
-/// A pointer operand: the address and what is known about the place.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Pointer<'c> {
-    /// The LLVM pointer.
-    pub(crate) address: Value<'c>,
-    /// The SPIR-V type of what it points to; `None` for untyped pointers.
-    pub(crate) pointee: Option<Id>,
-    /// Storage class.
-    pub(crate) class: spirv::StorageClass,
-    /// Known alignment in bytes, a power of two.
-    pub(crate) align: u32,
-    /// How the matrix that it points to or into is laid out; `None`: naturally (column-major,
-    /// packed columns).
-    pub(crate) matrix: Option<MatrixLayout>,
-    /// What the decorations of the memory ask of every access; known of the pointers that have an
-    /// id.
-    pub(crate) qualifiers: Qualifiers,
-}
-
-impl Pointer<'_> {
-    /// Whether it points into a variable of a function or an invocation.
-    pub(crate) fn is_in_function(&self) -> bool {
-        matches!(
-            self.class,
-            spirv::StorageClass::Function | spirv::StorageClass::Private
-        )
-    }
-}
-
-/// What an id stands for in the function that is being written.
-#[derive(Copy, Clone, Debug)]
-pub(crate) enum Slot<'c> {
-    /// Nothing yet.
-    Empty,
-    /// Something that could not be lowered, and has been reported.
-    Bad,
-    /// A value.
-    Value(Value<'c>),
-    /// A pointer.
-    Pointer(Pointer<'c>),
-    /// A block of the function, by its number.
-    Block(BlockIndex),
-}
+use splitbar_passes::module::{Id, Inst, WordOffset};
+use std::cell::Cell;
 
 /// The lowering of one function.
 pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// The builder; it stands at the end of the block that is being written.
     pub(crate) b: &'e Build<'c>,
-    /// What the module declares.
-    pub(crate) declarations: &'m Declarations<'m>,
-    /// Constants, evaluated.
-    pub(crate) constants: &'m Constants,
-    /// The target row: what exists on it. Ask before you name a target intrinsic.
-    pub(crate) target: &'static Target,
-    /// How much LLVM will optimise.
-    pub(super) optimization: Optimization,
-    /// Invocations of a wave or warp.
-    pub(crate) wave_size: u32,
-    /// Invocations of a subgroup: those of a wave, or a power of two of them.
-    pub(crate) subgroup_size: u32,
+    /// The part that all functions of the LLVM module share.
+    pub(crate) module: &'e ModuleContext<'c, 'm>,
+    /// The part that all functions of the kernel share: this copy belongs to it alone.
+    pub(crate) kernel: &'e KernelContext<'e, 'c>,
     /// The LLVM function that is being written.
     pub(crate) function: Func<'c>,
-    /// The barrier plan of the entry point that this copy of the function belongs to.
-    pub(crate) plan: &'e EntryPlan,
-    /// Whether barriers stay calls.
-    pub(super) calls: bool,
-    /// Whether the module is of the OpenCL kind (capability Kernel).
-    pub(crate) kernel: bool,
-    /// Bytes of workgroup memory through which subgroups exchange elements of matrices.
-    pub(super) exchange_bytes: u64,
-    /// How arrays of descriptors of buffers lie in memory.
-    pub(super) arrays: DescriptorArrays,
-    pub(super) types: &'e Types<'c>,
-    /// Which memory is coherent, and which is volatile.
-    pub(super) qualifiers: &'e MemoryQualifiers,
-    pub(super) materialized: &'e RefCell<Vec<Option<Value<'c>>>>,
-    pub(super) slots: Vec<Slot<'c>>,
-    pub(super) trail: Vec<Id>,
-    /// Whether the error that is on its way only follows from one that has been reported.
-    pub(super) cascade: Cell<bool>,
-    /// Where stack slots go: the function's first block, ended when the body is done.
+    /// The block for stack slots: the function's first one, ended when the body is done.
     pub(super) prologue: Block<'c>,
+    /// The block where a kernel whose waves have something to do when they end does it: all returns
+    /// lead there.
+    pub(crate) end: Option<Block<'c>>,
     /// The subprogram that debug locations name, when lines are asked for.
     pub(crate) scope: Option<Meta<'c>>,
-    /// Where the module came from: debug lines count the words of that one.
-    pub(super) source_map: Option<&'m SourceMap>,
-    /// What may be undefined where it arises.
+    /// Meanings of ids.
+    pub(super) slots: Slots<'c>,
+    /// True while the error that is on its way only follows from one that has been reported.
+    pub(super) cascade: Cell<bool>,
+    /// Values that may be undefined where they arise.
     pub(super) undefined: Undefined,
     /// Blocks by label.
-    pub(super) control: super::state::Control<'c, 'm>,
-    /// How lanes meet in the function, until its body is begun.
-    pub(super) tangled: Option<Tangled>,
-    /// NVPTX: the mask that the caller passes, `i32`.
-    pub(super) callers_mask: Option<Value<'c>>,
-    /// NVPTX: the slot of the mask of the tangle, where it is followed.
-    pub(super) mask: Option<Value<'c>>,
-    /// Functions that can be called, with the variables that each wants as hidden arguments.
-    pub(super) callees: &'e super::state::Callees<'c>,
-    /// Byte lengths of buffers by variable, where OpArrayLength asks for them; of an array of
-    /// descriptors, a table of lengths.
-    pub(super) lengths: Vec<(Id, Value<'c>)>,
-    /// The number of dimensions of the launch, where it is an argument.
-    pub(super) work_dim: Option<Value<'c>>,
-    /// The address of the printf buffer, where the function prints.
-    pub(super) printf_buffer: Option<Value<'c>>,
-    /// The calls of printf and the strings that the kernel has so far.
-    pub(super) prints: &'e RefCell<Table>,
-    /// Run-time state of the barriers; only the kernel itself has it.
-    pub(super) barrier_state: super::state::StateSlots<'c>,
-    /// The sets of registers in which copies are on their way; only the kernel itself has them.
-    pub(super) staged: Vec<super::state::StagedSet<'c>>,
-    /// What the loads of copies behind branches have noted, by their word offsets; only the kernel
-    /// itself has any.
-    pub(super) notes: BTreeMap<WordOffset, super::state::Note<'c>>,
-    /// Where a kernel whose waves have something to do when they end does it: all returns lead
-    /// there.
-    pub(crate) end: Option<Block<'c>>,
-    /// What the barrier steps share within one module.
-    pub(super) barriers: &'e super::state::Shared<'c>,
-    /// Fast-math flags of an instruction that says nothing about them.
-    pub(super) default_fast_math: u32,
+    pub(super) control: Control<'c, 'm>,
+    /// Meeting of lanes.
+    pub(super) convergence: Convergence<'c>,
+    /// Arguments that no id of the module stands for.
+    pub(super) arguments: Arguments<'c>,
+    /// Run-time state of barriers and copies; only the kernel itself has it.
+    pub(super) barrier_state: StateSlots<'c>,
 }
 
 impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
+    /// The lowering of `function`, of which nothing is written but its block for stack slots.
+    pub(super) fn new(
+        b: &'e Build<'c>,
+        module: &'e ModuleContext<'c, 'm>,
+        kernel: &'e KernelContext<'e, 'c>,
+        function: Func<'c>,
+        prologue: Block<'c>,
+        scope: Option<Meta<'c>>,
+        slots: Slots<'c>,
+    ) -> FunctionEmitter<'e, 'c, 'm> {
+        FunctionEmitter {
+            b,
+            module,
+            kernel,
+            function,
+            prologue,
+            end: None,
+            scope,
+            slots,
+            cascade: Cell::new(false),
+            undefined: Undefined::default(),
+            control: Control::default(),
+            convergence: Convergence::default(),
+            arguments: Arguments::default(),
+            barrier_state: StateSlots::default(),
+        }
+    }
+
+    /// Invocations of a wave or warp.
+    pub(crate) fn wave_size(&self) -> u32 {
+        self.kernel.plan.wave_size
+    }
+
+    /// Invocations of a subgroup: those of a wave, or a power of two of them.
+    pub(crate) fn subgroup_size(&self) -> u32 {
+        self.kernel.plan.subgroup_size
+    }
+
     /// What is built from now on comes from the instruction at this word offset.
     pub(crate) fn locate(&self, offset: WordOffset) {
-        let line = line_of(self.source_map, offset);
+        let line = line_of(self.module.source_map, offset);
         self.b.raw().set_location(line, self.scope);
     }
 
@@ -158,7 +102,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
 
     /// Everything about the type `ty`: LLVM type, size, alignment.
     pub(crate) fn type_info(&self, ty: Id) -> Result<&'e TypeInfo> {
-        types::require(self.types, self.declarations, ty)
+        types::require(&self.module.types, self.module.declarations, ty)
     }
 
     /// What the type `ty` is.
@@ -174,16 +118,22 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     pub(crate) fn ty(&self, ty: Id) -> Result<Ty<'c>> {
         let info = self.type_info(ty)?;
         if info.leaves > types::MAX_PARTS {
-            return Err(types::too_many_parts(self.declarations, ty, info.leaves));
+            return Err(types::too_many_parts(
+                self.module.declarations,
+                ty,
+                info.leaves,
+            ));
         }
-        self.types
+        self.module
+            .types
             .value(ty)
             .ok_or_else(|| self.b.mismatch(format!("{ty} is not the type of a value")))
     }
 
     /// The type id of the value `id`.
     pub(crate) fn type_of(&self, id: Id) -> Result<Id> {
-        self.declarations
+        self.module
+            .declarations
             .type_of(id)
             .ok_or_else(|| self.undefined(id))
     }
@@ -230,7 +180,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
 
     /// The unsigned value of the constant `id`, if it is one of at most 32 bits.
     pub(crate) fn constant_u32(&self, id: Id) -> Option<u32> {
-        self.constants.as_u32(id)
+        self.module.constants.as_u32(id)
     }
 
     /// Binds the result of `inst`. `TypeMismatch` when `value` is not of the LLVM type of its
@@ -241,7 +191,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
             return Err(self.b.internal(format!("{} has no result", inst.name())));
         };
         let info = self.type_info(ty)?;
-        let expected = self.types.value(ty);
+        let expected = self.module.types.value(ty);
         if expected != Some(value.ty()) {
             let want = expected.map_or_else(|| "no value".to_owned(), Ty::print);
             return Err(self.b.mismatch(format!(
@@ -297,14 +247,13 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     /// `pointer`, which is called `id`, with what its memory asks.
     fn qualified(&self, id: Id, pointer: Pointer<'c>) -> Pointer<'c> {
         Pointer {
-            qualifiers: self.qualifiers.get(self.declarations, id),
+            qualifiers: self.module.qualifiers.get(self.module.declarations, id),
             ..pointer
         }
     }
 
     pub(super) fn slot(&self, id: Id) -> Slot<'c> {
-        let slot = self.slots.get(id.0 as usize).copied();
-        self.kept(id, slot.unwrap_or(Slot::Empty))
+        self.kept(id, self.slots.get(id))
     }
 
     pub(super) fn set(&mut self, id: Id, slot: Slot<'c>) {
@@ -312,9 +261,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
             Slot::Pointer(pointer) => Slot::Pointer(self.qualified(id, pointer)),
             other => other,
         };
-        if let Some(place) = self.slots.get_mut(id.0 as usize) {
-            *place = slot;
-            self.trail.push(id);
+        if self.slots.set(id, slot) {
             self.keep(id, slot);
         }
     }
@@ -325,10 +272,10 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         let value = inst
             .result_type()
             .filter(|ty| {
-                let info = self.types.get(*ty);
+                let info = self.module.types.get(*ty);
                 info.is_some_and(|info| !matches!(info.kind, Kind::Pointer { .. }))
             })
-            .and_then(|ty| self.types.value(ty));
+            .and_then(|ty| self.module.types.value(ty));
         self.set(
             result,
             value.map_or(Slot::Bad, |ty| Slot::Value(ty.poison())),
@@ -397,7 +344,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     /// The first operand of decoration `kind` on the result of `inst` (0 if it has none); `None`
     /// when it is not there.
     pub(crate) fn decoration(&self, inst: Inst<'_>, kind: spirv::Decoration) -> Option<u32> {
-        self.declarations.decoration(inst.result()?, kind)
+        self.module.declarations.decoration(inst.result()?, kind)
     }
 
     /// `UnsupportedInstruction`: `why` completes "OpX is not lowered: ".
@@ -421,7 +368,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         Box::new(
             Diagnostic::error(
                 Code::UnsupportedOnTarget,
-                format!("{} does not have {}", self.target.name, what.into()),
+                format!("{} does not have {}", self.module.target.name, what.into()),
             )
             .at_word(inst.offset),
         )

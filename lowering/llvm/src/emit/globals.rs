@@ -3,9 +3,9 @@
 
 use super::Result;
 use super::constant;
-use super::function::{Pointer, Slot};
 use super::layout;
 use super::module::Emission;
+use super::slots::{Pointer, Slot};
 use super::types::{self, TypeInfo};
 use super::uses::{self, Uses};
 use crate::ffi::{self, Linkage, Value};
@@ -39,7 +39,7 @@ impl<'c> Emission<'_, 'c, '_> {
         memory: &WorkgroupMemory,
         diagnostics: &mut Diagnostics,
     ) {
-        let declarations = self.lowering.module.declarations();
+        let declarations = self.module.declarations;
         self.globals.clear();
         let mut shared = Shared {
             memory,
@@ -83,7 +83,7 @@ impl<'c> Emission<'_, 'c, '_> {
 
     /// What `variable` points to.
     fn pointee(&self, id: Id, variable: &Variable<'_>) -> Result<(Id, &TypeInfo)> {
-        let declarations = self.lowering.module.declarations();
+        let declarations = self.module.declarations;
         let ty = uses::pointee(declarations, variable).ok_or_else(|| {
             Diagnostic::error(
                 Code::UnsupportedType,
@@ -91,7 +91,7 @@ impl<'c> Emission<'_, 'c, '_> {
             )
             .at_word(variable.inst.offset)
         })?;
-        Ok((ty, types::require(self.types, declarations, ty)?))
+        Ok((ty, types::require(&self.module.types, declarations, ty)?))
     }
 
     fn workgroup_variable(
@@ -100,7 +100,7 @@ impl<'c> Emission<'_, 'c, '_> {
         variable: &Variable<'_>,
         shared: &mut Shared<'_, 'c>,
     ) -> Result<Slot<'c>> {
-        let declarations = self.lowering.module.declarations();
+        let declarations = self.module.declarations;
         let (ty, info) = self.pointee(id, variable)?;
         let align = self.align(id, info);
         let name = self.global_name(id);
@@ -132,7 +132,7 @@ impl<'c> Emission<'_, 'c, '_> {
         let align = self.align(id, info);
         let value = self.initial_value(variable, ty, info.size)?;
         let class = variable.class;
-        let space = types::address_space(self.lowering.target, class).ok_or_else(|| {
+        let space = types::address_space(self.module.target, class).ok_or_else(|| {
             self.b
                 .internal(format!("a variable of storage class {class:?}"))
         })?;
@@ -153,13 +153,10 @@ impl<'c> Emission<'_, 'c, '_> {
                 .ok()
                 .filter(|size| *size <= constant::MAX_BYTES)
                 .map(|size| vec![0; size]),
-            Some(id) => match self.lowering.module.constants().get(id) {
-                Some(constant) => constant::bytes(
-                    self.types,
-                    self.lowering.module.declarations(),
-                    constant,
-                    ty,
-                ),
+            Some(id) => match self.module.constants.get(id) {
+                Some(constant) => {
+                    constant::bytes(&self.module.types, self.module.declarations, constant, ty)
+                }
                 None => return self.initializer_with_addresses(id, ty),
             },
         };
@@ -185,7 +182,7 @@ impl<'c> Emission<'_, 'c, '_> {
     /// Shared memory whose size the launch says, one for all kernels of the module.
     fn dynamic_memory(&self) -> Value<'c> {
         ffi::named_global(self.b.module(), DYNAMIC).unwrap_or_else(|| {
-            let declarations = self.lowering.module.declarations();
+            let declarations = self.module.declarations;
             let variables = declarations.variables.iter();
             let aligns = variables
                 .filter(|variable| variable.class == StorageClass::Workgroup)
@@ -202,7 +199,7 @@ impl<'c> Emission<'_, 'c, '_> {
 
     /// The alignment of the variable `id`, of a type with `info`.
     fn align(&self, id: Id, info: &TypeInfo) -> Alignment {
-        let declarations = self.lowering.module.declarations();
+        let declarations = self.module.declarations;
         layout::variable_align(declarations, id, info.align.max(VARIABLE_ALIGN))
     }
 

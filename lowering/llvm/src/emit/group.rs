@@ -32,7 +32,12 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     if may_be_open(e, inst) {
         return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the target's own split barrier; choose the strategy fused, or named where the target has it"));
     }
-    if let Some((predicate, vote)) = vote(e.declarations, e.constants, e.target, inst) {
+    if let Some((predicate, vote)) = vote(
+        e.module.declarations,
+        e.module.constants,
+        e.module.target,
+        inst,
+    ) {
         let result = barrier_reduction(e, vote, e.value(predicate)?)?;
         e.bind(inst, result)?;
         return Ok(Handled::Yes);
@@ -96,6 +101,7 @@ pub(super) fn may_be_open(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bo
 /// The same for an arrive at `object`.
 pub(super) fn open_at(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, object: MeetsAt) -> bool {
     let mut pairs = e
+        .kernel
         .plan
         .pairs
         .iter()
@@ -104,12 +110,16 @@ pub(super) fn open_at(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, object: M
     if pairs.peek().is_none() {
         return false;
     }
-    let in_entry = e.declarations.function(e.plan.function).is_some_and(|f| {
-        f.blocks
-            .iter()
-            .flat_map(|b| &b.insts)
-            .any(|i| i.offset == inst.offset)
-    });
+    let in_entry = e
+        .module
+        .declarations
+        .function(e.kernel.plan.function)
+        .is_some_and(|f| {
+            f.blocks
+                .iter()
+                .flat_map(|b| &b.insts)
+                .any(|i| i.offset == inst.offset)
+        });
     !in_entry || pairs.any(|pair| pair.waits.is_empty() || pair.window.contains(&inst.offset))
 }
 
@@ -122,7 +132,7 @@ pub(super) fn barrier(e: &mut FunctionEmitter<'_, '_, '_>) -> Result<()> {
             memory: FenceMemory::Local,
         })
     };
-    match e.target.arch {
+    match e.module.target.arch {
         Arch::Amdgpu(_) => e.steps(&[
             fence(FenceOrder::Release),
             Step::Amdgpu(AmdgpuStep::WorkgroupBarrier),
@@ -135,14 +145,18 @@ pub(super) fn barrier(e: &mut FunctionEmitter<'_, '_, '_>) -> Result<()> {
 
 /// The shared memory, one global for the whole module.
 fn scratch<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Value<'c> {
-    *e.barriers.scratch.borrow_mut().get_or_insert_with(|| {
-        let ty = e.b.int_type(8).array(u64::from(SCRATCH_BYTES));
-        let global = ffi::add_global(e.b.module(), ty, 3, "splitbar_group_scratch");
-        global.set_initializer(ty.poison());
-        global.set_linkage(Linkage::LLVMInternalLinkage);
-        global.set_alignment(SCRATCH_ALIGN.bytes());
-        global
-    })
+    *e.module
+        .barriers
+        .scratch
+        .borrow_mut()
+        .get_or_insert_with(|| {
+            let ty = e.b.int_type(8).array(u64::from(SCRATCH_BYTES));
+            let global = ffi::add_global(e.b.module(), ty, 3, "splitbar_group_scratch");
+            global.set_initializer(ty.poison());
+            global.set_linkage(Linkage::LLVMInternalLinkage);
+            global.set_alignment(SCRATCH_ALIGN.bytes());
+            global
+        })
 }
 
 /// The shared memory through which subgroups exchange elements of matrices for `inst`, which is a
@@ -154,12 +168,12 @@ pub(super) fn exchange_memory<'c>(
     if may_be_open(e, inst) {
         return Err(e.unsupported(inst, "subgroups exchange elements at a barrier, and it may be executed between an arrive and a wait of the target's own split barrier; choose the strategy fused, or named where the target has it"));
     }
-    let bytes = e.exchange_bytes;
+    let bytes = e.kernel.exchange_bytes;
     if !(1..=MAX_EXCHANGE_BYTES).contains(&bytes) {
         return Err(e.unsupported(inst, format!("subgroups would exchange elements through {bytes} bytes of workgroup memory; at most {MAX_EXCHANGE_BYTES} are taken for that")));
     }
-    let mut known = e.barriers.exchange.borrow_mut();
-    let global = known.entry(e.plan.function).or_insert_with(|| {
+    let mut known = e.module.barriers.exchange.borrow_mut();
+    let global = known.entry(e.kernel.plan.function).or_insert_with(|| {
         let ty = e.b.int_type(8).array(bytes);
         let global = ffi::add_global(e.b.module(), ty, 3, "splitbar_matrix_exchange");
         global.set_initializer(ty.poison());

@@ -47,7 +47,7 @@ impl<'e, 'c> Lanes<'e, 'c> {
     /// Asks who is active, for what subgroups do.
     pub(crate) fn new(e: &FunctionEmitter<'e, 'c, '_>, inst: Inst<'_>) -> Result<Lanes<'e, 'c>> {
         Ok(Lanes {
-            size: e.subgroup_size,
+            size: e.subgroup_size(),
             ..Lanes::of_wave(e, inst)?
         })
     }
@@ -58,10 +58,10 @@ impl<'e, 'c> Lanes<'e, 'c> {
         inst: Inst<'_>,
     ) -> Result<Lanes<'e, 'c>> {
         let b = e.b;
-        let (mask, active) = match &e.target.arch {
-            Arch::Amdgpu(_) => (None, wave_ballot(b, e.wave_size, b.bool(true))?),
+        let (mask, active) = match &e.module.target.arch {
+            Arch::Amdgpu(_) => (None, wave_ballot(b, e.wave_size(), b.bool(true))?),
             Arch::Nvptx(_) => {
-                if facts::active_mask(e.target) == ActiveMask::Missing {
+                if facts::active_mask(e.module.target) == ActiveMask::Missing {
                     return Err(e.unsupported_on_target(
                         inst,
                         "the set of active lanes (activemask, PTX 6.2)",
@@ -80,8 +80,8 @@ impl<'e, 'c> Lanes<'e, 'c> {
     /// All lanes of the wave, where every one of them is known to be active.
     pub(crate) fn all_active(e: &FunctionEmitter<'e, 'c, '_>) -> Result<Lanes<'e, 'c>> {
         let b = e.b;
-        let all = ones(e.wave_size);
-        let mask = match &e.target.arch {
+        let all = ones(e.wave_size());
+        let mask = match &e.module.target.arch {
             Arch::Amdgpu(_) => None,
             Arch::Nvptx(_) => Some(b.i32(u32::MAX)),
         };
@@ -95,12 +95,12 @@ impl<'e, 'c> Lanes<'e, 'c> {
     ) -> Result<Lanes<'e, 'c>> {
         Ok(Lanes {
             b: e.b,
-            exchange: facts::lane_exchange(e.target, e.wave_size),
-            permutes: facts::permutes_near_lanes(e.target),
-            activates: facts::activates_lanes(e.target),
-            redux: facts::reduces_words(e.target),
-            wave_size: e.wave_size,
-            size: e.wave_size,
+            exchange: facts::lane_exchange(e.module.target, e.wave_size()),
+            permutes: facts::permutes_near_lanes(e.module.target),
+            activates: facts::activates_lanes(e.module.target),
+            redux: facts::reduces_words(e.module.target),
+            wave_size: e.wave_size(),
+            size: e.wave_size(),
             mask,
             active,
             one_set: true,
@@ -307,7 +307,7 @@ impl<'e, 'c> Lanes<'e, 'c> {
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// NVPTX: the lanes that are active, `i32`.
     pub(super) fn active_lanes(&self) -> Result<Value<'c>> {
-        match facts::active_mask(self.target) {
+        match facts::active_mask(self.module.target) {
             ActiveMask::Ballot => {
                 self.b
                     .intrinsic("llvm.nvvm.vote.ballot", &[], &[self.b.bool(true)])
@@ -353,18 +353,18 @@ fn place_of<'c>(b: &Build<'c>, id: Value<'c>, size: u32, wave_size: u32) -> Resu
 
 /// This lane's number in its subgroup, `i32`.
 pub(crate) fn place<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
-    place_of(e.b, lane_id(e)?, e.subgroup_size, e.wave_size)
+    place_of(e.b, lane_id(e)?, e.subgroup_size(), e.wave_size())
 }
 
 /// This lane's number in its wave, `i32`.
 pub(crate) fn lane_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
     let b = e.b;
-    match e.target.arch {
+    match e.module.target.arch {
         Arch::Nvptx(_) => b.intrinsic("llvm.nvvm.read.ptx.sreg.laneid", &[], &[]),
         Arch::Amdgpu(_) => {
             let ones = b.i32(u32::MAX);
             let low = b.intrinsic("llvm.amdgcn.mbcnt.lo", &[], &[ones, b.i32(0)])?;
-            if e.wave_size == 64 {
+            if e.wave_size() == 64 {
                 b.intrinsic("llvm.amdgcn.mbcnt.hi", &[], &[ones, low])
             } else {
                 Ok(low)

@@ -181,7 +181,7 @@ fn byte_dot<'c>(
     vectors: [Value<'c>; 2],
     signed: [bool; 2],
 ) -> Result<Option<Value<'c>>> {
-    let Arch::Amdgpu(gpu) = &e.target.arch else {
+    let Arch::Amdgpu(gpu) = &e.module.target.arch else {
         return Ok(None);
     };
     let b = e.b;

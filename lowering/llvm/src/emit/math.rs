@@ -215,7 +215,7 @@ fn fast_unary<'c>(
 ) -> Result<Option<Value<'c>>> {
     let b = e.b;
     let ty = x.ty();
-    let amdgpu = matches!(e.target.arch, Arch::Amdgpu(_));
+    let amdgpu = matches!(e.module.target.arch, Arch::Amdgpu(_));
     // LLVM's functions scale subnormal numbers around the instructions of AMD, which flush them,
     // and take the factor of a natural logarithm in two parts.
     let flushes = amdgpu && b.quotient(x) == Quotient::Approximate;

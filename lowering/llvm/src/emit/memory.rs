@@ -7,9 +7,10 @@
 //! kind: on both vendors workgroup memory has one copy, and order between invocations is the
 //! business of the barriers and fences.
 
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
 use super::layout;
 use super::layout::MatrixLayout;
+use super::slots::Pointer;
 use super::types::{self, Kind, Scalar, VectorType};
 use super::{Handled, Result, barrier, facts};
 use crate::ffi::{AtomicOrdering, IntPredicate, Opcode, Ty, Value};
@@ -113,7 +114,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// The pointer as an access to a value of type `ty` takes it: an untyped one does not know the
     /// members' decorations.
     fn of_type(&self, pointer: &Pointer<'c>, ty: Id) -> Pointer<'c> {
-        let inside = self.qualifiers.of_type(ty);
+        let inside = self.module.qualifiers.of_type(ty);
         let mut pointer = *pointer;
         pointer.qualifiers.coherent |= pointer.pointee.is_none() && inside.coherent;
         pointer.qualifiers.volatile |= pointer.pointee.is_none() && inside.volatile;
@@ -127,13 +128,15 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         pointer: &Pointer<'c>,
         access: Access,
     ) -> Result<(Pointer<'c>, Access)> {
-        if pointer.address.ty().address_space() == 0 && !facts::has_generic_access(self.target) {
+        if pointer.address.ty().address_space() == 0
+            && !facts::has_generic_access(self.module.target)
+        {
             return Err(Box::new(
                 Diagnostic::error(
                     Code::UnsupportedOnTarget,
                     format!(
                         "{} cannot access memory through generic pointers",
-                        self.target.name
+                        self.module.target.name
                     ),
                 )
                 .at_word(self.b.at.get())
@@ -481,7 +484,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Scope::Invocation | Scope::Subgroup => None,
             scope => Some(barrier::sync_scope(
                 self.b,
-                self.target,
+                self.module.target,
                 barrier::fence_scope(scope),
             )),
         }
@@ -583,7 +586,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             inst.operand(next - 1).map(Some).map_err(Box::new)
         };
         let scope = |id: Option<u32>| {
-            id.map(|id| Scope::evaluate(Id(id), inst, self.constants).map_err(Box::new))
+            id.map(|id| Scope::evaluate(Id(id), inst, self.module.constants).map_err(Box::new))
                 .transpose()
         };
         let aligned = operand(MemoryAccess::ALIGNED)?;
@@ -625,7 +628,7 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
     let id = |index: usize| inst.id(index).map_err(Box::new);
     match inst.op() {
         // The store of its value copies it.
-        Some(Op::Load) if e.plan.copied_loads.contains(&inst.offset) => {}
+        Some(Op::Load) if e.kernel.plan.copied_loads.contains(&inst.offset) => {}
         Some(Op::Load) => {
             let pointer = e.pointer(id(0)?)?;
             let (access, _) = e.access(inst, 1)?;
@@ -641,7 +644,7 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
             let ty = e.type_of(object)?;
             let (place, plain) = e.with_access(&e.of_type(&pointer, ty), access)?;
             if e.type_info(ty)?.leaves > INLINE_LEAVES
-                && e.constants.get(object).is_some()
+                && e.module.constants.get(object).is_some()
                 && !plain.is_special()
                 && pointer.matrix.is_none()
             {

@@ -6,6 +6,8 @@
 //! | [`types`] | SPIR-V types as LLVM types |
 //! | [`constant`], [`address`] | constants as LLVM constants; those that hold addresses |
 //! | [`state`] | what the families keep of a function and a module |
+//! | [`slots`] | what the ids of the module stand for in a function |
+//! | [`context`] | what the functions of a module share, and what those of a kernel |
 //! | [`function`] | the state of one function's lowering, and the interface that instruction families use |
 //! | [`body`] | the walk over blocks and instructions |
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
@@ -45,6 +47,7 @@ pub(crate) mod collective;
 pub(crate) mod compare;
 pub(crate) mod composite;
 pub(crate) mod constant;
+pub(crate) mod context;
 pub(crate) mod control;
 pub(crate) mod convert;
 mod cooperative_vector;
@@ -88,6 +91,7 @@ pub(crate) mod prologue;
 mod promise_tests;
 mod promoted_copy;
 mod scan;
+mod slots;
 mod small_float;
 pub(crate) mod staged;
 pub(crate) mod state;

@@ -5,34 +5,33 @@ use super::abi;
 use super::attributes::target_attributes;
 use super::build::Build;
 use super::build::quotient::Quotients;
+use super::context::{KernelContext, ModuleContext};
 use super::facts::Float8Conversions;
-use super::function::{FunctionEmitter, Slot};
-use super::state::{Callee, Callees, Control, Shared, StateSlots, Tangled};
+use super::function::FunctionEmitter;
+use super::slots::{Slot, Slots};
+use super::state::Callee;
 use super::tangle_facts;
-use super::types::{self, Kind, Types};
+use super::types::{self, Kind};
 use super::uses::{Hidden, Reached, Uses};
 use super::{Result, check};
 use crate::debug::Lines;
 use crate::debug::line_of;
-use crate::ffi::{self, Block, Func, Ty, Value};
+use crate::ffi::{self, Block, Func, Ty};
 use crate::late_functions;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use spirv::{FunctionControl, StorageClass};
-use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::analysis::undefined::Undefined;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{
     Declarations, Function, Id, WordOffset, called, called_for_elements,
 };
-use splitbar_passes::printf::Table;
 use splitbar_plan::backend::{DebugLines, LowerInput};
 use splitbar_plan::target::Arch;
-use splitbar_plan::{EntryPlan, Optimization, waves};
+use splitbar_plan::{EntryPlan, Optimization};
 use splitbar_typed::Kernel;
-use splitbar_typed::abi::{Abi, AbiForm, KernelAbi, Passing, length_passing, symbol};
-use splitbar_typed::types::{self as typed, id_count};
-use std::cell::{Cell, RefCell};
+use splitbar_typed::abi::{Abi, AbiForm, AbiInput, KernelAbi, Passing, length_passing, symbol};
+use splitbar_typed::types::id_count;
 use std::collections::BTreeMap;
 
 /// Functions are inlined unless that would write more instructions than this.
@@ -47,25 +46,15 @@ const PTX_KERNEL: u32 = 71;
 pub(crate) struct Emission<'e, 'c, 'm> {
     pub(crate) lowering: &'e LowerInput<'m>,
     pub(crate) b: &'e Build<'c>,
-    pub(super) types: &'e Types<'c>,
-    qualifiers: &'e MemoryQualifiers,
-    materialized: &'e RefCell<Vec<Option<Value<'c>>>>,
-    /// The calls of printf and the strings of the kernel at hand.
-    prints: &'e RefCell<Table>,
-    barriers: &'e Shared<'c>,
+    pub(crate) module: &'e ModuleContext<'c, 'm>,
     pub(crate) lines: Option<&'e Lines<'c>>,
-    slots: Vec<Slot<'c>>,
+    slots: Slots<'c>,
     /// The module-scope variables and addresses that the kernel at hand can name.
     pub(super) globals: BTreeMap<Id, Slot<'c>>,
     /// Program-scope data: one copy for all kernels, which pass values to one another in it.
     pub(super) program: BTreeMap<Id, Slot<'c>>,
-    kernel: bool,
-    /// [`Kernel::exchange_bytes`] of the kernel at hand.
-    exchange_bytes: u64,
     pub(crate) form: &'e AbiForm,
     symbols: Vec<String>,
-    /// How lanes meet in the functions of the kernel at hand.
-    tangled: BTreeMap<Id, Tangled>,
 }
 
 /// Writes the kernels of all plans into `module`.
@@ -94,36 +83,18 @@ pub(crate) fn with<'c, 'm, R>(
     let b = Build::new(context, ffi::module_ref(module));
     let ids = id_count(declarations);
     let form = lowering.abi.of_module(declarations);
-    let table = typed::Types::build(
-        declarations,
-        lowering.module.constants(),
-        lowering.target,
-        waves(lowering.plans(), lowering.target),
-        form.descriptor_bytes(),
-    );
-    let types = Types::build(table, lowering.target, &b);
-    let qualifiers = MemoryQualifiers::analyze(declarations);
-    let materialized = RefCell::new(vec![None; ids]);
-    let prints = RefCell::default();
-    let barriers = Shared::default();
+    let shared = ModuleContext::new(lowering, &b);
     let lines = (lowering.lines != DebugLines::None).then(|| Lines::new(module));
     let mut emission = Emission {
         lowering,
         b: &b,
-        types: &types,
-        qualifiers: &qualifiers,
-        materialized: &materialized,
-        prints: &prints,
-        barriers: &barriers,
+        module: &shared,
         lines: lines.as_ref(),
-        slots: vec![Slot::Empty; ids],
+        slots: Slots::new(ids),
         globals: BTreeMap::new(),
         program: BTreeMap::new(),
-        kernel: declarations.has_capability(spirv::Capability::Kernel),
-        exchange_bytes: 0,
         form,
         symbols: Vec::new(),
-        tangled: BTreeMap::new(),
     };
     let done = work(&mut emission);
     if let Some(lines) = &lines {
@@ -139,16 +110,18 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         plan: &'e EntryPlan,
         diagnostics: &mut Diagnostics,
     ) -> Option<KernelAbi> {
-        let declarations = self.lowering.module.declarations();
+        let declarations = self.module.declarations;
         let Reached { order, uses, own } = &kernel.reached;
-        self.exchange_bytes = kernel.exchange_bytes;
-        self.tangled = tangle_facts::of_kernel(self.lowering, (kernel, plan), self.qualifiers);
+        let mut shared = KernelContext {
+            exchange_bytes: kernel.exchange_bytes,
+            tangled: tangle_facts::of_kernel(self.lowering, kernel, plan, &self.module.qualifiers),
+            ..KernelContext::new(declarations, plan)
+        };
         self.b.stack_bytes.set(0);
         let symbol = symbol(&plan.entry, &self.symbols);
         self.symbols.push(symbol.clone());
         self.make_globals(plan, own, &kernel.variables, diagnostics);
         let inline = inlined_size(declarations, order) <= MAX_INLINED;
-        let mut callees = Callees::default();
         for id in order.iter().filter(|id| **id != plan.function) {
             let (Some(function), Some(used)) = (declarations.function(*id), uses.get(id)) else {
                 diagnostics.push(*self.b.internal(format!("{id} is called and not known")));
@@ -158,35 +131,26 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 continue;
             }
             let undefined = self.undefined(function, uses, false);
-            let made = self.function(
-                (plan, function),
-                (used, undefined),
-                &callees,
-                inline,
-                diagnostics,
-            );
+            let made = self.function(&shared, function, used, undefined, inline, diagnostics);
             if let Some(callee) = made {
-                callees.0.insert(*id, callee);
+                shared.callees.0.insert(*id, callee);
             }
         }
         let function = declarations.function(plan.function)?;
         let abi = Abi::plan(
-            self.form,
-            self.types,
-            (declarations, self.qualifiers),
-            self.lowering.target,
+            AbiInput {
+                declarations,
+                types: &self.module.types,
+                qualifiers: &self.module.qualifiers,
+                target: self.module.target,
+                form: self.form,
+            },
             function,
             &kernel.reached,
             diagnostics,
         );
         let undefined = self.undefined(function, uses, true);
-        self.entry(
-            (plan, function),
-            (own, undefined),
-            &callees,
-            &abi,
-            diagnostics,
-        );
+        self.entry(&shared, function, own, undefined, &abi, diagnostics);
         Some(KernelAbi {
             entry: plan.entry.clone(),
             symbol,
@@ -197,7 +161,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             form: self.form.clone(),
             resources: abi.resources,
             combined_image_samplers: abi.combined_image_samplers,
-            prints: self.prints.take(),
+            prints: shared.prints.take(),
         })
     }
 
@@ -208,9 +172,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
 
     fn emitter<'f>(
         &mut self,
-        plan: &'f EntryPlan,
+        kernel: &'f KernelContext<'f, 'c>,
         function: Func<'c>,
-        callees: &'f Callees<'c>,
         name: &str,
         offset: WordOffset,
     ) -> FunctionEmitter<'f, 'c, 'm>
@@ -219,23 +182,23 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
     {
         let prologue = function.append(self.b.context());
         let start = function.append(self.b.context());
-        self.emitter_at(plan, function, callees, name, offset, (prologue, start))
+        self.emitter_at(kernel, function, name, offset, prologue, start)
     }
 
     /// As [`Self::emitter`], with the blocks for stack slots and for what is written first.
     pub(crate) fn emitter_at<'f>(
         &mut self,
-        plan: &'f EntryPlan,
+        kernel: &'f KernelContext<'f, 'c>,
         function: Func<'c>,
-        callees: &'f Callees<'c>,
         name: &str,
         offset: WordOffset,
-        (prologue, start): (Block<'c>, Block<'c>),
+        prologue: Block<'c>,
+        start: Block<'c>,
     ) -> FunctionEmitter<'f, 'c, 'm>
     where
         'e: 'f,
     {
-        let line = line_of(self.lowering.source_map, offset);
+        let line = line_of(self.module.source_map, offset);
         let scope = self
             .lines
             .map(|lines| lines.subprogram(function, name, line));
@@ -245,65 +208,24 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         self.b.raw().br(start);
         self.b.position(start);
         self.b.quotients.set(Quotients::analyze(
-            self.lowering.module.declarations(),
-            plan.function,
-            &self.lowering.target.arch,
+            self.module.declarations,
+            kernel.plan.function,
+            &self.module.target.arch,
             self.lowering.correctly_rounded,
         ));
         self.b
             .float8
-            .set(Float8Conversions::for_arch(&self.lowering.target.arch));
-        let float_controls = spirv::Capability::FloatControls2;
-        let strict = self
-            .lowering
-            .module
-            .declarations()
-            .has_capability(float_controls)
-            || check::contraction_off(self.lowering.module.declarations(), plan.function);
-        let mut emitter = FunctionEmitter {
-            b: self.b,
-            declarations: self.lowering.module.declarations(),
-            constants: self.lowering.module.constants(),
-            target: self.lowering.target,
-            optimization: self.lowering.optimization,
-            wave_size: plan.wave_size,
-            subgroup_size: plan.subgroup_size,
+            .set(Float8Conversions::for_arch(&self.module.target.arch));
+        let slots = std::mem::take(&mut self.slots);
+        let mut emitter = FunctionEmitter::new(
+            self.b,
+            self.module,
+            kernel,
             function,
-            plan,
-            calls: self.lowering.calls,
-            kernel: self.kernel,
-            exchange_bytes: self.exchange_bytes,
-            arrays: self.form.arrays(),
-            types: self.types,
-            qualifiers: self.qualifiers,
-            materialized: self.materialized,
-            slots: std::mem::take(&mut self.slots),
-            trail: Vec::new(),
-            cascade: Cell::new(false),
             prologue,
             scope,
-            source_map: self.lowering.source_map,
-            undefined: Undefined::default(),
-            control: Control::default(),
-            tangled: None,
-            callers_mask: None,
-            mask: None,
-            callees,
-            lengths: Vec::new(),
-            work_dim: None,
-            printf_buffer: None,
-            prints: self.prints,
-            barrier_state: StateSlots::default(),
-            staged: Vec::new(),
-            notes: BTreeMap::new(),
-            end: None,
-            barriers: self.barriers,
-            default_fast_math: if strict {
-                0
-            } else {
-                super::build::fast::CONTRACT
-            },
-        };
+            slots,
+        );
         for (id, slot) in &self.globals {
             emitter.set(*id, *slot);
         }
@@ -311,27 +233,23 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
     }
 
     /// Takes the slot table back, empty again.
-    pub(crate) fn recycle(&mut self, mut emitter: FunctionEmitter<'_, 'c, 'm>) {
-        for id in std::mem::take(&mut emitter.trail) {
-            if let Some(slot) = emitter.slots.get_mut(id.0 as usize) {
-                *slot = Slot::Empty;
-            }
-        }
-        self.slots = emitter.slots;
+    pub(crate) fn recycle(&mut self, emitter: FunctionEmitter<'_, 'c, 'm>) {
+        self.slots = emitter.slots.emptied();
     }
 
     fn function(
         &mut self,
-        (plan, function): (&'e EntryPlan, &'m Function<'m>),
-        (uses, undefined): (&Uses, Undefined),
-        callees: &Callees<'c>,
+        kernel: &KernelContext<'_, 'c>,
+        function: &'m Function<'m>,
+        uses: &Uses,
+        undefined: Undefined,
         inline: bool,
         diagnostics: &mut Diagnostics,
     ) -> Option<Callee<'c>> {
-        let declarations = self.lowering.module.declarations();
+        let declarations = self.module.declarations;
         let context = self.b.context();
         let hidden = uses.hidden(declarations);
-        let tangled = self.tangled.get(&function.id).cloned();
+        let tangled = kernel.tangled.get(&function.id).cloned();
         let masked = tangled.as_ref().is_some_and(|tangled| tangled.masked);
         let signature = self.signature(function, masked, &hidden);
         let ty = match signature {
@@ -352,20 +270,20 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         let first_value = (usize::from(masked) + hidden.len()) as u32;
         let params = (first_value..first_value + values).filter_map(|index| llvm.param(index));
         let takes_values = params.into_iter().all(|param| !param.ty().is_pointer());
-        let result = types::require(self.types, declarations, function.result_type);
+        let result = types::require(&self.module.types, declarations, function.result_type);
         let is_void = result.is_ok_and(|result| matches!(result.kind, Kind::Void));
-        let optimizes = self.lowering.optimization != Optimization::O0;
+        let optimizes = self.module.optimization != Optimization::O0;
         let is_procedure = takes_values && is_void;
         if inline && optimizes && is_procedure && may_come_late(declarations, function, &hidden) {
             late_functions::mark(context, llvm);
         } else if inline {
             llvm.attribute(context, "alwaysinline");
         }
-        target_attributes(self.b, self.lowering.target, plan, llvm);
-        let mut emitter = self.emitter(plan, llvm, callees, &name, function.offset);
+        target_attributes(self.b, self.module.target, kernel.plan, llvm);
+        let mut emitter = self.emitter(kernel, llvm, &name, function.offset);
         emitter.undefined = undefined;
-        emitter.tangled = tangled;
-        emitter.callers_mask = llvm.param(0).filter(|_| masked);
+        emitter.convergence.tangled = tangled;
+        emitter.convergence.callers_mask = llvm.param(0).filter(|_| masked);
         let first = usize::from(masked);
         for (index, hidden) in hidden.iter().enumerate() {
             let Some(value) = llvm.param((first + index) as u32) else {
@@ -377,8 +295,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                     let slot = emitter.variable_slot(*id, value);
                     emitter.set(*id, slot);
                 }
-                Hidden::Length(id) => emitter.lengths.push((*id, value)),
-                Hidden::PrintBuffer => emitter.printf_buffer = Some(value),
+                Hidden::Length(id) => emitter.arguments.lengths.push((*id, value)),
+                Hidden::PrintBuffer => emitter.arguments.printf_buffer = Some(value),
             }
         }
         for (index, (id, ty)) in function.params.iter().enumerate() {
@@ -404,10 +322,10 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         masked: bool,
         hidden: &[Hidden],
     ) -> Result<Ty<'c>> {
-        let declarations = self.lowering.module.declarations();
+        let declarations = self.module.declarations;
         let value_type = |id: Id| -> Result<Ty<'c>> {
-            types::require(self.types, declarations, id)?;
-            self.types.value(id).ok_or_else(|| {
+            types::require(&self.module.types, declarations, id)?;
+            self.module.types.value(id).ok_or_else(|| {
                 Box::new(
                     Diagnostic::error(
                         Code::TypeMismatch,
@@ -425,25 +343,30 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 Hidden::Variable(id) => {
                     let class = declarations.variable(*id).map(|v| v.class);
                     let space =
-                        class.and_then(|class| types::address_space(self.lowering.target, class));
+                        class.and_then(|class| types::address_space(self.module.target, class));
                     let space = space.ok_or_else(|| {
                         self.b
                             .internal(format!("{id} is handed over and has no address"))
                     })?;
                     Passing::Pointer { space }
                 }
-                Hidden::Length(id) => length_passing(self.types, declarations, *id),
+                Hidden::Length(id) => length_passing(&self.module.types, declarations, *id),
                 Hidden::PrintBuffer => Passing::Pointer { space: 1 },
             };
-            params.extend(abi::parameter(self.b.context(), self.types, passing));
+            params.extend(abi::parameter(
+                self.b.context(),
+                &self.module.types,
+                passing,
+            ));
         }
         for (_, ty) in &function.params {
             params.push(value_type(*ty)?);
         }
-        let result = match types::require(self.types, declarations, function.result_type)?.kind {
-            Kind::Void => ffi::void_type(self.b.context()),
-            _ => value_type(function.result_type)?,
-        };
+        let result =
+            match types::require(&self.module.types, declarations, function.result_type)?.kind {
+                Kind::Void => ffi::void_type(self.b.context()),
+                _ => value_type(function.result_type)?,
+            };
         Ok(result.function(&params))
     }
 
@@ -454,10 +377,9 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         uses: &BTreeMap<Id, Uses>,
         is_entry: bool,
     ) -> Undefined {
-        let module = &self.lowering.module;
         Undefined::analyze(
-            module.declarations(),
-            module.constants(),
+            self.module.declarations,
+            self.module.constants,
             function,
             uses,
             is_entry,
@@ -466,17 +388,19 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
 
     fn entry(
         &mut self,
-        (plan, function): (&'e EntryPlan, &'m Function<'m>),
-        (uses, undefined): (&Uses, Undefined),
-        callees: &Callees<'c>,
+        kernel: &KernelContext<'_, 'c>,
+        function: &'m Function<'m>,
+        uses: &Uses,
+        undefined: Undefined,
         abi: &Abi,
         diagnostics: &mut Diagnostics,
     ) {
+        let plan = kernel.plan;
         let context = self.b.context();
         let params: Vec<Ty<'c>> = abi
             .parameters
             .iter()
-            .filter_map(|p| abi::parameter(context, self.types, p.passing))
+            .filter_map(|p| abi::parameter(context, &self.module.types, p.passing))
             .collect();
         let llvm = Func::add(
             self.b.module(),
@@ -485,9 +409,9 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         );
         llvm.attribute(context, "nounwind");
         llvm.attribute(context, "convergent");
-        target_attributes(self.b, self.lowering.target, plan, llvm);
-        abi::attributes(abi, llvm, context, self.lowering.target);
-        match (&self.lowering.target.arch, plan.workgroup_size) {
+        target_attributes(self.b, self.module.target, plan, llvm);
+        abi::attributes(abi, llvm, context, self.module.target);
+        match (&self.module.target.arch, plan.workgroup_size) {
             (Arch::Amdgpu(_), size) => {
                 llvm.set_call_convention(AMDGPU_KERNEL);
                 if let Some(size) = size {
@@ -507,7 +431,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             }
         }
         if let Some([x, y, z]) = plan.cluster {
-            let name = match self.lowering.target.arch {
+            let name = match self.module.target.arch {
                 Arch::Amdgpu(_) => "amdgpu-cluster-dims",
                 // Printed as `.explicitcluster` too, without which ptxas makes a full barrier of
                 // the wait and nothing of the arrive.
@@ -515,9 +439,9 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             };
             llvm.string_attribute(context, name, &format!("{x},{y},{z}"));
         }
-        let mut emitter = self.emitter(plan, llvm, callees, &plan.entry, function.offset);
+        let mut emitter = self.emitter(kernel, llvm, &plan.entry, function.offset);
         emitter.undefined = undefined;
-        emitter.tangled = self.tangled.get(&function.id).cloned();
+        emitter.convergence.tangled = kernel.tangled.get(&function.id).cloned();
         if let Err(problem) = emitter.kernel_prologue(function, uses, abi, diagnostics) {
             diagnostics.push(*problem);
         }

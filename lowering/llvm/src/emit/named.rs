@@ -21,7 +21,7 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
     pub(super) fn objects(&self) -> Objects<'e, 'c> {
         Objects {
             b: self.b,
-            target: self.target,
+            target: self.module.target,
         }
     }
 
@@ -83,7 +83,7 @@ fn initialize(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()>
                 Code::UnsupportedOnTarget,
                 format!(
                     "a named barrier for {count} subgroups; {} has them for 1 to {MOST_MEMBERS}",
-                    e.target.name
+                    e.module.target.name
                 ),
             )
             .at_word(inst.offset),
@@ -101,6 +101,7 @@ const MOST_MEMBERS: u64 = 63;
 /// so none of its arrivals may be open.
 fn meet(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let shares = e
+        .kernel
         .plan
         .pairs
         .iter()
@@ -109,10 +110,10 @@ fn meet(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
         return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the strategy named, and a wave can be joined to one named barrier at a time; choose the strategy native"));
     }
     let object = e.operand(inst, 0)?;
-    let scope = Scope::evaluate(inst.id(1)?, inst, e.constants)?;
-    let semantics = Semantics::evaluate(inst.id(2)?, inst, e.constants)?;
+    let scope = Scope::evaluate(inst.id(1)?, inst, e.module.constants)?;
+    let semantics = Semantics::evaluate(inst.id(2)?, inst, e.module.constants)?;
     let [before, after] =
-        splitbar_plan::around_barrier(semantics, scope, e.target, e.plan.placement);
+        splitbar_plan::around_barrier(semantics, scope, e.module.target, e.kernel.plan.placement);
     e.steps(&before)?;
     let objects = e.objects();
     objects.join(object)?;

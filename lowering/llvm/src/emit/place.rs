@@ -5,8 +5,9 @@
 //! it, so the offset into a buffer is computed in 32 bits and widened without sign, which lets
 //! AMDGPU use a scalar base with a 32-bit offset; physical pointers take 64-bit signed arithmetic.
 
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
 use super::layout::{self, MatrixLayout};
+use super::slots::Pointer;
 use super::types::Kind;
 use super::uses;
 use super::{Handled, Result, build::Build};
@@ -54,6 +55,15 @@ pub(super) fn take_stack(b: &Build<'_>, bytes: u64) -> Result<()> {
 /// So many types of an object are looked at for its narrowest scalar.
 const MOST_TYPES: usize = 64;
 
+/// Position of an access chain on its way.
+struct Walk<'c> {
+    /// The type of what it has come to.
+    ty: Id,
+    /// The layout of the matrix there, if it is one or part of one.
+    matrix: Option<MatrixLayout>,
+    offset: Offset<'c>,
+}
+
 /// A byte offset that grows along an access chain.
 struct Offset<'c> {
     fixed: i64,
@@ -96,7 +106,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             let Some(ty) = todo.pop() else {
                 return narrowest;
             };
-            let bytes = match self.types.get(ty).map(|info| &info.kind) {
+            let bytes = match self.module.types.get(ty).map(|info| &info.kind) {
                 Some(Kind::ScalarOrVector(shape) | Kind::Matrix { column: shape, .. }) => {
                     shape.scalar.bytes()
                 }
@@ -133,7 +143,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// Whether a pointer of class `class` to `pointee` is one to an array of descriptors.
     pub(super) fn is_descriptor_array(&self, class: StorageClass, pointee: Option<Id>) -> bool {
-        is_descriptor_array(self.types, self.declarations, class, pointee)
+        is_descriptor_array(&self.module.types, self.module.declarations, class, pointee)
     }
 
     /// `index * stride` in the width of the address space's offsets.
@@ -158,7 +168,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Bits in which offsets from `pointer` are computed.
     fn offset_bits(&self, pointer: &Pointer<'c>, signed: bool) -> u32 {
         let small_space = matches!(
-            (&self.target.arch, pointer.address.ty().address_space()),
+            (
+                &self.module.target.arch,
+                pointer.address.ty().address_space()
+            ),
             (_, 3) | (Arch::Amdgpu(_), 5)
         );
         let buffer = matches!(
@@ -220,7 +233,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let mut address = pointer.address;
         if let Some(dynamic) = offset.dynamic {
             let small_space = matches!(
-                (&self.target.arch, address.ty().address_space()),
+                (&self.module.target.arch, address.ty().address_space()),
                 (_, 3) | (Arch::Amdgpu(_), 5)
             );
             let dynamic = if bits == 32 && !small_space {
@@ -262,102 +275,115 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (pointer, indexes) = self.descriptor(pointer, indexes)?;
         }
         let signed = self.is_physical(pointer.class);
-        let Some(mut ty) = pointer.pointee else {
+        let Some(ty) = pointer.pointee else {
             return Err(self.b.mismatch("an access chain from an untyped pointer"));
         };
-        let mut matrix = pointer.matrix;
-        let mut offset = Offset {
-            fixed: 0,
-            dynamic: None,
-            align: pointer.align,
+        let mut walk = Walk {
+            ty,
+            matrix: pointer.matrix,
+            offset: Offset {
+                fixed: 0,
+                dynamic: None,
+                align: pointer.align,
+            },
         };
         for index in indexes {
-            let index = Id(*index);
-            let info = self.type_info(ty)?;
-            match &info.kind {
-                Kind::Struct { members } => {
-                    let number = self.constant_u32(index);
-                    let at = number.and_then(|n| {
-                        Some((*info.places.get(n as usize)?, *members.get(n as usize)?))
-                    });
-                    let Some(((bytes, layout), member)) = at else {
-                        return Err(self.b.mismatch(format!(
-                            "{index} is not the constant number of a member of {ty}"
-                        )));
-                    };
-                    offset.fixed = offset.fixed.wrapping_add(bytes as i64);
-                    offset.align = layout::alignment_of_offset(offset.align, bytes);
-                    matrix = layout;
-                    ty = member;
-                }
-                Kind::Array { element, .. } | Kind::RuntimeArray { element } => {
-                    self.step(&pointer, &mut offset, index, info.stride, signed)?;
-                    ty = *element;
-                }
-                Kind::Matrix { column, .. } => {
-                    let stride = match matrix {
-                        Some(MatrixLayout {
-                            row_major: true, ..
-                        }) => u64::from(column.scalar.bytes()),
-                        Some(MatrixLayout {
-                            stride,
-                            row_major: false,
-                        }) => u64::from(stride),
-                        None => info.stride,
-                    };
-                    matrix = matrix.filter(|m| m.row_major);
-                    self.step(&pointer, &mut offset, index, stride, signed)?;
-                    ty = self
-                        .component_type(ty)
-                        .ok_or_else(|| self.b.mismatch(format!("{ty} has no columns")))?;
-                }
-                Kind::Cooperative(_) => {
-                    self.step(&pointer, &mut offset, index, info.stride, signed)?;
-                    ty = self
-                        .component_type(ty)
-                        .ok_or_else(|| self.b.mismatch(format!("{ty} has no elements")))?;
-                }
-                Kind::ScalarOrVector(shape)
-                    if shape.lanes > 1 || self.component_type(ty).is_some() =>
-                {
-                    let stride = matrix
-                        .filter(|m| m.row_major)
-                        .map_or(u64::from(shape.scalar.bytes()), |m| u64::from(m.stride));
-                    matrix = None;
-                    self.step(&pointer, &mut offset, index, stride, signed)?;
-                    ty = self
-                        .component_type(ty)
-                        .ok_or_else(|| self.b.mismatch(format!("{ty} has no components")))?;
-                }
-                Kind::ScalarOrVector(_)
-                | Kind::TensorObject(_)
-                | Kind::Pointer { .. }
-                | Kind::Image(_)
-                | Kind::SampledImage(_)
-                | Kind::Sampler
-                | Kind::Tensor(_)
-                | Kind::Void
-                | Kind::NamedBarrier
-                | Kind::Function
-                | Kind::Other(_) => {
-                    return Err(self.b.mismatch(format!(
-                        "an access chain goes into {ty}, which has no parts"
-                    )));
-                }
-            }
+            self.walk_into(&pointer, &mut walk, Id(*index), signed)?;
         }
-        let address = self.finish(&pointer, &offset, in_bounds, signed)?;
+        let address = self.finish(&pointer, &walk.offset, in_bounds, signed)?;
         Ok(Pointer {
             address,
-            pointee: Some(ty),
-            align: offset.align,
-            matrix,
+            pointee: Some(walk.ty),
+            align: walk.offset.align,
+            matrix: walk.matrix,
             ..pointer
         })
     }
 
+    /// Goes on into the part `index` of where the walk is.
+    fn walk_into(
+        &self,
+        pointer: &Pointer<'c>,
+        walk: &mut Walk<'c>,
+        index: Id,
+        signed: bool,
+    ) -> Result<()> {
+        let ty = walk.ty;
+        let info = self.type_info(ty)?;
+        match &info.kind {
+            Kind::Struct { members } => {
+                let number = self.constant_u32(index);
+                let at = number
+                    .and_then(|n| Some((*info.places.get(n as usize)?, *members.get(n as usize)?)));
+                let Some(((bytes, layout), member)) = at else {
+                    return Err(self.b.mismatch(format!(
+                        "{index} is not the constant number of a member of {ty}"
+                    )));
+                };
+                walk.offset.fixed = walk.offset.fixed.wrapping_add(bytes as i64);
+                walk.offset.align = layout::alignment_of_offset(walk.offset.align, bytes);
+                walk.matrix = layout;
+                walk.ty = member;
+            }
+            Kind::Array { element, .. } | Kind::RuntimeArray { element } => {
+                self.step(pointer, &mut walk.offset, index, info.stride, signed)?;
+                walk.ty = *element;
+            }
+            Kind::Matrix { column, .. } => {
+                let stride = match walk.matrix {
+                    Some(MatrixLayout {
+                        row_major: true, ..
+                    }) => u64::from(column.scalar.bytes()),
+                    Some(MatrixLayout {
+                        stride,
+                        row_major: false,
+                    }) => u64::from(stride),
+                    None => info.stride,
+                };
+                walk.matrix = walk.matrix.filter(|m| m.row_major);
+                self.step(pointer, &mut walk.offset, index, stride, signed)?;
+                walk.ty = self
+                    .component_type(ty)
+                    .ok_or_else(|| self.b.mismatch(format!("{ty} has no columns")))?;
+            }
+            Kind::Cooperative(_) => {
+                self.step(pointer, &mut walk.offset, index, info.stride, signed)?;
+                walk.ty = self
+                    .component_type(ty)
+                    .ok_or_else(|| self.b.mismatch(format!("{ty} has no elements")))?;
+            }
+            Kind::ScalarOrVector(shape) if shape.lanes > 1 || self.component_type(ty).is_some() => {
+                let stride = walk
+                    .matrix
+                    .filter(|m| m.row_major)
+                    .map_or(u64::from(shape.scalar.bytes()), |m| u64::from(m.stride));
+                walk.matrix = None;
+                self.step(pointer, &mut walk.offset, index, stride, signed)?;
+                walk.ty = self
+                    .component_type(ty)
+                    .ok_or_else(|| self.b.mismatch(format!("{ty} has no components")))?;
+            }
+            Kind::ScalarOrVector(_)
+            | Kind::TensorObject(_)
+            | Kind::Pointer { .. }
+            | Kind::Image(_)
+            | Kind::SampledImage(_)
+            | Kind::Sampler
+            | Kind::Tensor(_)
+            | Kind::Void
+            | Kind::NamedBarrier
+            | Kind::Function
+            | Kind::Other(_) => {
+                return Err(self.b.mismatch(format!(
+                    "an access chain goes into {ty}, which has no parts"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     fn is_physical(&self, class: StorageClass) -> bool {
-        self.kernel || class == StorageClass::PhysicalStorageBuffer
+        self.module.opencl || class == StorageClass::PhysicalStorageBuffer
     }
 
     /// The number of a descriptor in the table of the array of descriptors `ty`, `i64`; the type of
@@ -371,7 +397,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let mut rest = indexes;
         let mut number: Option<Value<'c>> = None;
         let i64 = self.b.int_type(64);
-        while let Some(info) = ty.and_then(|t| self.types.get(t)) {
+        while let Some(info) = ty.and_then(|t| self.module.types.get(t)) {
             let (element, length) = match &info.kind {
                 Kind::Array { element, length } => (*element, *length),
                 Kind::RuntimeArray { element } => (*element, 0),
@@ -404,10 +430,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let (number, ty, rest) = self.descriptor_number(pointer.pointee, indexes)?;
         let bytes = self
             .b
-            .mul(number, self.b.i64(self.arrays.addresses.into()))?;
+            .mul(number, self.b.i64(self.module.arrays.addresses.into()))?;
         let entry = self.b.offset(pointer.address, bytes, true)?;
         let align = self.buffer_align(ty);
-        let address = if self.arrays.constant {
+        let address = if self.module.arrays.constant {
             self.load_address(pointer.address.ty(), entry, align)?
         } else {
             let natural = layout::POINTER_BYTES as u32;
@@ -428,7 +454,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Bytes between the elements that a pointer of type `pointer_type` to `pointee` counts.
     pub(super) fn element_stride(&self, pointer_type: Id, pointee: Id) -> Result<u64> {
         let element = self.type_info(pointee)?.extent();
-        Ok(layout::stride(self.declarations, pointer_type, element))
+        Ok(layout::stride(
+            self.module.declarations,
+            pointer_type,
+            element,
+        ))
     }
 
     /// A Function variable: a stack slot.
@@ -443,7 +473,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let info = self.type_info(pointee)?;
         let align = info.align.max(Alignment::WORD);
         let align = match inst.result() {
-            Some(id) => layout::variable_align(self.declarations, id, align),
+            Some(id) => layout::variable_align(self.module.declarations, id, align),
             None => align,
         };
         let align = align.bytes();
@@ -460,7 +490,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         if let Some(initializer) = inst.operands().get(1) {
             self.store_constant(&pointer, pointee, Id(*initializer))?;
         } else if let Some(id) = inst.result() {
-            self.give_contents(id, slot, (info.size, align));
+            self.give_contents(id, slot, info.size, align);
         }
         self.bind_pointer(inst, pointer)
     }
@@ -507,8 +537,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn buffer_length(&self, inst: Inst<'_>, structure: Id) -> Result<Value<'c>> {
         let refused = || self.unsupported(inst, "its structure is not known to be a variable's");
         let (variable, indexes) =
-            uses::described(self.declarations, structure).ok_or_else(refused)?;
+            uses::described(self.module.declarations, structure).ok_or_else(refused)?;
         let length = self
+            .arguments
             .lengths
             .iter()
             .find(|(known, _)| *known == variable)
@@ -521,9 +552,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         // Then it is a table with a length for each descriptor.
         let word = self.b.int_type(32);
         let (number, _, _) = self.descriptor_number(pointer.pointee, indexes)?;
-        let bytes = self.b.mul(number, self.b.i64(self.arrays.lengths.into()))?;
+        let bytes = self
+            .b
+            .mul(number, self.b.i64(self.module.arrays.lengths.into()))?;
         let entry = self.b.offset(length, bytes, true)?;
-        if self.arrays.constant {
+        if self.module.arrays.constant {
             self.load_length(entry)
         } else {
             self.b.load(word, entry, 4)

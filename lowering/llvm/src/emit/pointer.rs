@@ -1,7 +1,8 @@
 //! Pointers as values: casts between classes, to and from integers, what a generic one points into,
 //! comparison and difference.
 
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
+use super::slots::Pointer;
 use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::{IntPredicate, Opcode, Ty, Value};
@@ -14,7 +15,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// does private memory on AMDGPU: there it is the last address, which on AMDGPU is what LLVM
     /// casts a null generic pointer to (AMDGPUUsage, "Address Spaces").
     pub(super) fn null(&self, ty: Ty<'c>) -> Result<Value<'c>> {
-        let from_zero = match (ty.address_space(), &self.target.arch) {
+        let from_zero = match (ty.address_space(), &self.module.target.arch) {
             (3, _) => true,
             (5, Arch::Amdgpu(_)) => true,
             (_, Arch::Amdgpu(_) | Arch::Nvptx(_)) => false,
@@ -33,7 +34,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         class: StorageClass,
     ) -> Result<Value<'c>> {
         let asked = |name| self.b.intrinsic(name, &[], &[generic]);
-        match (&self.target.arch, class) {
+        match (&self.module.target.arch, class) {
             (Arch::Amdgpu(_), StorageClass::Workgroup) => asked("llvm.amdgcn.is.shared"),
             (Arch::Amdgpu(_), StorageClass::Function) => asked("llvm.amdgcn.is.private"),
             (Arch::Amdgpu(_), StorageClass::CrossWorkgroup) => {

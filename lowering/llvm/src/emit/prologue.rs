@@ -2,8 +2,9 @@
 //! and the built-ins, clears what starts as zero, and sets the barriers up.
 
 use super::Result;
-use super::function::{FunctionEmitter, Pointer, Slot};
+use super::function::FunctionEmitter;
 use super::layout;
+use super::slots::{Pointer, Slot};
 use super::state::{Bulk, StateSlots};
 use super::types::Kind;
 use super::uses::{self, Hidden, Uses};
@@ -17,12 +18,12 @@ use splitbar_typed::abi::{self, Abi, Passing, Role};
 impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// The slot of module-scope variable `id` at `address`.
     pub(super) fn variable_slot(&self, id: Id, address: Value<'c>) -> Slot<'c> {
-        let Some(variable) = self.declarations.variable(id) else {
+        let Some(variable) = self.module.declarations.variable(id) else {
             return Slot::Bad;
         };
-        let pointee = uses::pointee(self.declarations, variable);
+        let pointee = uses::pointee(self.module.declarations, variable);
         let (size, natural) = pointee
-            .and_then(|ty| self.types.get(ty))
+            .and_then(|ty| self.module.types.get(ty))
             .map_or((0, Alignment::BYTE), |info| (info.size, info.align));
         let align = match variable.class {
             StorageClass::StorageBuffer | StorageClass::Uniform => self.buffer_align(pointee),
@@ -41,7 +42,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// The slot of a parameter of type `ty`.
     pub(super) fn parameter_slot(&self, ty: Id, value: Value<'c>) -> Slot<'c> {
-        match self.types.get(ty).map(|info| &info.kind) {
+        match self.module.types.get(ty).map(|info| &info.kind) {
             Some(Kind::Pointer { class, pointee }) => {
                 Slot::Pointer(self.unknown_place(value, *class, *pointee))
             }
@@ -55,12 +56,14 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         match hidden {
             Hidden::Variable(id) => self.value(id),
             Hidden::Length(id) => self
+                .arguments
                 .lengths
                 .iter()
                 .find(|(v, _)| *v == id)
                 .map(|(_, length)| *length)
                 .ok_or_else(|| self.b.internal(format!("the length of {id} is not there"))),
             Hidden::PrintBuffer => self
+                .arguments
                 .printf_buffer
                 .ok_or_else(|| self.b.internal("the printf buffer is not there")),
         }
@@ -91,15 +94,15 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 }
                 Role::Length(ids) => {
                     let lengths: Vec<_> = ids.iter().map(|id| (*id, value)).collect();
-                    self.lengths.extend(lengths);
+                    self.arguments.lengths.extend(lengths);
                 }
                 Role::Table(accesses) => {
                     for access in accesses {
                         self.fetch(value, access)?;
                     }
                 }
-                Role::WorkDimensions => self.work_dim = Some(value),
-                Role::PrintBuffer => self.printf_buffer = Some(value),
+                Role::WorkDimensions => self.arguments.work_dim = Some(value),
+                Role::PrintBuffer => self.arguments.printf_buffer = Some(value),
                 Role::Own(own) => {
                     let parameter = function.params.get(*own);
                     let (id, ty) = parameter
@@ -113,7 +116,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     else {
                         return Err(self.b.internal("a block without its parameter"));
                     };
-                    if let Some(inst) = self.declarations.module.def(*id) {
+                    if let Some(inst) = self.module.declarations.module.def(*id) {
                         self.b.at.set(inst.offset);
                     }
                     let align = align.bytes();
@@ -160,11 +163,11 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// The run-time state of the barriers, and what the plan does before the first instruction.
     pub(crate) fn set_barriers_up(&mut self) -> Result<()> {
-        if self.calls {
+        if self.module.calls {
             return Ok(());
         }
         let word = self.b.int_type(32);
-        let plan = self.plan;
+        let plan = self.kernel.plan;
         let wanted = plan.state;
         let mut slot = |wanted: bool| -> Result<Option<Value<'c>>> {
             if !wanted {
@@ -189,6 +192,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 }),
                 _ => None,
             },
+            ..StateSlots::default()
         };
         self.empty_sets()?;
         self.empty_notes()?;
@@ -198,18 +202,18 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// A Private variable or a built-in: a stack slot of the kernel.
     fn local_variable(&mut self, id: Id) -> Result<()> {
-        let variable = self.declarations.variable(id);
+        let variable = self.module.declarations.variable(id);
         let variable =
             variable.ok_or_else(|| self.b.internal(format!("{id} is used as a variable")))?;
         if !matches!(variable.class, StorageClass::Private | StorageClass::Input) {
             return Ok(());
         }
         self.b.at.set(variable.inst.offset);
-        let pointee = uses::pointee(self.declarations, variable)
+        let pointee = uses::pointee(self.module.declarations, variable)
             .ok_or_else(|| self.b.mismatch(format!("the variable {id} has no type")))?;
         let info = self.type_info(pointee)?;
         let least = info.align.max(Alignment::WORD);
-        let align = layout::variable_align(self.declarations, id, least).bytes();
+        let align = layout::variable_align(self.module.declarations, id, least).bytes();
         let size = info.size;
         let address = self.declared_slot(pointee, size, align)?;
         let pointer = Pointer {
@@ -226,7 +230,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         } else if let Some(initializer) = variable.initializer {
             self.store_constant(&pointer, pointee, initializer)?;
         } else {
-            self.give_contents(id, address, (info.size, align));
+            self.give_contents(id, address, info.size, align);
         }
         self.set(id, Slot::Pointer(pointer));
         Ok(())
@@ -238,13 +242,14 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let mut any = false;
         for id in &uses.variables {
             let Some(variable) = self
+                .module
                 .declarations
                 .variable(*id)
                 .filter(|v| v.class == StorageClass::Workgroup && v.initializer.is_some())
             else {
                 continue;
             };
-            let pointee = uses::pointee(self.declarations, variable)
+            let pointee = uses::pointee(self.module.declarations, variable)
                 .ok_or_else(|| self.b.mismatch(format!("the variable {id} has no type")))?;
             let size = self.type_info(pointee)?.size;
             let pointer = self.pointer(*id)?;

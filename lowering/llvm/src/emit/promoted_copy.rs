@@ -8,8 +8,9 @@
 //! `cp.async` reads no bytes then, and fills with zeros what it does not read (PTX ISA, "cp.async",
 //! operand `src-size`); all others read zeros from memory.
 
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
 use super::memory::Access;
+use super::slots::Pointer;
 use super::staged::plain;
 use super::state::Note;
 use super::{Handled, Result, lanes};
@@ -31,19 +32,19 @@ struct Source<'c> {
 
 /// Whether the plan has a copy for the instruction.
 pub(super) fn is_copy(e: &FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> bool {
-    op == Op::Store && e.plan.copies.contains_key(&inst.offset)
+    op == Op::Store && e.kernel.plan.copies.contains_key(&inst.offset)
 }
 
 /// Lowers a store that copies.
 pub(super) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let plan = e.plan.copies.get(&inst.offset).copied();
-    let load = plan.and_then(|plan| e.declarations.module.at(plan.load?));
+    let plan = e.kernel.plan.copies.get(&inst.offset).copied();
+    let load = plan.and_then(|plan| e.module.declarations.module.at(plan.load?));
     let (Some(plan), Some(load)) = (plan, load) else {
         return Err(e.b.internal("a store became a copy of nothing"));
     };
     let (writes, _) = e.access(inst, 2)?;
-    let to = e.with_access(&e.pointer(inst.id(0)?)?, writes)?;
-    let to = aligned(e, e.result_type(load)?, plan.unit, to)?;
+    let (place, writes) = e.with_access(&e.pointer(inst.id(0)?)?, writes)?;
+    let to = aligned(e, e.result_type(load)?, plan.unit, place, writes)?;
     let from = chosen(e, load, plan)?;
     begin(e, plan, from, to)?;
     Ok(Handled::Yes)
@@ -88,7 +89,7 @@ fn chosen<'c>(
 ) -> Result<Source<'c>> {
     let b = e.b;
     let source = if plan.zeros.by_branch {
-        let note = e.notes.get(&load.offset).copied();
+        let note = e.barrier_state.notes.get(&load.offset).copied();
         let note = note.ok_or_else(|| b.internal("the load of a copy has noted nothing"))?;
         note.take(e)?
     } else {
@@ -100,7 +101,7 @@ fn chosen<'c>(
     let Some(choice) = plan.zeros.by_select else {
         return Ok(source);
     };
-    let Some(select) = e.declarations.module.at(choice.select) else {
+    let Some(select) = e.module.declarations.module.at(choice.select) else {
         return Err(b.internal("the plan has no such selection"));
     };
     let condition = e.operand(select, 0)?;
@@ -121,8 +122,8 @@ fn chosen<'c>(
 /// The place in global memory that `load` reads.
 fn source<'c>(e: &FunctionEmitter<'_, 'c, '_>, load: Inst<'_>, unit: u32) -> Result<Value<'c>> {
     let (reads, _) = e.access(load, 1)?;
-    let from = e.with_access(&e.pointer(load.id(0)?)?, reads)?;
-    aligned(e, e.result_type(load)?, unit, from)
+    let (place, reads) = e.with_access(&e.pointer(load.id(0)?)?, reads)?;
+    aligned(e, e.result_type(load)?, unit, place, reads)
 }
 
 /// The address of a place of a value of type `ty`, which the plan has taken to be aligned to `unit`
@@ -131,7 +132,8 @@ fn aligned<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     ty: Id,
     unit: u32,
-    (pointer, access): (Pointer<'c>, Access),
+    pointer: Pointer<'c>,
+    access: Access,
 ) -> Result<Value<'c>> {
     // Without an operand that says more, a place is aligned as its components are.
     let component = e.ty(ty)?.scalar_bits() / 8;
@@ -154,7 +156,7 @@ fn nothing<'c>(e: &FunctionEmitter<'_, 'c, '_>, engine: Engine) -> Value<'c> {
 
 /// Zeros in global memory, one global for the whole module.
 fn zeros<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Value<'c> {
-    *e.barriers.zeros.borrow_mut().get_or_insert_with(|| {
+    *e.module.barriers.zeros.borrow_mut().get_or_insert_with(|| {
         let value = ffi::const_bytes(e.b.context(), &[0; MOST_BYTES]);
         let global = ffi::add_global(e.b.module(), value.ty(), 1, "splitbar_zeros");
         global.set_initializer(value);
@@ -168,7 +170,7 @@ fn zeros<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Value<'c> {
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Makes the notes of the copies of the plan whose loads stand behind branches.
     pub(super) fn empty_notes(&mut self) -> Result<()> {
-        let plan = self.plan;
+        let plan = self.kernel.plan;
         for copy in plan.copies.values() {
             let (Some(load), true) = (copy.load, copy.zeros.by_branch) else {
                 continue;
@@ -180,14 +182,14 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 read: self.stack_slot(self.b.int_type(32), 4)?,
             };
             note.clear(self)?;
-            self.notes.insert(load, note);
+            self.barrier_state.notes.insert(load, note);
         }
         Ok(())
     }
 
     /// Notes that the load `inst` has read, if a copy wants to know.
     pub(super) fn note_source(&mut self, inst: Inst<'_>) -> Result<()> {
-        let Some(note) = self.notes.get(&inst.offset).copied() else {
+        let Some(note) = self.barrier_state.notes.get(&inst.offset).copied() else {
             return Ok(());
         };
         let address = source(self, inst, note.unit)?;

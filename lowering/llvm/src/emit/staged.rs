@@ -22,7 +22,7 @@ pub(super) fn plain<'c>(e: &FunctionEmitter<'_, 'c, '_>, bytes: u32) -> Ty<'c> {
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Makes the sets of the plan, which hold nothing yet.
     pub(super) fn empty_sets(&mut self) -> Result<()> {
-        let plan = self.plan;
+        let plan = self.kernel.plan;
         for shape in &plan.staged {
             let value = plain(self, shape.unit);
             let values = (0..shape.rounds).map(|_| self.stack_slot(value, shape.unit));
@@ -30,7 +30,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             let address = self.stack_slot(self.b.pointer_type(3), 8)?;
             let holds = self.stack_slot(self.b.int_type(32), 4)?;
             self.b.store(self.b.i32(0), holds, 4)?;
-            self.staged.push(StagedSet {
+            self.barrier_state.staged.push(StagedSet {
                 shape: *shape,
                 values,
                 address,
@@ -42,7 +42,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     fn staged_set(&self, number: usize) -> Result<StagedSet<'c>> {
         let lacks = || self.b.internal("the plan has no such set of registers");
-        self.staged.get(number).cloned().ok_or_else(lacks)
+        self.barrier_state
+            .staged
+            .get(number)
+            .cloned()
+            .ok_or_else(lacks)
     }
 
     /// Writes one value into a set.

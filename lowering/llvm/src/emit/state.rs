@@ -4,7 +4,7 @@
 use super::uses::Hidden;
 use crate::ffi::{Block, Func, Meta, Value};
 use splitbar_passes::analysis::tangles::{Join, Tangles};
-use splitbar_passes::module::{BlockIndex, BlockMap, Id, Inst};
+use splitbar_passes::module::{BlockIndex, BlockMap, Id, Inst, WordOffset};
 use splitbar_plan::StagedShape;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -36,6 +36,29 @@ pub(crate) struct Tangled {
     pub(crate) masked: bool,
     /// The blocks whose branch may part a tangle.
     pub(crate) branches: BlockMap<bool>,
+}
+
+/// Meeting of the lanes of a function, and the set of those that execute it together.
+#[derive(Default)]
+pub(crate) struct Convergence<'c> {
+    /// The form in which it is written, until its body is begun.
+    pub(super) tangled: Option<Tangled>,
+    /// NVPTX: the mask that the caller passes, `i32`.
+    pub(super) callers_mask: Option<Value<'c>>,
+    /// NVPTX: the slot of the mask of the tangle, where it is followed.
+    pub(super) mask: Option<Value<'c>>,
+}
+
+/// Arguments of a function that no id of the module stands for.
+#[derive(Default)]
+pub(crate) struct Arguments<'c> {
+    /// Byte lengths of buffers by variable, where OpArrayLength asks for them; of an array of
+    /// descriptors, a table of lengths.
+    pub(super) lengths: Vec<(Id, Value<'c>)>,
+    /// The number of dimensions of the launch, where it is an argument.
+    pub(super) work_dim: Option<Value<'c>>,
+    /// The address of the printf buffer, where the function prints.
+    pub(super) printf_buffer: Option<Value<'c>>,
 }
 
 /// The state of a function with joins.
@@ -88,8 +111,9 @@ pub(crate) struct Shared<'c> {
     pub(super) zeros: RefCell<Option<Value<'c>>>,
 }
 
-/// Run-time state of a kernel's barriers: stack slots that the optimiser turns into registers.
-#[derive(Copy, Clone, Default)]
+/// Run-time state of a kernel's barriers and copies: stack slots that the optimiser turns into
+/// registers.
+#[derive(Default)]
 pub(crate) struct StateSlots<'c> {
     /// The word that the strategy keeps between phases, `i32`
     /// ([`word`](splitbar_plan::BarrierState::word)).
@@ -98,6 +122,10 @@ pub(crate) struct StateSlots<'c> {
     pub(crate) outstanding: Option<Value<'c>>,
     /// Where there are bulk copies.
     pub(crate) bulk: Option<Bulk<'c>>,
+    /// The sets of registers in which copies are on their way.
+    pub(super) staged: Vec<StagedSet<'c>>,
+    /// Notes of the loads of copies behind branches, by their word offsets.
+    pub(super) notes: BTreeMap<WordOffset, Note<'c>>,
 }
 
 /// How many copies were begun and how many were waited for, `i32` each, and the mbarriers that they

@@ -17,11 +17,10 @@ use crate::ffi::{IntPredicate, RealPredicate, Ty, Value};
 use spirv::{GroupOperation, Op};
 use splitbar_passes::module::{Inst, Scope};
 
-/// Lowers subgroup instructions, and hands OpGroup* of workgroup scope on.
-pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
-    // Where the operands begin: instructions of the core and of the KHR extensions for groups name
-    // their scope first.
-    let scoped = !matches!(
+/// Returns true if the first operand of `op` is its scope: so it is in the core and in the KHR
+/// extensions for groups.
+fn names_scope(op: Op) -> bool {
+    !matches!(
         op,
         Op::SubgroupBallotKHR
             | Op::SubgroupFirstInvocationKHR
@@ -39,9 +38,14 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             | Op::GroupNonUniformQuadAllKHR
             | Op::GroupNonUniformQuadAnyKHR
             | Op::GroupNonUniformPartitionEXT
-    );
+    )
+}
+
+/// Lowers subgroup instructions, and hands OpGroup* of workgroup scope on.
+pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
+    let scoped = names_scope(op);
     if scoped {
-        let scope = Scope::evaluate(inst.id(0)?, inst, e.constants)?;
+        let scope = Scope::evaluate(inst.id(0)?, inst, e.module.constants)?;
         match scope {
             Scope::Subgroup => {}
             // Those of SPV_AMD_shader_ballot need no uniform control flow, which barriers do.
@@ -59,6 +63,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
     }
     let first = usize::from(scoped);
+    // One table: an instruction of more than a few lines has a function of its own.
     let value = match op {
         Op::GroupNonUniformBroadcast
         | Op::GroupNonUniformShuffle
@@ -181,9 +186,9 @@ fn to_words<'c>(b: &Build<'c>, set: Value<'c>) -> Result<Value<'c>> {
 fn from_words<'c>(e: &FunctionEmitter<'_, 'c, '_>, words: Value<'c>) -> Result<Value<'c>> {
     let b = e.b;
     let mut low = b.lane(words, 0)?;
-    if e.subgroup_size <= 32 {
-        if e.subgroup_size < 32 {
-            low = b.and(low, b.i32((1 << e.subgroup_size) - 1))?;
+    if e.subgroup_size() <= 32 {
+        if e.subgroup_size() < 32 {
+            low = b.and(low, b.i32((1 << e.subgroup_size()) - 1))?;
         }
         return b.int_resize(low, b.int_type(64), false);
     }
@@ -243,7 +248,7 @@ fn rotate<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'
     let b = e.b;
     let size = match inst.operands().get(3) {
         Some(_) => cluster_size(e, inst)?,
-        None => e.subgroup_size,
+        None => e.subgroup_size(),
     };
     let lanes = Lanes::new(e, inst)?;
     let moved = b.add(lanes.id, index(e, e.operand(inst, 2)?)?)?;
@@ -259,7 +264,7 @@ fn shuffle_pair<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> 
     let (left, right) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
     let delta = index(e, e.operand(inst, 2)?)?;
     let lanes = Lanes::new(e, inst)?;
-    let size = b.i32(e.subgroup_size);
+    let size = b.i32(e.subgroup_size());
     let own = lanes.place()?;
     let place = if op == Op::SubgroupShuffleDownINTEL {
         b.add(own, delta)?
@@ -267,15 +272,15 @@ fn shuffle_pair<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> 
         b.sub(b.add(own, size)?, delta)?
     };
     let in_left = b.icmp(IntPredicate::LLVMIntULT, place, size)?;
-    let lane = b.and(place, b.i32(e.subgroup_size - 1))?;
+    let lane = b.and(place, b.i32(e.subgroup_size() - 1))?;
     let (from_left, from_right) = (lanes.read(left, lane)?, lanes.read(right, lane)?);
     b.select(in_left, from_left, from_right)
 }
 
 /// The lanes, for what quads do: every quad is in one subgroup.
 fn quads<'e, 'c>(e: &FunctionEmitter<'e, 'c, '_>, inst: Inst<'_>) -> Result<Lanes<'e, 'c>> {
-    if e.subgroup_size < 4 {
-        let size = e.subgroup_size;
+    if e.subgroup_size() < 4 {
+        let size = e.subgroup_size();
         return Err(e.unsupported(inst, format!("a subgroup of {size} has no quads")));
     }
     Lanes::new(e, inst)
@@ -316,7 +321,7 @@ fn quad_vote<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> Res
 /// The constant cluster size operand: a power of two.
 fn cluster_size(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<u32> {
     match e.constant_u32(inst.id(3)?) {
-        Some(size) if size.is_power_of_two() => Ok(size.min(e.subgroup_size)),
+        Some(size) if size.is_power_of_two() => Ok(size.min(e.subgroup_size())),
         _ => Err(e.mismatch(inst, "the cluster size is not a constant power of two")),
     }
 }
@@ -379,7 +384,7 @@ fn block_places<'c>(
         true,
     )?;
     let places = (0..components).map(|i| {
-        let step = u64::from(i) * u64::from(e.subgroup_size) * u64::from(bytes);
+        let step = u64::from(i) * u64::from(e.subgroup_size()) * u64::from(bytes);
         e.b.offset(first, word.int(step), true)
     });
     Ok((places.collect::<Result<_>>()?, access))

@@ -7,7 +7,7 @@
 use super::Result;
 use super::function::FunctionEmitter;
 use super::lanes::Lanes;
-use crate::ffi::{Opcode, Value};
+use crate::ffi::{Opcode, Ty, Value};
 use spirv::MatrixMultiplyAccumulateOperands as Operands;
 use splitbar_passes::module::Inst;
 
@@ -92,9 +92,34 @@ fn from_brain<'c>(e: &FunctionEmitter<'_, 'c, '_>, bits: Value<'c>) -> Result<Va
     e.b.bitcast(e.b.shl(wide, e.b.i32(16))?, e.b.float_type(32))
 }
 
-/// Lowers the instruction: its value.
-pub(super) fn multiply<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
-    let b = e.b;
+/// A product, decoded and checked.
+struct Product<'c> {
+    left: Value<'c>,
+    right: Value<'c>,
+    start: Value<'c>,
+    of_left: Element,
+    of_right: Element,
+    ty: Ty<'c>,
+    /// Columns of A, and rows of B.
+    depth: u32,
+    /// Rows of A and of the result.
+    rows: u32,
+    /// Columns of A in a lane.
+    columns: u32,
+    /// Lanes that share a column's rows.
+    shared: u32,
+    /// Elements of B in a component.
+    per_word: u32,
+    /// True if the sums are floats.
+    floats: bool,
+    /// True if the matrix to start from has bfloat16 in integers.
+    brain_start: bool,
+    /// True if the result has.
+    brain_result: bool,
+}
+
+/// Decodes the operands of the instruction, and checks that the matrices are in their registers.
+fn decode<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Product<'c>> {
     let Some(depth) = e.constant_u32(inst.id(0)?) else {
         return Err(e.unsupported(inst, "a dimension K that is not a constant"));
     };
@@ -108,7 +133,7 @@ pub(super) fn multiply<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
         return Err(e.unsupported(inst, format!("the operands {flags:#x}")));
     };
     let ty = e.result_ty(inst)?;
-    let (rows, lanes) = (ty.lanes(), e.subgroup_size);
+    let (rows, lanes) = (ty.lanes(), e.subgroup_size());
     if depth == 0 || depth > MOST || rows > MOST || !depth.is_power_of_two() {
         return Err(e.unsupported(inst, format!("a dimension K of {depth}")));
     }
@@ -159,12 +184,43 @@ pub(super) fn multiply<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
             format!("matrices that do not hold {rows} rows and K = {depth} in {lanes} lanes");
         return Err(e.mismatch(inst, message));
     }
-    e.count_parts(u64::from(rows) * u64::from(depth))?;
+    Ok(Product {
+        left,
+        right,
+        start,
+        of_left,
+        of_right,
+        ty,
+        depth,
+        rows,
+        columns,
+        shared,
+        per_word,
+        floats,
+        brain_start,
+        brain_result,
+    })
+}
 
+/// Lowers the instruction: its value.
+pub(super) fn multiply<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    let b = e.b;
+    let product = decode(e, inst)?;
+    let Product {
+        ty,
+        depth,
+        rows,
+        columns,
+        shared,
+        per_word,
+        floats,
+        ..
+    } = product;
+    e.count_parts(u64::from(rows) * u64::from(depth))?;
     let mut sums = Vec::new();
     for row in 0..rows {
-        let first = b.lane(start, row)?;
-        sums.push(match (floats, brain_start) {
+        let first = b.lane(product.start, row)?;
+        sums.push(match (floats, product.brain_start) {
             (true, true) => from_brain(e, first)?,
             (true, false) => b.float_resize(first, b.float_type(32))?,
             (false, _) => b.int_resize(first, b.int_type(32), true)?,
@@ -174,12 +230,16 @@ pub(super) fn multiply<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
     for step in (0..depth).step_by(columns as usize) {
         for (row, sum) in (0..rows).zip(&mut sums) {
             let lane = step / columns + depth * (row % shared);
-            let component = b.lane(left, row / shared)?;
+            let component = b.lane(product.left, row / shared)?;
             let there = subgroup.read(component, b.i32(lane))?;
             for column in 0..columns {
                 let at = step + column;
-                let x = of_left.read(e, there, column)?;
-                let y = of_right.read(e, b.lane(right, at / per_word)?, at % per_word)?;
+                let x = product.of_left.read(e, there, column)?;
+                let y = product.of_right.read(
+                    e,
+                    b.lane(product.right, at / per_word)?,
+                    at % per_word,
+                )?;
                 *sum = if floats {
                     b.intrinsic("llvm.fmuladd", &[x.ty()], &[x, y, *sum])?
                 } else {
@@ -190,7 +250,7 @@ pub(super) fn multiply<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
     }
     let mut results = Vec::new();
     for sum in sums {
-        results.push(if brain_result {
+        results.push(if product.brain_result {
             let brain = b.cast(Opcode::LLVMFPTrunc, sum, b.bfloat_type())?;
             b.bitcast(brain, ty.element_if_vector())?
         } else if floats {

@@ -11,8 +11,9 @@
 //! stack slots, which the optimiser makes registers again.
 
 use super::Result;
-use super::function::{FunctionEmitter, Slot};
+use super::function::FunctionEmitter;
 use super::lanes::vote;
+use super::slots::Slot;
 use super::state::{Tangle, Tangled};
 use crate::ffi::{self, Block, IntPredicate, Value};
 use spirv::Op;
@@ -33,19 +34,19 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             tangles,
             masked,
             branches,
-        }) = self.tangled.take()
+        }) = self.convergence.tangled.take()
         else {
             return Ok(());
         };
         let word = self.b.int_type(32);
         if masked {
             let mask = self.stack_slot(word, ALIGN)?;
-            let first = match self.callers_mask {
+            let first = match self.convergence.callers_mask {
                 Some(mask) => mask,
                 None => self.active_lanes()?,
             };
             self.b.raw().store(first, mask);
-            self.mask = Some(mask);
+            self.convergence.mask = Some(mask);
         }
         let Some(plan) = tangles else { return Ok(()) };
         let mut state = Tangle {
@@ -92,7 +93,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// The mask of the tangle, `i32`; `None` where it is not followed.
     pub(crate) fn tangle_mask(&self) -> Option<Value<'c>> {
-        let slot = self.mask?;
+        let slot = self.convergence.mask?;
         Some(self.b.raw().load(self.b.int_type(32), slot))
     }
 
@@ -195,7 +196,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// Parts the mask at a branch of the current block: each target with the condition, `i1`, on
     /// which a lane goes there; the last target has none.
     pub(super) fn part_mask(&mut self, targets: &[(Id, Option<Value<'c>>)]) -> Result<()> {
-        let (Some(slot), Some(tangle)) = (self.mask, &self.control.tangle) else {
+        let (Some(slot), Some(tangle)) = (self.convergence.mask, &self.control.tangle) else {
             return Ok(());
         };
         let at = self.control.at;
@@ -325,14 +326,14 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let head =
             head.ok_or_else(|| self.b.internal("a join before a block that is not there"))?;
         if dispatch.others.is_empty() {
-            if let (Some(mask), Some(slot)) = (mask, self.mask) {
+            if let (Some(mask), Some(slot)) = (mask, self.convergence.mask) {
                 b.raw().store(mask, slot);
             }
             b.br(head);
             return Ok(());
         }
         let arrives = b.icmp(IntPredicate::LLVMIntEQ, goal, b.i32(own.code()))?;
-        if let (Some(mask), Some(slot)) = (mask, self.mask) {
+        if let (Some(mask), Some(slot)) = (mask, self.convergence.mask) {
             let lanes = vote(self, mask, arrives)?;
             let mut own = lanes;
             // A construct without joins is left by all lanes or none: what they go to restores no
@@ -379,7 +380,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// `goal`, of which no pass knows what it is.
     fn opaque_goal(&self, goal: Value<'c>) -> Value<'c> {
-        let constraints = match self.target.arch {
+        let constraints = match self.module.target.arch {
             Arch::Amdgpu(_) => "=v,0",
             Arch::Nvptx(_) => "=r,0",
         };
@@ -430,7 +431,7 @@ fn kept<'c>(
                     }
                 }
             } else {
-                for (_, id) in e.declarations.module.ids(*inst) {
+                for (_, id) in e.module.declarations.module.ids(*inst) {
                     used(id, index);
                 }
             }

@@ -10,7 +10,7 @@ use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::analysis::tangles::{Facts, Joined, Tangles, Unstructured};
 use splitbar_passes::analysis::uniformity::graph::{Graph, NodeId};
 use splitbar_passes::analysis::uniformity::memory::Memory;
-use splitbar_passes::analysis::uniformity::{Level, Model, Uniformity};
+use splitbar_passes::analysis::uniformity::{Asked, Level, Model, Uniformity};
 use splitbar_passes::module::{
     BlockIndex, BlockMap, Declarations, Function, Id, Inst, Scope, called, called_for_elements,
 };
@@ -23,7 +23,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The functions of `kernel` that are not written as the module has them.
 pub(crate) fn of_kernel(
     lowering: &LowerInput<'_>,
-    (kernel, plan): (&Kernel<'_>, &EntryPlan),
+    kernel: &Kernel<'_>,
+    plan: &EntryPlan,
     qualifiers: &MemoryQualifiers,
 ) -> BTreeMap<Id, Tangled> {
     let declarations = lowering.module.declarations();
@@ -236,7 +237,10 @@ impl Scan<'_, '_> {
             function,
             size,
             cfg,
-            (&places, &values),
+            Asked {
+                places: &places,
+                values: &values,
+            },
         );
         let uniformity = Uniformity::analyze(&model, self.level, size);
         let any: BTreeSet<NodeId> = own

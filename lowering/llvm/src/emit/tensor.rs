@@ -8,8 +8,9 @@
 //! interface. Reads take no branch: one outside of the tensor reads the shape, which is always
 //! there, and drops what it has read.
 
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
 use super::memory::Access;
+use super::slots::Pointer;
 use super::types::{Kind, Scalar};
 use super::{Handled, Result};
 use crate::ffi::{self, IntPredicate, Opcode, Value};
@@ -57,7 +58,8 @@ impl Extra {
         extra.outside = id(T::OUT_OF_BOUNDS_VALUE_ARM)?;
         for bit in [T::MAKE_ELEMENT_AVAILABLE_ARM, T::MAKE_ELEMENT_VISIBLE_ARM] {
             if let Some(scope) = id(bit)? {
-                extra.coherent = Some(Scope::evaluate(scope, inst, e.constants).map_err(Box::new)?);
+                extra.coherent =
+                    Some(Scope::evaluate(scope, inst, e.module.constants).map_err(Box::new)?);
             }
         }
         Ok(extra)
@@ -243,7 +245,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             class: StorageClass::UniformConstant,
             align: self.type_info(tensor.element)?.align.bytes(),
             matrix: None,
-            qualifiers: self.qualifiers.get(self.declarations, id),
+            qualifiers: self.module.qualifiers.get(self.module.declarations, id),
         })
     }
 

@@ -4,7 +4,8 @@
 //! analysis (`splitbar_passes::analysis::undefined`) does not exclude it.
 
 use super::Result;
-use super::function::{FunctionEmitter, Slot};
+use super::function::FunctionEmitter;
+use super::slots::Slot;
 use crate::ffi::{Opcode, Value};
 use splitbar_passes::analysis::undefined::Cause;
 use splitbar_passes::module::{Id, Inst};
@@ -48,7 +49,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// Gives the variable `id` at `address`, which has no initial value, zeros if it may be read
     /// before it is written. LLVM drops them again where it finds the write.
-    pub(super) fn give_contents(&self, id: Id, address: Value<'c>, (bytes, align): (u64, u32)) {
+    pub(super) fn give_contents(&self, id: Id, address: Value<'c>, bytes: u64, align: u32) {
         if self.undefined.is_read_unwritten(id) {
             let zero = self.b.int_type(8).zero();
             self.b.raw().memset(address, zero, self.b.i64(bytes), align);
@@ -66,7 +67,7 @@ pub(super) fn shift<'c>(
     amount: Value<'c>,
 ) -> Result<Value<'c>> {
     let (b, ty) = (e.b, base.ty());
-    match e.target.arch {
+    match e.module.target.arch {
         Arch::Amdgpu(_) if ty.scalar_bits().is_power_of_two() => {
             let low = b.int(ty, u64::from(ty.scalar_bits()) - 1)?;
             b.binary(opcode, base, b.and(amount, low)?)

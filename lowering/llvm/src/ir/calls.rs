@@ -247,9 +247,10 @@ impl Known {
             (LOCAL, MemorySemantics::WORKGROUP_MEMORY),
             (GLOBAL, MemorySemantics::CROSS_WORKGROUP_MEMORY),
             (IMAGE, MemorySemantics::IMAGE_MEMORY),
-        ];
-        let classes = classes.iter().filter(|(flag, _)| flags & flag != 0);
-        let classes = classes.fold(MemorySemantics::empty(), |all, (_, class)| all | *class);
+        ]
+        .iter()
+        .filter(|(flag, _)| flags & flag != 0)
+        .fold(MemorySemantics::empty(), |all, (_, class)| all | *class);
         let order = match self.kind {
             Kind::Arrive => MemorySemantics::RELEASE,
             Kind::Wait => MemorySemantics::ACQUIRE,

@@ -7,9 +7,9 @@ use super::calls;
 use super::kernels::IrKernel;
 use crate::emit::Result;
 use crate::emit::attributes::target_features;
+use crate::emit::context::KernelContext;
 use crate::emit::function::FunctionEmitter;
 use crate::emit::module::{self, Emission};
-use crate::emit::state::Callees;
 use crate::ffi::{self, Block, Func, Opcode, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -60,7 +60,7 @@ fn in_kernel<'e, 'c>(
     plan: &EntryPlan,
     kernel: &IrKernel,
 ) -> Result<KernelAbi> {
-    let (b, target) = (emission.b, emission.lowering.target);
+    let (b, target) = (emission.b, emission.module.target);
     let function = ffi::named_function(b.module(), &kernel.name);
     let function = function.ok_or_else(|| missing(&kernel.name))?;
     let instructions = function.instructions();
@@ -77,11 +77,10 @@ fn in_kernel<'e, 'c>(
     let start = function.append(b.context());
     start.move_before(first);
     prologue.move_before(start);
-    let callees = Callees::default();
+    let shared = KernelContext::new(emission.module.declarations, plan);
     let entry = kernel.words.first().copied().flatten();
     let entry = entry.ok_or_else(|| missing("the first instruction"))?;
-    let blocks = (prologue, start);
-    let mut e = emission.emitter_at(plan, function, &callees, &kernel.name, entry, blocks);
+    let mut e = emission.emitter_at(&shared, function, &kernel.name, entry, prologue, start);
     let done = (|| {
         if let Some(scope) = e.scope {
             for (instruction, word) in instructions.iter().zip(&kernel.words) {
@@ -154,7 +153,7 @@ fn attributes<'c>(emission: &Emission<'_, 'c, '_>, plan: &EntryPlan, function: F
         "amdgpu-no-workitem-id-z",
         "amdgpu-no-implicitarg-ptr",
     ];
-    let (b, target) = (emission.b, emission.lowering.target);
+    let (b, target) = (emission.b, emission.module.target);
     let context = b.context();
     match (&target.arch, plan.workgroup_size) {
         (Arch::Amdgpu(_), size) => {

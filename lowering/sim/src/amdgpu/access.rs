@@ -24,6 +24,46 @@ mod path {
     pub(super) const COPY: u8 = 2;
 }
 
+/// The registers that are loaded into.
+fn destination(memory: &Memory) -> Option<Registers> {
+    let dst = memory.dst?;
+    let (file, first) = match dst.kind {
+        Kind::Vgpr(first) => (File::Vector, first),
+        Kind::Sgpr(first) => (File::Scalar, first),
+        _ => return None,
+    };
+    Some(Registers {
+        file,
+        first,
+        count: u16::from(memory.bytes.div_ceil(4)) * u16::from(memory.places),
+        half: memory.extend.half(),
+    })
+}
+
+/// The order in which an operation of `memory` is done.
+fn rules(memory: &Memory, operation: &Operation) -> Rules {
+    Rules {
+        counters: memory.counters,
+        class: memory.class,
+        order: match memory.class {
+            class::SCALAR | class::FLAT => InClass::Unordered,
+            _ => InClass::Ordered,
+        },
+        elsewhere: (memory.memories == Memories::Flat && memory.class != class::FLAT)
+            .then_some((counter::LDS, class::LDS)),
+        path: match memory.memories {
+            Memories::Scalar | Memories::ScalarBuffer => None,
+            Memories::Shared => Some(path::SHARED),
+            _ if operation.copies() => Some(path::COPY),
+            Memories::Global
+            | Memories::Flat
+            | Memories::Private
+            | Memories::Buffer
+            | Memories::Image => Some(path::VECTOR),
+        },
+    }
+}
+
 impl Wave {
     /// Issues a memory instruction.
     pub(super) fn issue(
@@ -35,6 +75,59 @@ impl Wave {
         caches: Levels,
         cx: &mut Context<'_>,
     ) {
+        let mut operation = self.operation(memory, pc, caches, cx);
+        if matches!(memory.action, Action::Time) {
+            let words = [cx.time as u32, (cx.time >> 32) as u32];
+            operation.data.extend(words.map(|word| [word; 64]));
+        }
+        self.take_data(memory, &mut operation);
+        operation.dst = destination(memory);
+        if !self.labels.is_empty() {
+            self.label_data(memory, uses, &mut operation, cx);
+        }
+        self.check_order(&operation, cx);
+        if matches!(memory.action, Action::ToShared) {
+            let by = Pending { wave: cx.wave, pc };
+            let bytes = operation.shared_bytes.into();
+            for lane in each(operation.lanes) {
+                cx.group
+                    .shared
+                    .mark(operation.shared[lane] as usize, bytes, by);
+            }
+        }
+        let id = self.queue.next_id();
+        if let Some(registers) = operation.dst {
+            self.set_pending(registers, id);
+        }
+        let rules = rules(memory, &operation);
+        operation.in_order = ordered_vmem && rules.path == Some(path::VECTOR);
+        let at_once = cx.completion == Completion::Early || operation.in_order;
+        if operation.in_order {
+            // The workgroup sees it now. To others it is done when it is waited for: it has a time
+            // of its own, up to which nothing is published until then.
+            operation.time = cx.begin_time();
+            let unproved = self.queue.iter().filter(|older| older.what.in_order);
+            cx.unproved = unproved.map(|older| older.what.time).min();
+        }
+        self.queue.issue(rules, operation);
+        if at_once {
+            let (queue, mut effects) = self.effects();
+            queue.perform_one(
+                |n| n.saturating_sub(1),
+                |operation| effects.perform(operation, cx),
+            );
+        }
+        cx.unproved = None;
+    }
+
+    /// An operation of `memory`, with its lanes and their addresses.
+    fn operation(
+        &mut self,
+        memory: &Memory,
+        pc: u32,
+        caches: Levels,
+        cx: &mut Context<'_>,
+    ) -> Box<Operation> {
         let mut operation = self.spare.pop().unwrap_or_default(); // a new one
         operation.pc = pc;
         operation.memories = memory.memories;
@@ -64,10 +157,11 @@ impl Wave {
             Memories::Image => self.texels(memory, &mut operation, pc, cx),
             _ => self.addresses(memory, &mut operation, pc, cx),
         }
-        if matches!(memory.action, Action::Time) {
-            let words = [cx.time as u32, (cx.time >> 32) as u32];
-            operation.data.extend(words.map(|word| [word; 64]));
-        }
+        operation
+    }
+
+    /// Takes what is written from registers.
+    fn take_data(&self, memory: &Memory, operation: &mut Operation) {
         let per_place = usize::from(memory.bytes.div_ceil(4));
         for data in memory.data.iter().flatten() {
             let first = match data.kind {
@@ -83,74 +177,6 @@ impl Wave {
                 .data
                 .extend((0..per_place as u16).map(|n| self.v(first + n)));
         }
-        operation.dst = memory.dst.and_then(|dst| {
-            let (file, first) = match dst.kind {
-                Kind::Vgpr(first) => (File::Vector, first),
-                Kind::Sgpr(first) => (File::Scalar, first),
-                _ => return None,
-            };
-            Some(Registers {
-                file,
-                first,
-                count: u16::from(memory.bytes.div_ceil(4)) * u16::from(memory.places),
-                half: memory.extend.half(),
-            })
-        });
-        if !self.labels.is_empty() {
-            self.label_data(memory, uses, &mut operation, cx);
-        }
-        self.check_order(&operation, cx);
-        if matches!(memory.action, Action::ToShared) {
-            let by = Pending { wave: cx.wave, pc };
-            let bytes = operation.shared_bytes.into();
-            for lane in each(operation.lanes) {
-                cx.group
-                    .shared
-                    .mark(operation.shared[lane] as usize, bytes, by);
-            }
-        }
-        let id = self.queue.next_id();
-        if let Some(registers) = operation.dst {
-            self.set_pending(registers, id);
-        }
-        let rules = Rules {
-            counters: memory.counters,
-            class: memory.class,
-            order: match memory.class {
-                class::SCALAR | class::FLAT => InClass::Unordered,
-                _ => InClass::Ordered,
-            },
-            elsewhere: (memory.memories == Memories::Flat && memory.class != class::FLAT)
-                .then_some((counter::LDS, class::LDS)),
-            path: match memory.memories {
-                Memories::Scalar | Memories::ScalarBuffer => None,
-                Memories::Shared => Some(path::SHARED),
-                _ if operation.copies() => Some(path::COPY),
-                Memories::Global
-                | Memories::Flat
-                | Memories::Private
-                | Memories::Buffer
-                | Memories::Image => Some(path::VECTOR),
-            },
-        };
-        operation.in_order = ordered_vmem && rules.path == Some(path::VECTOR);
-        let at_once = cx.completion == Completion::Early || operation.in_order;
-        if operation.in_order {
-            // The workgroup sees it now. To others it is done when it is waited for: it has a time
-            // of its own, up to which nothing is published until then.
-            operation.time = cx.begin_time();
-            let unproved = self.queue.iter().filter(|older| older.what.in_order);
-            cx.unproved = unproved.map(|older| older.what.time).min();
-        }
-        self.queue.issue(rules, operation);
-        if at_once {
-            let (queue, mut effects) = self.effects();
-            queue.perform_one(
-                |n| n.saturating_sub(1),
-                |operation| effects.perform(operation, cx),
-            );
-        }
-        cx.unproved = None;
     }
 
     /// What a store writes takes its labels along; whatever else decides is used.

@@ -32,61 +32,9 @@ impl Kernel {
             }
             Barrier::Signal { id, first } => {
                 self.release(wave, cx);
-                let m0 = wave.s(sgpr::M0);
-                let Some(name) = name(id.unwrap_or((m0 & 63) as i32), pc, cx) else {
-                    return next(wave);
-                };
-                let members = m0 >> 16 & 127;
-                if id.is_none()
-                    && members != 0
-                    && let Some(object) = cx.group.barriers.get_mut(name)
-                {
-                    object.expect(members);
-                }
-                let nobody = cx
-                    .group
-                    .barriers
-                    .get(name)
-                    .is_some_and(|b| b.arrived() == 0);
-                if wave.arrived.iter().any(|(n, _)| *n == name) && name == Name::Workgroup {
-                    cx.report(FindingKind::BarrierMisuse, pc, None, || {
-                        format!("the wave signals {name} again before it has waited for it")
-                    });
-                    wave.arrived.retain(|(n, _)| *n != name);
-                }
-                arrive(wave, name, pc, cx);
-                if first {
-                    wave.scc = nobody;
-                }
+                signal(wave, id, first, pc, cx);
             }
-            Barrier::Wait { id } => {
-                let name = match id {
-                    1.. => wave.joined,
-                    _ => name(id, pc, cx),
-                };
-                let Some(name) = name else {
-                    if id > 0 {
-                        cx.report(FindingKind::BarrierMisuse, pc, None, || {
-                            "the wave waits for a named barrier and has joined none".to_owned()
-                        });
-                    }
-                    return next(wave);
-                };
-                if !wave.arrived.iter().any(|(n, _)| *n == name) {
-                    if name == Name::Workgroup {
-                        cx.report(FindingKind::BarrierMisuse, pc, None, || {
-                            format!("the wave waits for {name} without having signalled it")
-                        });
-                    }
-                    let object = cx.group.barriers.get(name);
-                    let phase = match name {
-                        Name::Cluster => wave.cluster_phase,
-                        _ => object.map_or(0, crate::barrier::Barrier::phase),
-                    };
-                    wave.arrived.push((name, phase));
-                }
-                return wait(wave, name, cx);
-            }
+            Barrier::Wait { id } => return signal_wait(wave, id, pc, cx),
             Barrier::Init { id } => {
                 let m0 = wave.s(sgpr::M0);
                 if let Some(name) = name(id.unwrap_or((m0 & 63) as i32), pc, cx) {
@@ -98,34 +46,99 @@ impl Kernel {
                 let m0 = wave.s(sgpr::M0);
                 wave.joined = name(id.unwrap_or((m0 & 63) as i32), pc, cx);
             }
-            Barrier::Leave => {
-                // "For every barrier drop": a join before it, and no arrival of the wave whose
-                // phase is not complete.
-                let joined = wave.joined.take();
-                let barrier = joined.and_then(|name| cx.group.barriers.get(name));
-                let open = wave.arrived.iter().any(|(name, phase)| {
-                    Some(*name) == joined && barrier.is_some_and(|b| !b.passed(*phase))
-                });
-                if open {
-                    cx.report(FindingKind::BarrierMisuse, pc, None, || {
-                        "the wave leaves a barrier with an arrival that is not complete".to_owned()
-                    });
-                }
-                match joined.and_then(|name| cx.group.barriers.get_mut(name)) {
-                    Some(barrier) => {
-                        barrier.leave(1);
-                        cx.changed();
-                    }
-                    None => cx.report(FindingKind::BarrierMisuse, pc, None, || {
-                        "the wave leaves a named barrier and has joined none".to_owned()
-                    }),
-                }
-                wave.scc = false;
-            }
+            Barrier::Leave => leave(wave, pc, cx),
             Barrier::Wake => {}
         }
         next(wave)
     }
+}
+
+/// `s_barrier_signal`: arrives at the barrier `id`, or at the one that M0 names, whose members it
+/// then sets.
+fn signal(wave: &mut Wave, id: Option<i32>, first: bool, pc: u32, cx: &mut Context<'_>) {
+    let m0 = wave.s(sgpr::M0);
+    let Some(name) = name(id.unwrap_or((m0 & 63) as i32), pc, cx) else {
+        return;
+    };
+    let members = m0 >> 16 & 127;
+    if id.is_none()
+        && members != 0
+        && let Some(object) = cx.group.barriers.get_mut(name)
+    {
+        object.expect(members);
+    }
+    let nobody = cx
+        .group
+        .barriers
+        .get(name)
+        .is_some_and(|b| b.arrived() == 0);
+    if wave.arrived.iter().any(|(n, _)| *n == name) && name == Name::Workgroup {
+        cx.report(FindingKind::BarrierMisuse, pc, None, || {
+            format!("the wave signals {name} again before it has waited for it")
+        });
+        wave.arrived.retain(|(n, _)| *n != name);
+    }
+    arrive(wave, name, pc, cx);
+    if first {
+        wave.scc = nobody;
+    }
+}
+
+/// `s_barrier_wait`: waits for the barrier `id`, or for the named one that the wave has joined.
+fn signal_wait(wave: &mut Wave, id: i32, pc: u32, cx: &mut Context<'_>) -> Step {
+    let name = match id {
+        1.. => wave.joined,
+        _ => name(id, pc, cx),
+    };
+    let Some(name) = name else {
+        if id > 0 {
+            cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                "the wave waits for a named barrier and has joined none".to_owned()
+            });
+        }
+        return next(wave);
+    };
+    if !wave.arrived.iter().any(|(n, _)| *n == name) {
+        if name == Name::Workgroup {
+            cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                format!("the wave waits for {name} without having signalled it")
+            });
+        }
+        let object = cx.group.barriers.get(name);
+        let phase = match name {
+            Name::Cluster => wave.cluster_phase,
+            _ => object.map_or(0, crate::barrier::Barrier::phase),
+        };
+        wave.arrived.push((name, phase));
+    }
+    wait(wave, name, cx)
+}
+
+/// `s_barrier_leave`: the wave is no member of its named barrier any more.
+fn leave(wave: &mut Wave, pc: u32, cx: &mut Context<'_>) {
+    // "For every barrier drop": a join before it, and no arrival of the wave whose phase is not
+    // complete.
+    let joined = wave.joined.take();
+    let barrier = joined.and_then(|name| cx.group.barriers.get(name));
+    let open = wave
+        .arrived
+        .iter()
+        .any(|(name, phase)| Some(*name) == joined && barrier.is_some_and(|b| !b.passed(*phase)));
+    if open {
+        cx.report(FindingKind::BarrierMisuse, pc, None, || {
+            "the wave leaves a barrier with an arrival that is not complete".to_owned()
+        });
+    }
+    match joined.and_then(|name| cx.group.barriers.get_mut(name)) {
+        Some(barrier) => {
+            barrier.leave(1);
+            cx.changed();
+        }
+        None => cx.report(FindingKind::BarrierMisuse, pc, None, || {
+            "the wave leaves a named barrier and has joined none".to_owned()
+        }),
+    }
+    wave.scc = false;
 }
 
 /// The object with this hardware id; `None` for the null barrier and, with a finding, for ids that

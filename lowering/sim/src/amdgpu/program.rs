@@ -9,6 +9,7 @@ use super::inst::{Condition, Inst, Mark, Op, Target};
 use super::isa::Isa;
 use super::operand::{Kind, Operand, sgpr};
 use super::table::rounding;
+use super::table::scalar::OfExec;
 use super::text::Line;
 use super::unread;
 use super::vector::{commit, compute};
@@ -19,6 +20,7 @@ use crate::context::{Context, Group};
 use crate::directed::Rounding;
 use crate::finding::{CodeLocation, FindingKind};
 use crate::program::{Program, Step, WaveStart};
+use crate::queue::Counters;
 use std::collections::BTreeMap;
 
 /// The lines with instructions that the simulator does not know. Executing one is a finding.
@@ -198,6 +200,30 @@ impl Kernel {
         self.end(wave, cx)
     }
 
+    /// Invalidates caches of `levels` and writes back, and counts it in `counts`: the counter that
+    /// it is in, and the class whose order it keeps.
+    fn cache(
+        &self,
+        wave: &mut Wave,
+        levels: Levels,
+        writes_back: bool,
+        counts: Option<(Counters, u8)>,
+        pc: u32,
+        cx: &mut Context<'_>,
+    ) {
+        let levels = levels & self.caches;
+        if levels != 0 {
+            cx.invalidate(levels, pc);
+        }
+        if writes_back && self.caches & DIRTY != 0 {
+            cx.write_back(pc);
+        }
+        if let Some((counters, class)) = counts {
+            wave.make_room(counters, self.isa.most_counted, cx);
+            wave.count(pc, counters, class);
+        }
+    }
+
     /// The address behind an instruction.
     pub(super) fn after(&self, pc: u32) -> u64 {
         self.lines
@@ -241,6 +267,37 @@ pub(super) fn next(wave: &mut Wave) -> Step {
     Step::Ran(1)
 }
 
+/// `s_X_saveexec` and `s_X_wrexec`: a new EXEC of the source and the old one.
+fn save_exec(
+    wave: &mut Wave,
+    compute: OfExec,
+    dst: &Operand,
+    src: &Operand,
+    registers: u16,
+    wrexec: bool,
+) {
+    let (ty, mask, old) = if registers == 2 {
+        (Ty::B64, u64::MAX, wave.pair(sgpr::EXEC))
+    } else {
+        (Ty::B32, 0xffff_ffff, wave.s(sgpr::EXEC).into())
+    };
+    let new = compute(wave.scalar(src, ty), old) & mask;
+    wave.set_scalar(dst, ty, if wrexec { new } else { old });
+    wave.set_scalar(&Operand::new(Kind::Sgpr(sgpr::EXEC), registers), ty, new);
+    wave.scc = new != 0;
+}
+
+/// Returns true if a branch on `condition` is taken.
+fn holds(wave: &Wave, condition: Condition) -> bool {
+    match condition {
+        Condition::Always => true,
+        Condition::Never => false,
+        Condition::Scc(set) => wave.scc == set,
+        Condition::VccZero(zero) => (wave.vcc() == 0) == zero,
+        Condition::ExecZero(zero) => (wave.exec() == 0) == zero,
+    }
+}
+
 impl Program for Kernel {
     type Wave = Wave;
 
@@ -278,6 +335,7 @@ impl Program for Kernel {
             return self.end(wave, cx);
         };
         cx.execute(pc);
+        // One arm for each operation; what is more than a few lines has a function of its own.
         let meant;
         let inst = match indirect::resolve(wave, inst) {
             Ok(None) => inst,
@@ -334,21 +392,7 @@ impl Program for Kernel {
                 registers,
                 wrexec,
             } => {
-                let ty = if *registers == 2 { Ty::B64 } else { Ty::B32 };
-                let old = if *registers == 2 {
-                    wave.pair(sgpr::EXEC)
-                } else {
-                    wave.s(sgpr::EXEC).into()
-                };
-                let new = compute(wave.scalar(src, ty), old)
-                    & if *registers == 2 {
-                        u64::MAX
-                    } else {
-                        0xffff_ffff
-                    };
-                wave.set_scalar(dst, ty, if *wrexec { new } else { old });
-                wave.set_scalar(&Operand::new(Kind::Sgpr(sgpr::EXEC), *registers), ty, new);
-                wave.scc = new != 0;
+                save_exec(wave, *compute, dst, src, *registers, *wrexec);
                 1
             }
             Op::Special(special, operands) => {
@@ -356,14 +400,11 @@ impl Program for Kernel {
                 wave.exec().count_ones()
             }
             Op::Branch { condition, target } => {
-                let taken = match condition {
-                    Condition::Always => true,
-                    Condition::Never => false,
-                    Condition::Scc(set) => wave.scc == *set,
-                    Condition::VccZero(zero) => (wave.vcc() == 0) == *zero,
-                    Condition::ExecZero(zero) => (wave.exec() == 0) == *zero,
+                wave.pc = if holds(wave, *condition) {
+                    *target
+                } else {
+                    pc + 1
                 };
-                wave.pc = if taken { *target } else { pc + 1 };
                 return Step::Ran(1);
             }
             Op::Jump { link, target } => {
@@ -413,17 +454,7 @@ impl Program for Kernel {
                 writes_back,
                 counts,
             } => {
-                let levels = invalidates & self.caches;
-                if levels != 0 {
-                    cx.invalidate(levels, pc);
-                }
-                if *writes_back && self.caches & DIRTY != 0 {
-                    cx.write_back(pc);
-                }
-                if let Some((counters, class)) = *counts {
-                    wave.make_room(counters, self.isa.most_counted, cx);
-                    wave.count(pc, counters, class);
-                }
+                self.cache(wave, *invalidates, *writes_back, *counts, pc, cx);
                 1
             }
             Op::LackingWait { kept, missing } => {

@@ -14,6 +14,14 @@ use crate::memory::Space;
 use crate::sampler::{Gradients, Level, Request, Sampler, compared, mixed};
 use half::f16;
 
+/// The sample that an instruction asks for, and its image.
+#[derive(Copy, Clone)]
+struct Asked {
+    components: Components,
+    sampled: Sampled,
+    image: Image,
+}
+
 impl Wave {
     /// The image that the descriptor from register `saddr` on describes; what is none is reported.
     fn image(&self, memory: &Memory, words: u16, pc: u32, cx: &mut Context<'_>) -> Option<Image> {
@@ -55,7 +63,12 @@ impl Wave {
             return;
         };
         if let Some(sampled) = components.sampled {
-            self.sampled(memory, operation, (components, sampled, image), pc, cx);
+            let asked = Asked {
+                components,
+                sampled,
+                image,
+            };
+            self.sampled(memory, operation, asked, pc, cx);
             return;
         }
         if matches!(memory.action, Action::Size) {
@@ -193,10 +206,15 @@ impl Wave {
         &self,
         memory: &Memory,
         operation: &mut Operation,
-        (components, sampled, image): (Components, Sampled, Image),
+        asked: Asked,
         pc: u32,
         cx: &mut Context<'_>,
     ) {
+        let Asked {
+            components,
+            sampled,
+            image,
+        } = asked;
         let words: Vec<u32> = (sampled.sampler..sampled.sampler + 4)
             .map(|n| self.s(n))
             .collect();
@@ -208,7 +226,7 @@ impl Wave {
             return;
         };
         if sampled.what == Sample::Level {
-            self.levels(memory, operation, (components, sampled, image));
+            self.levels(memory, operation, asked);
             return;
         }
         operation.texels = Some((components, image.format));
@@ -227,12 +245,12 @@ impl Wave {
 
     /// `image_get_lod`: the level that a sample would take, clamped and not, from the differences
     /// among four lanes that follow each other.
-    fn levels(
-        &self,
-        memory: &Memory,
-        operation: &mut Operation,
-        (components, sampled, image): (Components, Sampled, Image),
-    ) {
+    fn levels(&self, memory: &Memory, operation: &mut Operation, asked: Asked) {
+        let Asked {
+            components,
+            sampled,
+            image,
+        } = asked;
         let mut data: Vec<[u32; 64]> = components.chosen().map(|_| [0; 64]).collect();
         let place = |lane: usize| {
             let lane = Lane::new(lane as u32);

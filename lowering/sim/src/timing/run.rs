@@ -18,6 +18,17 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::rc::Rc;
 
+/// Times of an instruction that was issued.
+#[derive(Copy, Clone, Debug)]
+struct Issued {
+    /// When its wave can issue again.
+    free: u64,
+    /// Cycles until its result is there.
+    latency: u64,
+    /// When its stores are done.
+    stored: u64,
+}
+
 /// Cycles after which a wait that suspends asks again, though nothing has happened: the PTX ISA
 /// leaves the time to the machine.
 const SUSPENDED: u64 = 1000;
@@ -422,15 +433,29 @@ impl<W> Machine<W> {
         if let Some(last) = self.issued_last.get_mut(scheduler) {
             *last = age;
         }
-        let simple = |pipe: Pipe| (pipe, u64::from(pipe.latency));
-        let (pipe, mut latency) = match cost.unit {
-            Unit::Simple => simple(timing.simple),
-            Unit::Wide => simple(timing.wide),
-            Unit::Special => simple(timing.special),
-            Unit::Matrix => simple(timing.matrix),
-            Unit::Scalar => simple(timing.scalar),
-            _ => simple(timing.integer),
+        let latency = self.occupy(scheduler, cost, now);
+        let issued = self.take_effect(run, slot, wave, cost, now, latency);
+        self.account(slot, wave, pc, cost, now, issued);
+        let pipe = if matches!(cost.unit, Unit::Object { .. }) {
+            timing.object
+        } else {
+            timing.barrier
         };
+        self.arrive(run, slot, wave, now, pipe);
+    }
+
+    /// Keeps the pipe of an instruction busy. Returns its latency.
+    fn occupy(&mut self, scheduler: usize, cost: &Cost, now: u64) -> u64 {
+        let timing = self.timing;
+        let pipe = match cost.unit {
+            Unit::Simple => timing.simple,
+            Unit::Wide => timing.wide,
+            Unit::Special => timing.special,
+            Unit::Matrix => timing.matrix,
+            Unit::Scalar => timing.scalar,
+            _ => timing.integer,
+        };
+        let mut latency = u64::from(pipe.latency);
         if let Some(of) = pipe_of(cost.unit)
             && let Some(pipes) = self.pipes.get_mut(scheduler)
         {
@@ -439,12 +464,27 @@ impl<W> Machine<W> {
             } else {
                 self.passes
             };
-            let busy = u64::from(pipe.interval) * passes * slots.max(1);
+            let busy = u64::from(pipe.interval) * passes * u64::from(cost.slots).max(1);
             pipes[of] = now + busy;
             // What is many instructions, or takes many passes, is there when the last one is.
             latency += busy - u64::from(pipe.interval);
         }
-        let mut free = now + slots.max(1);
+        latency
+    }
+
+    /// Does what the unit of an instruction does with memory and with the wave, whose result has
+    /// this `latency` if that does not say another.
+    fn take_effect<P: Timed<Wave = W>>(
+        &mut self,
+        run: &mut Run<'_, P>,
+        slot: usize,
+        wave: usize,
+        cost: &Cost,
+        now: u64,
+        mut latency: u64,
+    ) -> Issued {
+        let timing = self.timing;
+        let mut free = now + u64::from(cost.slots).max(1);
         let mut stored = now;
         match cost.unit {
             Unit::Branch => free = now + u64::from(timing.branch).max(1),
@@ -478,61 +518,78 @@ impl<W> Machine<W> {
             Unit::Barrier { waits: true } => free = now + u64::from(timing.barrier.latency).max(1),
             _ => {}
         }
-        if let Some(of) = self.wave(slot, wave) {
-            let (before, last) = (of.free, of.last.replace(pc));
-            let waited = of.awaits.take().is_some();
-            of.free = free;
-            of.stored = of.stored.max(stored);
-            for register in &cost.writes {
-                if cost.counters == 0
-                    && let Some(ready) = of.ready.get_mut(*register as usize)
-                {
-                    *ready = now + latency;
-                }
-            }
-            for (counters, left) in &cost.waits {
-                for entries in counted(&mut of.outstanding, *counters) {
-                    let over = entries.len().saturating_sub(*left as usize);
-                    entries.drain(..over);
-                }
-            }
-            if let Some((from, to)) = cost.gathers {
-                let mut last = now;
-                for entries in counted(&mut of.outstanding, from) {
-                    last = entries.drain(..).fold(last, u64::max);
-                }
-                for entries in counted(&mut of.outstanding, to) {
-                    entries.push_back(last);
-                }
-            }
-            let over = (now + latency).max(stored);
-            for entries in counted(&mut of.outstanding, cost.counters) {
-                entries.push_back(over);
-            }
-            // Until now it is this instruction that waited, and from now on, until the next can go,
-            // too; what passed at a barrier is the barrier's.
-            let itself = matches!(cost.unit, Unit::Barrier { waits: true });
-            let at = if waited && !itself {
-                last.unwrap_or(pc)
-            } else {
-                pc
-            };
-            let until_now = now.saturating_sub(before);
-            if let Some(spent) = self.spent.get_mut(at as usize) {
-                spent.cycles += until_now;
-                spent.stalled += if waited { until_now } else { 0 };
-            }
-            if let Some(spent) = self.spent.get_mut(pc as usize) {
-                spent.issued += 1;
-                spent.cycles += free - now;
+        Issued {
+            free,
+            latency,
+            stored,
+        }
+    }
+
+    /// Notes in the wave what it waits for from now on, and whose time passed until then.
+    fn account(
+        &mut self,
+        slot: usize,
+        wave: usize,
+        pc: u32,
+        cost: &Cost,
+        now: u64,
+        issued: Issued,
+    ) {
+        let Issued {
+            free,
+            latency,
+            stored,
+        } = issued;
+        let Some(of) = self.wave(slot, wave) else {
+            return;
+        };
+        let (before, last) = (of.free, of.last.replace(pc));
+        let waited = of.awaits.take().is_some();
+        of.free = free;
+        of.stored = of.stored.max(stored);
+        for register in &cost.writes {
+            if cost.counters == 0
+                && let Some(ready) = of.ready.get_mut(*register as usize)
+            {
+                *ready = now + latency;
             }
         }
-        let pipe = if matches!(cost.unit, Unit::Object { .. }) {
-            timing.object
+        for (counters, left) in &cost.waits {
+            for entries in counted(&mut of.outstanding, *counters) {
+                let over = entries.len().saturating_sub(*left as usize);
+                entries.drain(..over);
+            }
+        }
+        if let Some((from, to)) = cost.gathers {
+            let mut last = now;
+            for entries in counted(&mut of.outstanding, from) {
+                last = entries.drain(..).fold(last, u64::max);
+            }
+            for entries in counted(&mut of.outstanding, to) {
+                entries.push_back(last);
+            }
+        }
+        let over = (now + latency).max(stored);
+        for entries in counted(&mut of.outstanding, cost.counters) {
+            entries.push_back(over);
+        }
+        // Until now it is this instruction that waited, and from now on, until the next can go,
+        // too; what passed at a barrier is the barrier's.
+        let itself = matches!(cost.unit, Unit::Barrier { waits: true });
+        let at = if waited && !itself {
+            last.unwrap_or(pc)
         } else {
-            timing.barrier
+            pc
         };
-        self.arrive(run, slot, wave, now, pipe);
+        let until_now = now.saturating_sub(before);
+        if let Some(spent) = self.spent.get_mut(at as usize) {
+            spent.cycles += until_now;
+            spent.stalled += if waited { until_now } else { 0 };
+        }
+        if let Some(spent) = self.spent.get_mut(pc as usize) {
+            spent.issued += 1;
+            spent.cycles += free - now;
+        }
     }
 
     /// The step arrived at barriers: who waits for one whose phase is complete goes on.

@@ -30,10 +30,13 @@ fn planned(
     let reached = uses::Reached::analyze(declarations, constants, entry).unwrap();
     let mut found = Diagnostics::new();
     let abi = Abi::plan(
-        form,
-        &types,
-        (declarations, &MemoryQualifiers::analyze(declarations)),
-        target,
+        AbiInput {
+            declarations,
+            types: &types,
+            qualifiers: &MemoryQualifiers::analyze(declarations),
+            target,
+            form,
+        },
         declarations.function(entry.function).unwrap(),
         &reached,
         &mut found,

@@ -157,47 +157,8 @@ impl Table<'_, '_> {
                 Kind::ScalarOrVector(VectorType { scalar, lanes: 1 }) => self.plain(scalar, *count),
                 _ => return None,
             },
-            Type::Matrix { column, count } => {
-                let info = self.get(*column)?;
-                let Kind::ScalarOrVector(shape) = info.kind else {
-                    return None;
-                };
-                if !matches!(count, 2..=4) {
-                    return None;
-                }
-                let (column, columns) = (info.extent(), u64::from(*count));
-                let extent = column.times(columns, column.stride());
-                TypeInfo {
-                    is_value: true,
-                    size: extent.size,
-                    align: extent.align,
-                    leaves: columns,
-                    depth: 2,
-                    stride: column.stride(),
-                    ..TypeInfo::not_a_value(Kind::Matrix {
-                        column: shape,
-                        columns: *count,
-                    })
-                }
-            }
-            Type::Array { element, length } => {
-                let info = self.part(*element)?;
-                let length = u64::from(self.constants.as_u32(*length)?);
-                let stride = layout::stride(self.declarations, id, info.extent());
-                let extent = info.extent().times(length, stride);
-                TypeInfo {
-                    is_value: info.is_value,
-                    size: extent.size,
-                    align: extent.align,
-                    leaves: info.leaves.saturating_mul(length),
-                    depth: info.depth + 1,
-                    stride,
-                    ..TypeInfo::not_a_value(Kind::Array {
-                        element: *element,
-                        length,
-                    })
-                }
-            }
+            Type::Matrix { column, count } => self.matrix(*column, *count)?,
+            Type::Array { element, length } => self.array(id, *element, *length)?,
             Type::RuntimeArray { element } => {
                 let info = self.get(*element)?;
                 if matches!(info.kind, Kind::Other(_)) {
@@ -210,31 +171,7 @@ impl Table<'_, '_> {
                     ..TypeInfo::not_a_value(Kind::RuntimeArray { element: *element })
                 }
             }
-            Type::Struct { members } => {
-                let infos: Vec<&TypeInfo> = members
-                    .iter()
-                    .map(|member| self.part(*member))
-                    .collect::<Option<_>>()?;
-                let parts: Vec<(Id, Extent)> = members
-                    .iter()
-                    .zip(&infos)
-                    .map(|(member, info)| (*member, info.extent()))
-                    .collect();
-                let (extent, places) = layout::structure(self.declarations, id, &parts);
-                TypeInfo {
-                    is_value: infos.iter().all(|info| info.is_value),
-                    size: extent.size,
-                    align: extent.align,
-                    leaves: infos
-                        .iter()
-                        .fold(0, |sum, info| info.leaves.saturating_add(sum)),
-                    depth: infos.iter().map(|info| info.depth).max().unwrap_or(0) + 1,
-                    places,
-                    ..TypeInfo::not_a_value(Kind::Struct {
-                        members: members.clone(),
-                    })
-                }
-            }
+            Type::Struct { members } => self.structure(id, members)?,
             Type::Pointer { class, pointee } => {
                 address_space(self.target, *class)?;
                 let Extent { size, align } = layout::POINTER;
@@ -245,63 +182,8 @@ impl Table<'_, '_> {
             Type::CooperativeMatrix {
                 component,
                 operands,
-            } => {
-                let Kind::ScalarOrVector(VectorType { scalar, lanes: 1 }) =
-                    self.get(*component)?.kind
-                else {
-                    return None;
-                };
-                let factor = self.factor(scalar);
-                let (constants, target) = (self.constants, self.target);
-                let matrix =
-                    Matrix::from_type(scalar, factor, *operands, constants, target, self.waves)?;
-                let (element, slots) = (Extent::scalar(scalar.bits()), matrix.layout.slots.into());
-                TypeInfo {
-                    is_value: true,
-                    size: element.size.saturating_mul(slots),
-                    align: element.align,
-                    leaves: slots,
-                    depth: 1,
-                    stride: element.size,
-                    ..TypeInfo::not_a_value(Kind::Cooperative(matrix))
-                }
-            }
-            Type::Other { .. } => {
-                let inst = self.declarations.module.def(id)?;
-                let described = |kind: fn(Image) -> Kind, image: Image, sampler| {
-                    let bytes = image.descriptor_bytes(self.target, sampler);
-                    self.address(kind(image), bytes.max(self.descriptors), Alignment::POINTER)
-                };
-                match inst.op()? {
-                    Op::TypeImage => {
-                        described(Kind::Image, Image::decode(inst, &self.types)?, false)
-                    }
-                    Op::TypeSampledImage => {
-                        let image = image::sampled(inst, &self.types)?;
-                        described(Kind::SampledImage, image, true)
-                    }
-                    Op::TypeSampler => {
-                        let bytes = image::sampler_bytes(self.target).max(self.descriptors);
-                        self.address(Kind::Sampler, bytes, Alignment::POINTER)
-                    }
-                    Op::TypeTensorARM => {
-                        let tensor = Tensor::decode(inst, &self.types, self.constants)?;
-                        let bytes = tensor::DESCRIPTOR_BYTES.max(self.descriptors);
-                        self.address(Kind::Tensor(tensor), bytes, Alignment::POINTER)
-                    }
-                    Op::TypeTensorLayoutNV | Op::TypeTensorViewNV => {
-                        let tensor = TensorObject::decode(inst, self.constants)?;
-                        let VectorType { scalar, lanes } = tensor.shape();
-                        TypeInfo {
-                            kind: Kind::TensorObject(tensor),
-                            align: Extent::scalar(scalar.bits()).align,
-                            size: u64::from(lanes * scalar.bytes()),
-                            ..self.plain(scalar, lanes)
-                        }
-                    }
-                    _ => return None,
-                }
-            }
+            } => self.cooperative_matrix(*component, *operands)?,
+            Type::Other { .. } => self.other(id)?,
             // The address of its object.
             Type::NamedBarrier => {
                 let has = self
@@ -323,6 +205,128 @@ impl Table<'_, '_> {
                 },
                 1,
             ),
+        })
+    }
+
+    fn matrix(&self, column: Id, count: u32) -> Option<TypeInfo> {
+        let info = self.get(column)?;
+        let Kind::ScalarOrVector(shape) = info.kind else {
+            return None;
+        };
+        if !matches!(count, 2..=4) {
+            return None;
+        }
+        let (column, columns) = (info.extent(), u64::from(count));
+        let extent = column.times(columns, column.stride());
+        Some(TypeInfo {
+            is_value: true,
+            size: extent.size,
+            align: extent.align,
+            leaves: columns,
+            depth: 2,
+            stride: column.stride(),
+            ..TypeInfo::not_a_value(Kind::Matrix {
+                column: shape,
+                columns: count,
+            })
+        })
+    }
+
+    fn array(&self, id: Id, element: Id, length: Id) -> Option<TypeInfo> {
+        let info = self.part(element)?;
+        let length = u64::from(self.constants.as_u32(length)?);
+        let stride = layout::stride(self.declarations, id, info.extent());
+        let extent = info.extent().times(length, stride);
+        Some(TypeInfo {
+            is_value: info.is_value,
+            size: extent.size,
+            align: extent.align,
+            leaves: info.leaves.saturating_mul(length),
+            depth: info.depth + 1,
+            stride,
+            ..TypeInfo::not_a_value(Kind::Array { element, length })
+        })
+    }
+
+    fn structure(&self, id: Id, members: &[Id]) -> Option<TypeInfo> {
+        let infos: Vec<&TypeInfo> = members
+            .iter()
+            .map(|member| self.part(*member))
+            .collect::<Option<_>>()?;
+        let parts: Vec<(Id, Extent)> = members
+            .iter()
+            .zip(&infos)
+            .map(|(member, info)| (*member, info.extent()))
+            .collect();
+        let (extent, places) = layout::structure(self.declarations, id, &parts);
+        Some(TypeInfo {
+            is_value: infos.iter().all(|info| info.is_value),
+            size: extent.size,
+            align: extent.align,
+            leaves: infos
+                .iter()
+                .fold(0, |sum, info| info.leaves.saturating_add(sum)),
+            depth: infos.iter().map(|info| info.depth).max().unwrap_or(0) + 1,
+            places,
+            ..TypeInfo::not_a_value(Kind::Struct {
+                members: members.to_vec(),
+            })
+        })
+    }
+
+    fn cooperative_matrix(&self, component: Id, operands: [Id; 4]) -> Option<TypeInfo> {
+        let Kind::ScalarOrVector(VectorType { scalar, lanes: 1 }) = self.get(component)?.kind
+        else {
+            return None;
+        };
+        let factor = self.factor(scalar);
+        let (constants, target) = (self.constants, self.target);
+        let matrix = Matrix::from_type(scalar, factor, operands, constants, target, self.waves)?;
+        let (element, slots) = (Extent::scalar(scalar.bits()), matrix.layout.slots.into());
+        Some(TypeInfo {
+            is_value: true,
+            size: element.size.saturating_mul(slots),
+            align: element.align,
+            leaves: slots,
+            depth: 1,
+            stride: element.size,
+            ..TypeInfo::not_a_value(Kind::Cooperative(matrix))
+        })
+    }
+
+    /// Types that the module's declarations keep as instructions: images, samplers, tensors.
+    fn other(&self, id: Id) -> Option<TypeInfo> {
+        let inst = self.declarations.module.def(id)?;
+        let described = |kind: fn(Image) -> Kind, image: Image, sampler| {
+            let bytes = image.descriptor_bytes(self.target, sampler);
+            self.address(kind(image), bytes.max(self.descriptors), Alignment::POINTER)
+        };
+        Some(match inst.op()? {
+            Op::TypeImage => described(Kind::Image, Image::decode(inst, &self.types)?, false),
+            Op::TypeSampledImage => {
+                let image = image::sampled(inst, &self.types)?;
+                described(Kind::SampledImage, image, true)
+            }
+            Op::TypeSampler => {
+                let bytes = image::sampler_bytes(self.target).max(self.descriptors);
+                self.address(Kind::Sampler, bytes, Alignment::POINTER)
+            }
+            Op::TypeTensorARM => {
+                let tensor = Tensor::decode(inst, &self.types, self.constants)?;
+                let bytes = tensor::DESCRIPTOR_BYTES.max(self.descriptors);
+                self.address(Kind::Tensor(tensor), bytes, Alignment::POINTER)
+            }
+            Op::TypeTensorLayoutNV | Op::TypeTensorViewNV => {
+                let tensor = TensorObject::decode(inst, self.constants)?;
+                let VectorType { scalar, lanes } = tensor.shape();
+                TypeInfo {
+                    kind: Kind::TensorObject(tensor),
+                    align: Extent::scalar(scalar.bits()).align,
+                    size: u64::from(lanes * scalar.bytes()),
+                    ..self.plain(scalar, lanes)
+                }
+            }
+            _ => return None,
         })
     }
 

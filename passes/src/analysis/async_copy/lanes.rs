@@ -43,16 +43,18 @@ fn strides(
 /// is computed for every invocation of the workgroup.
 pub(super) fn is_linear(
     input: Input<'_, '_>,
-    values: (&Model, &Uniformity),
+    model: &Model,
+    subgroup: &Uniformity,
     address: &Address,
     element: Id,
 ) -> bool {
-    linear(input, values, address, element).unwrap_or(false)
+    linear(input, model, subgroup, address, element).unwrap_or(false)
 }
 
 fn linear(
     input: Input<'_, '_>,
-    (model, subgroup): (&Model, &Uniformity),
+    model: &Model,
+    subgroup: &Uniformity,
     address: &Address,
     element: Id,
 ) -> Option<bool> {

@@ -39,7 +39,7 @@ mod value;
 mod zeros;
 
 use crate::analysis::loops::Loops;
-use crate::analysis::uniformity::{Level, Model, Uniformity};
+use crate::analysis::uniformity::{Asked, Level, Model, Uniformity};
 use crate::module::{BlockIndex, Id, WordOffset};
 use address::Address;
 use fill::Fills;
@@ -177,7 +177,7 @@ pub fn find(input: Input<'_, '_>) -> AsyncCopies {
             zeros: candidate.zeros,
             bytes: candidate.bytes,
             uniform: workgroup.block(candidate.block).is_none(),
-            lane_linear: lanes::is_linear(input, (&model, &subgroup), address, candidate.element),
+            lane_linear: lanes::is_linear(input, &model, &subgroup, address, candidate.element),
         });
     }
     found.refused.sort_by_key(|refused| refused.store);
@@ -219,7 +219,10 @@ fn model(input: Input<'_, '_>, scan: &Scan) -> Model {
         input.function,
         input.size,
         input.cfg.clone(),
-        (&places, &pointers),
+        Asked {
+            places: &places,
+            values: &pointers,
+        },
     )
 }
 

@@ -542,10 +542,12 @@ fn releases_beyond_workgroup(function: &Function<'_>, constants: &Constants) -> 
             _ => None, // named barriers are of the workgroup, group operations order no memory
         };
         orders.is_some_and(|(scope, semantics)| {
-            let scope = inst.id(scope.into());
-            let scope = scope.and_then(|id| Scope::evaluate(id, inst, constants));
-            let semantics = inst.id(semantics.into());
-            let semantics = semantics.and_then(|id| Semantics::evaluate(id, inst, constants));
+            let scope = inst
+                .id(scope.into())
+                .and_then(|id| Scope::evaluate(id, inst, constants));
+            let semantics = inst
+                .id(semantics.into())
+                .and_then(|id| Semantics::evaluate(id, inst, constants));
             let within = scope.is_ok_and(|scope| {
                 matches!(
                     scope,

@@ -123,9 +123,13 @@ fn narrow(
     });
     let mut items = body.blocks.values().flatten();
     let publishes = items.any(|item| !item.effect.publishes.is_empty());
-    let halves = given.blocks.values().flatten();
-    let halves = halves.filter(|item| matches!(item.role, Role::Half(..)));
-    let halves: BTreeSet<WordOffset> = halves.map(|item| item.offset).collect();
+    let halves: BTreeSet<WordOffset> = given
+        .blocks
+        .values()
+        .flatten()
+        .filter(|item| matches!(item.role, Role::Half(..)))
+        .map(|item| item.offset)
+        .collect();
     let openness = Openness::analyze(given, cfg);
     let mut narrowed = Narrowed::default();
     // Of the barriers as they are now; `None` once one has lost a class.

@@ -72,6 +72,7 @@ impl Ranges<'_, '_> {
             return all;
         };
         let operand = |index| inst.id(index).map_or(all, |id| self.find(id, steps));
+        // One table: a rule for each opcode, of the ranges of its operands.
         let found = match op {
             Op::CopyObject | Op::Bitcast if self.same_width(id, inst.id(0).ok()) => operand(0),
             Op::UConvert => operand(0),

@@ -43,6 +43,7 @@ use graph::{Graph, NodeId, Op};
 use lanes::Lanes;
 use memory::Memory;
 use promote::Variables;
+pub use slice::Asked;
 use slice::Slice;
 use std::collections::HashMap;
 
@@ -71,7 +72,10 @@ impl Model {
             function,
             size,
             cfg,
-            (places, &[]),
+            Asked {
+                places,
+                values: &[],
+            },
         )
     }
 
@@ -83,7 +87,7 @@ impl Model {
         function: &Function<'_>,
         size: Option<[u32; 3]>,
         cfg: Cfg,
-        (places, values): (&[BlockIndex], &[Id]),
+        asked: Asked<'_>,
     ) -> Model {
         let post = PostDominators::analyze(&cfg);
         let variables = Variables::analyze(declarations, memory, function);
@@ -92,10 +96,11 @@ impl Model {
             memory,
             function,
             &variables,
-            (&cfg, &post),
-            (places, values),
+            &cfg,
+            &post,
+            asked,
         );
-        if slice.is_empty() && values.is_empty() {
+        if slice.is_empty() && asked.values.is_empty() {
             return Model::without_branches(cfg, post);
         }
         let without_offset = !declarations.has_capability(spirv::Capability::Kernel);

@@ -15,6 +15,15 @@ use crate::module::facts::Class;
 use crate::module::{Block, BlockIndex, BlockMap, Declarations, Function, Id, Inst};
 use spirv::{Op, StorageClass};
 
+/// The part of a function that is asked about.
+#[derive(Copy, Clone, Debug)]
+pub struct Asked<'a> {
+    /// The blocks whose execution is asked about.
+    pub places: &'a [BlockIndex],
+    /// The ids whose values are asked for.
+    pub values: &'a [Id],
+}
+
 /// What of a function is made into values.
 #[derive(Clone, Debug)]
 pub(super) struct Slice<'m> {
@@ -29,15 +38,16 @@ pub(super) struct Slice<'m> {
 }
 
 impl<'m> Slice<'m> {
-    /// What decides about the execution of `places` (blocks), whether loops end at all, and what
-    /// `values` are computed from.
+    /// The part that decides about the execution of the places that are asked about and about the
+    /// ends of loops, and that the values are computed from.
     pub(super) fn analyze(
         declarations: &Declarations<'m>,
         memory: &Memory,
         function: &Function<'m>,
         variables: &Variables<'m>,
-        (cfg, post): (&Cfg, &PostDominators),
-        (places, values): (&[BlockIndex], &[Id]),
+        cfg: &Cfg,
+        post: &PostDominators,
+        asked: Asked<'_>,
     ) -> Slice<'m> {
         let words = function.end.since(function.offset).unwrap_or_default();
         let mut walk = Walk {
@@ -55,8 +65,8 @@ impl<'m> Slice<'m> {
             has_all: false,
             work: Vec::new(),
         };
-        places.iter().for_each(|block| walk.block(*block));
-        values.iter().for_each(|value| walk.value(*value));
+        asked.places.iter().for_each(|block| walk.block(*block));
+        asked.values.iter().for_each(|value| walk.value(*value));
         loop_exits(cfg)
             .into_iter()
             .for_each(|block| walk.branch(block));

@@ -97,9 +97,10 @@ impl Facts {
             .take_while(|inst| inst.offset < function.end)
             .filter(|inst| inst.op() == Some(Op::ExtInst))
             .filter(|inst| !facts.by_offset.contains_key(&inst.offset));
-        let dead = function.numbered();
-        let dead = dead.filter(|(place, _)| !post.reaches_end(*place));
-        let dead = dead.flat_map(|(_, block)| block.insts.iter().copied());
+        let dead = function
+            .numbered()
+            .filter(|(place, _)| !post.reaches_end(*place))
+            .flat_map(|(_, block)| block.insts.iter().copied());
         let pinned = debug.chain(dead).flat_map(|inst| module.ids(inst));
         facts.pinned = pinned.map(|(_, id)| id).collect();
         facts

@@ -55,7 +55,8 @@ pub(super) fn run(
             let (body, cfg) = look(
                 declarations,
                 &constants,
-                (entry, function),
+                entry,
+                function,
                 fill.all_memory,
                 &mut diagnostics,
             );

@@ -199,14 +199,15 @@ impl<'m> Linking<'_, 'm> {
                 self.gone.insert(result.0);
                 Ok(())
             }
-            Provided::Core(core) => self.core(call, (ty, result), name, core),
+            Provided::Core(core) => self.core(call, ty, result, name, core),
         }
     }
 
     fn core(
         &mut self,
         call: Inst<'m>,
-        (ty, result): (Id, Id),
+        ty: Id,
+        result: Id,
         name: &str,
         core: Core,
     ) -> Result<(), Diagnostic> {

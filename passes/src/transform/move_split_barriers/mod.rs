@@ -63,7 +63,8 @@ pub(super) fn run(
             let (body, cfg) = look(
                 declarations,
                 &constants,
-                (entry, function),
+                entry,
+                function,
                 orders_all,
                 &mut diagnostics,
             );
@@ -74,7 +75,7 @@ pub(super) fn run(
             let is_uniform = |block| {
                 let known = uniform.get_or_init(|| {
                     let level = Level::Workgroup;
-                    uniformity(declarations, &constants, (entry, function), level)
+                    uniformity(declarations, &constants, entry, function, level)
                 });
                 known.block(block).is_none()
             };
@@ -90,7 +91,8 @@ pub(super) fn run(
 pub(super) fn look<'m>(
     declarations: &Declarations<'m>,
     constants: &Constants,
-    (entry, function): (&EntryPoint<'m>, &Function<'m>),
+    entry: &EntryPoint<'m>,
+    function: &Function<'m>,
     orders_all: bool,
     diagnostics: &mut Diagnostics,
 ) -> (Body, Cfg) {
@@ -105,7 +107,8 @@ pub(super) fn look<'m>(
 pub(super) fn uniformity(
     declarations: &Declarations<'_>,
     constants: &Constants,
-    (entry, function): (&EntryPoint<'_>, &Function<'_>),
+    entry: &EntryPoint<'_>,
+    function: &Function<'_>,
     level: Level,
 ) -> Uniformity {
     let fixed = constants.without_defaults();
@@ -193,11 +196,12 @@ fn bodies(module: &Module<'_>, orders_all: bool) -> Vec<(Body, Cfg)> {
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
     let entries = entries(&declarations).into_iter();
     let bodies = entries
-        .map(|entry| {
+        .map(|(entry, function)| {
             look(
                 &declarations,
                 &constants,
                 entry,
+                function,
                 orders_all,
                 &mut diagnostics,
             )

@@ -36,7 +36,8 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
         slicer: &'c Slicer<'c, 'm>,
         slice: &'c Slice,
         kept: &'c BTreeMap<Id, u32>,
-        (place, label): (WordOffset, u32),
+        place: WordOffset,
+        label: u32,
     ) -> Self {
         Copy {
             edit,

@@ -96,14 +96,21 @@ pub(super) fn run(
 fn stage_one(declarations: &Declarations<'_>) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
-    for entry in entries(declarations) {
-        let (body, cfg) = look(declarations, &constants, entry, false, &mut diagnostics);
+    for (entry, function) in entries(declarations) {
+        let (body, cfg) = look(
+            declarations,
+            &constants,
+            entry,
+            function,
+            false,
+            &mut diagnostics,
+        );
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
-        let effects = Effects::analyze(declarations, &constants, entry.1, Aliasing::Possible);
+        let effects = Effects::analyze(declarations, &constants, function, Aliasing::Possible);
         let loops = Loops::analyze(&cfg, MOST_LOOPS);
-        for shape in shape::shapes(entry.1, &cfg, &loops, &body) {
+        for shape in shape::shapes(function, &cfg, &loops, &body) {
             let mut edit = Edit::new(declarations);
             let staged = Staging {
                 edit: &mut edit,
@@ -174,16 +181,16 @@ impl<'m> Staging<'_, '_, 'm> {
                 .replace(load.offset, Op::Load, &[ty.0, result.0, variable])?;
         }
         let first = self.first(&wanted.slice)?;
-        let place = (self.shape.front_end, self.shape.front_label.0);
-        let front = Copy::new(self.edit, &slicer, &wanted.slice, &kept, place);
+        let (place, label) = (self.shape.front_end, self.shape.front_label.0);
+        let front = Copy::new(self.edit, &slicer, &wanted.slice, &kept, place, label);
         let front = front.write(&first, None)?;
         for made in &wanted.made {
             let operands = made.words.get(1..).unwrap_or(&[]);
             self.edit
                 .before_from(self.shape.behind, made.origin, made.op, operands)?;
         }
-        let place = (self.shape.behind, self.shape.label.0);
-        let turn = Copy::new(self.edit, &slicer, &wanted.slice, &kept, place);
+        let (place, label) = (self.shape.behind, self.shape.label.0);
+        let turn = Copy::new(self.edit, &slicer, &wanted.slice, &kept, place, label);
         let turn = turn.write(&wanted.next, wanted.condition)?;
         self.rename_phis(front, turn)?;
         self.remove_unused(&wanted);

@@ -92,7 +92,7 @@ fn shape<'s, 'm>(
     if block == header && has_merge {
         return None; // the merge instruction stays in the header
     }
-    let exit = exit(function, cfg, dominators, natural, &own, (block, latch))?;
+    let exit = exit(function, cfg, dominators, natural, &own, block, latch)?;
     let region = Region::analyze(function, cfg, [header, block], &natural.body, &own)?;
     let insts = &block_of(block)?.insts;
     let mut phis = Vec::new();
@@ -182,7 +182,8 @@ fn exit(
     dominators: &Dominators,
     natural: &Loop,
     own: &BTreeSet<BlockIndex>,
-    (block, latch): (BlockIndex, BlockIndex),
+    block: BlockIndex,
+    latch: BlockIndex,
 ) -> Option<Exit> {
     let is_inside = |block: &BlockIndex| natural.body.contains(block);
     let leaves = |at: &&BlockIndex| !cfg.succs(**at).iter().all(is_inside);

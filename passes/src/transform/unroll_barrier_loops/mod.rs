@@ -73,8 +73,15 @@ fn unroll_one(
     let mut diagnostics = Diagnostics::new();
     let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
     let fixed = constants.without_defaults();
-    for entry in entries(declarations) {
-        let (_, cfg) = look(declarations, &constants, entry, false, &mut diagnostics);
+    for (entry, function) in entries(declarations) {
+        let (_, cfg) = look(
+            declarations,
+            &constants,
+            entry,
+            function,
+            false,
+            &mut diagnostics,
+        );
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
@@ -82,7 +89,7 @@ fn unroll_one(
         let mut natural: Vec<&Loop> = loops.natural.iter().flatten().collect();
         natural.sort_by_key(|one| (one.body.len(), one.header));
         for natural in natural {
-            let Some(unrollable) = unrollable(declarations, entry.1, &cfg, &loops, natural) else {
+            let Some(unrollable) = unrollable(declarations, function, &cfg, &loops, natural) else {
                 continue;
             };
             let size: usize = unrollable.insts().count();

@@ -153,10 +153,48 @@ impl<'e, 'm> Entry<'e, 'm> {
                 ..limit.clone().at_word(source_of(source_map, word))
             });
         }
-        let mut has_all_events = true;
-        let mut open_scopes = Vec::new();
-        let mut events = Vec::new();
-        let mut by_block = BlockMap::filled(model.cfg.len(), Vec::new());
+        let events = Events::collect(declarations, constants, function, &model);
+        Some(Entry {
+            declarations,
+            original,
+            source_map,
+            function,
+            size,
+            model,
+            uniformity,
+            pairing,
+            has_all_events: events.are_all,
+            open_scopes: events.open_scopes,
+            has_all_sites,
+            constants,
+            events: events.list,
+            by_block: events.by_block,
+        })
+    }
+}
+
+/// The events of an entry point: see the fields of [`Entry`].
+struct Events {
+    /// [`Entry::has_all_events`]
+    are_all: bool,
+    open_scopes: Vec<WordOffset>,
+    list: Vec<Event>,
+    by_block: BlockMap<Vec<usize>>,
+}
+
+impl Events {
+    fn collect(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        function: &Function<'_>,
+        model: &Model,
+    ) -> Events {
+        let mut found = Events {
+            are_all: true,
+            open_scopes: Vec::new(),
+            list: Vec::new(),
+            by_block: BlockMap::filled(model.cfg.len(), Vec::new()),
+        };
         for (block, syncs) in function.by_block(&function.syncs) {
             let mut ranks = [0; 2];
             for inst in syncs {
@@ -173,18 +211,18 @@ impl<'e, 'm> Entry<'e, 'm> {
                     continue; // the API defines those of a subgroup in any control flow
                 }
                 let Some(scope) = scope.filter(|scope| SCOPES.contains(scope)) else {
-                    has_all_events = false;
+                    found.are_all = false;
                     if scope_is_open(declarations, constants, *inst) {
-                        open_scopes.push(inst.offset);
+                        found.open_scopes.push(inst.offset);
                     }
                     continue;
                 };
                 if model.cfg.is_reachable(block) {
-                    by_block[block].push(events.len());
+                    found.by_block[block].push(found.list.len());
                     let count = &mut ranks[usize::from(scope != Scope::Workgroup)];
                     let rank = *count;
                     *count += usize::from(is_split);
-                    events.push(Event {
+                    found.list.push(Event {
                         offset: inst.offset,
                         block,
                         kind,
@@ -194,22 +232,7 @@ impl<'e, 'm> Entry<'e, 'm> {
                 }
             }
         }
-        Some(Entry {
-            declarations,
-            original,
-            source_map,
-            function,
-            size,
-            model,
-            uniformity,
-            pairing,
-            has_all_events,
-            open_scopes,
-            has_all_sites,
-            constants,
-            events,
-            by_block,
-        })
+        found
     }
 }
 

@@ -16,7 +16,7 @@ use crate::analysis::pairing::Pair;
 use crate::analysis::uniformity::graph::{NodeId, Op as Node};
 use crate::analysis::uniformity::lanes::Fixed;
 use crate::analysis::uniformity::memory::Memory;
-use crate::analysis::uniformity::{Branch, Level, Model, Uniformity, lanes};
+use crate::analysis::uniformity::{Asked, Branch, Level, Model, Uniformity, lanes};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{BlockIndex, Id, Inst, Scope, WordOffset};
 use spirv::{Op, StorageClass};
@@ -125,7 +125,10 @@ pub(super) fn check(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
         entry.function,
         entry.size,
         entry.model.cfg.clone(),
-        (&blocks, &indices),
+        Asked {
+            places: &blocks,
+            values: &indices,
+        },
     );
     let uniformity = Uniformity::analyze(&model, Level::Workgroup, entry.size);
     let values = Values {
@@ -151,7 +154,7 @@ pub(super) fn check(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
                 .filter(|_| !went_back || stored.shared.is_empty())
                 .and_then(|loaded| stored.clash(loaded));
             if let Some((writer, reader)) = clash {
-                report(entry, candidate, load, (writer, reader), diagnostics);
+                report(entry, candidate, load, writer, reader, diagnostics);
                 break;
             }
         }
@@ -162,7 +165,8 @@ fn report(
     entry: &Entry<'_, '_>,
     candidate: &Candidate,
     load: &Access,
-    (writer, reader): (usize, usize),
+    writer: usize,
+    reader: usize,
     diagnostics: &mut Diagnostics,
 ) {
     let variable = candidate.store.variable;

@@ -35,7 +35,8 @@ pub(super) fn fit(
     context: &Context<'_, '_>,
     operation: &Operation<'_>,
     operands: impl Iterator<Item = (&'static str, Operand)>,
-    (verb, they): (&str, &str),
+    verb: &str,
+    they: &str,
     to: &mut Diagnostics,
 ) {
     for (what, operand) in operands.filter(|(_, operand)| context.is_int32(operand.id)) {

@@ -105,9 +105,10 @@ fn needed(context: &Context<'_, '_>, inst: Inst<'_>) -> Vec<(u32, &'static str)>
             BFLOAT16_CAPABILITY,
             "CooperativeMatrixBFloat16ComponentTypeINTEL",
         ),
-    ];
-    let others = others.into_iter().filter(|(needed, ..)| *needed);
-    let others = others.map(|(_, number, name)| (number, name));
+    ]
+    .into_iter()
+    .filter(|(needed, ..)| *needed)
+    .map(|(_, number, name)| (number, name));
     own.into_iter().chain(others).collect()
 }
 

@@ -32,7 +32,8 @@ pub(super) const CONSTANT: Rule = Rule {
             context,
             operation,
             operation.scopes(),
-            ("is", "it"),
+            "is",
+            "it",
             to,
         );
     }),

@@ -68,7 +68,8 @@ pub(super) const CONSTANT: Rule = Rule {
             context,
             operation,
             operation.all_semantics(),
-            ("are", "they"),
+            "are",
+            "they",
             to,
         );
     }),

@@ -59,7 +59,7 @@ fn names(shape: Shape) -> Option<Names> {
 
 /// Refuses an access that the GPU has no instruction for.
 pub(super) fn require(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, shape: Shape) -> Result<()> {
-    let there = match &e.target.arch {
+    let there = match &e.module.target.arch {
         Arch::Amdgpu(gpu) if shape == Shape::Buffer => gpu.texel_buffers,
         Arch::Amdgpu(gpu) => gpu.images,
         Arch::Nvptx(_) => true,
@@ -85,7 +85,7 @@ pub(super) fn require_sampling(
     shape: Shape,
 ) -> Result<()> {
     require(e, inst, shape)?;
-    match &e.target.arch {
+    match &e.module.target.arch {
         Arch::Amdgpu(gpu) if gpu.sampler_max_lod.bits == 0 => {
             let what = format!("an instruction for {}", inst.name());
             let problem = e.unsupported_on_target(inst, what);

@@ -86,7 +86,7 @@ pub(crate) fn is_texel(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bool 
 }
 
 fn texel_pointer<'m>(e: &FunctionEmitter<'_, '_, 'm>, inst: Inst<'_>) -> Option<Inst<'m>> {
-    let pointer = e.declarations.module.def(inst.id(0).ok()?)?;
+    let pointer = e.module.declarations.module.def(inst.id(0).ok()?)?;
     (pointer.op() == Some(Op::ImageTexelPointer)).then_some(pointer)
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     let Some(pointer) = texel_pointer(e, inst) else {
         return Ok(Handled::No);
     };
-    if matches!(e.target.arch, Arch::Nvptx(_)) {
+    if matches!(e.module.target.arch, Arch::Nvptx(_)) {
         let problem = e.unsupported_on_target(inst, format!("{} on a texel", inst.name()));
         return Err(Box::new(
             problem

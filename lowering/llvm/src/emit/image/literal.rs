@@ -51,7 +51,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let (Some(mode), Some(filter)) = (Mode::from_u32(mode), Filter::from_u32(filter)) else {
             return Err(self.mismatch(inst, "a sampler of an unknown mode"));
         };
-        match &self.target.arch {
+        match &self.module.target.arch {
             Arch::Amdgpu(gpu) => {
                 let words = resource(gpu, mode, normalized != 0, filter);
                 let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

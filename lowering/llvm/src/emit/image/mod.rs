@@ -73,7 +73,7 @@ impl<'c> Extra<'c> {
             extra.sample = Some(e.value(sample)?);
         }
         let scope = |id: Option<Id>| -> Result<Option<Scope>> {
-            id.map(|id| Scope::evaluate(id, inst, e.constants).map_err(Box::new))
+            id.map(|id| Scope::evaluate(id, inst, e.module.constants).map_err(Box::new))
                 .transpose()
         };
         extra.available = scope(id(ImageOperands::MAKE_TEXEL_AVAILABLE)?)?;
@@ -112,7 +112,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let image = self.image_type(inst, 0)?;
         let mut extra = Extra::decode(self, inst, extra)?;
         let id = inst.id(0).map_err(Box::new)?;
-        let qualifiers = self.qualifiers.get(self.declarations, id);
+        let qualifiers = self.module.qualifiers.get(self.module.declarations, id);
         extra.volatile |= qualifiers.volatile;
         // The fences that coherence takes keep accesses apart, too.
         if qualifiers.coherent || extra.volatile {
@@ -169,7 +169,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn keep_texel(&self, texel: Value<'c>) -> Result<()> {
         let word = self.b.int_type(32);
         let first = self.b.bitcast(self.b.lane(texel, 0)?, word)?;
-        let register = match self.target.arch {
+        let register = match self.module.target.arch {
             Arch::Amdgpu(_) => "v",
             Arch::Nvptx(_) => "r",
         };
@@ -188,6 +188,52 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 }
 
+/// Lowers OpImageFetch and OpImageRead.
+fn read(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let (access, extra) = e.image_access(inst, 2)?;
+    let component = match access.image.component {
+        Some(component) => component,
+        None => e.texel_component(inst, e.result_type(inst)?)?,
+    };
+    e.texel_fence(extra.visible, FenceOrder::Acquire)?;
+    let texel = match &e.module.target.arch {
+        Arch::Amdgpu(_) => amdgpu::read(e, inst, &access, component)?,
+        Arch::Nvptx(_) => nvptx::read(e, inst, &access, component)?,
+    };
+    if extra.volatile {
+        e.keep_texel(texel)?;
+    }
+    let ty = e.result_ty(inst)?;
+    let value = e.components(texel, ty.lanes())?;
+    let value = e.b.float_resize(value, ty)?;
+    e.bind(inst, value)
+}
+
+/// Lowers OpImageWrite.
+fn write(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let (access, extra) = e.image_access(inst, 3)?;
+    let texel = e.operand(inst, 2)?;
+    let zero = texel.ty().element_if_vector().zero();
+    let lanes = (0..4)
+        .map(|lane| {
+            if lane < texel.ty().lanes() {
+                e.b.lane(texel, lane)
+            } else {
+                Ok(zero)
+            }
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let texel = e.b.vector(&lanes)?;
+    let ty = e.type_of(inst.id(2).map_err(Box::new)?)?;
+    let component = types::scalar(e.b, e.texel_component(inst, ty)?);
+    let texel = e.b.float_resize(texel, component.vector(4))?;
+    match &e.module.target.arch {
+        Arch::Amdgpu(_) => amdgpu::write(e, inst, &access, texel)?,
+        Arch::Nvptx(_) => nvptx::write(e, inst, &access, texel)?,
+    }
+    e.texel_fence(extra.available, FenceOrder::Release)
+}
+
 /// Lowers the image instructions.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
     match op {
@@ -201,55 +247,15 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::ImageQueryLod => {
             let sampled = e.sampled(inst)?;
             let place = sample::place_of_query(e, inst, sampled.image)?;
-            let levels = match &e.target.arch {
+            let levels = match &e.module.target.arch {
                 Arch::Amdgpu(_) => amdgpu_sample::level(e, inst, sampled, &place)?,
                 Arch::Nvptx(_) => return Err(nvptx_sample::no_level(e, inst)),
             };
             let levels = e.b.float_resize(levels, e.result_ty(inst)?)?;
             e.bind(inst, levels)?;
         }
-        Op::ImageFetch | Op::ImageRead => {
-            let (access, extra) = e.image_access(inst, 2)?;
-            let component = match access.image.component {
-                Some(component) => component,
-                None => e.texel_component(inst, e.result_type(inst)?)?,
-            };
-            e.texel_fence(extra.visible, FenceOrder::Acquire)?;
-            let texel = match &e.target.arch {
-                Arch::Amdgpu(_) => amdgpu::read(e, inst, &access, component)?,
-                Arch::Nvptx(_) => nvptx::read(e, inst, &access, component)?,
-            };
-            if extra.volatile {
-                e.keep_texel(texel)?;
-            }
-            let ty = e.result_ty(inst)?;
-            let value = e.components(texel, ty.lanes())?;
-            let value = e.b.float_resize(value, ty)?;
-            e.bind(inst, value)?;
-        }
-        Op::ImageWrite => {
-            let (access, extra) = e.image_access(inst, 3)?;
-            let texel = e.operand(inst, 2)?;
-            let zero = texel.ty().element_if_vector().zero();
-            let lanes = (0..4)
-                .map(|lane| {
-                    if lane < texel.ty().lanes() {
-                        e.b.lane(texel, lane)
-                    } else {
-                        Ok(zero)
-                    }
-                })
-                .collect::<Result<Vec<_>>>()?;
-            let texel = e.b.vector(&lanes)?;
-            let ty = e.type_of(inst.id(2).map_err(Box::new)?)?;
-            let component = types::scalar(e.b, e.texel_component(inst, ty)?);
-            let texel = e.b.float_resize(texel, component.vector(4))?;
-            match &e.target.arch {
-                Arch::Amdgpu(_) => amdgpu::write(e, inst, &access, texel)?,
-                Arch::Nvptx(_) => nvptx::write(e, inst, &access, texel)?,
-            }
-            e.texel_fence(extra.available, FenceOrder::Release)?;
-        }
+        Op::ImageFetch | Op::ImageRead => read(e, inst)?,
+        Op::ImageWrite => write(e, inst)?,
         Op::ImageQuerySize | Op::ImageQuerySizeLod => {
             let image = e.image_type(inst, 0)?;
             let descriptor = e.operand(inst, 0)?;
@@ -257,7 +263,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
                 Op::ImageQuerySizeLod => Some(e.operand(inst, 1)?),
                 _ => None,
             };
-            let size = match &e.target.arch {
+            let size = match &e.module.target.arch {
                 Arch::Amdgpu(_) => amdgpu::size(e, inst, image, descriptor, level)?,
                 Arch::Nvptx(_) => nvptx::size(e, inst, image, descriptor, level)?,
             };
@@ -269,7 +275,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::ImageQueryLevels | Op::ImageQuerySamples => {
             let image = e.image_type(inst, 0)?;
             let descriptor = e.operand(inst, 0)?;
-            let count = match &e.target.arch {
+            let count = match &e.module.target.arch {
                 Arch::Amdgpu(_) => amdgpu::count(e, op, inst, image, descriptor)?,
                 Arch::Nvptx(_) => nvptx::count(e, op, descriptor)?,
             };
@@ -279,7 +285,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::ImageQueryFormat | Op::ImageQueryOrder => {
             let image = e.image_type(inst, 0)?;
             let descriptor = e.operand(inst, 0)?;
-            let number = match &e.target.arch {
+            let number = match &e.module.target.arch {
                 Arch::Amdgpu(_) => return Err(amdgpu::no_channels(e, inst)),
                 Arch::Nvptx(_) => nvptx::channels(e, op, image, descriptor)?,
             };

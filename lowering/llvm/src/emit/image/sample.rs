@@ -176,7 +176,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// The OpSampledImage whose result `id` is.
     pub(super) fn combined(&self, id: Id) -> Option<Inst<'_>> {
-        let inst = self.declarations.module.def(id)?;
+        let inst = self.module.declarations.module.def(id)?;
         (inst.op() == Some(Op::SampledImage)).then_some(inst)
     }
 
@@ -354,7 +354,7 @@ fn texel<'c>(
     inst: Inst<'_>,
     sampling: &Sampling<'c>,
 ) -> Result<Value<'c>> {
-    match &e.target.arch {
+    match &e.module.target.arch {
         Arch::Amdgpu(_) => amdgpu_sample::sample(e, inst, sampling),
         Arch::Nvptx(_) => nvptx_sample::sample(e, inst, sampling),
     }

@@ -121,7 +121,7 @@ impl<'e, 'f, 'c, 'm> Shared<'e, 'f, 'c, 'm> {
     /// can hold one of them are read.
     pub(super) fn read(&self, at: At<'c>, asked: impl Fn(u32) -> Element) -> Result<Value<'c>> {
         let b = self.e.b;
-        let slots: BTreeSet<u32> = (0..self.e.wave_size)
+        let slots: BTreeSet<u32> = (0..self.e.wave_size())
             .map(|lane| self.layout.place(asked(lane)).slot)
             .collect();
         let lane = number(self.e, self.layout, Holder::Lane, at)?;
@@ -226,7 +226,7 @@ impl<'e, 'f, 'c, 'm> Stored<'e, 'f, 'c, 'm> {
             Axis::Column => At { row: zero, ..at },
         };
         let common = number(self.e, self.layout, Holder::Slot, along)?;
-        let slots: BTreeSet<u32> = (0..self.e.wave_size)
+        let slots: BTreeSet<u32> = (0..self.e.wave_size())
             .map(|lane| self.layout.place(asked(lane)).slot)
             .collect();
         let lane = number(self.e, self.layout, Holder::Lane, at)?;

@@ -9,7 +9,7 @@ use super::Matrix;
 use super::element::{At, held_by};
 use super::layout::Element;
 use super::transfer::{Inside, inside, is_inside, places, stores};
-use crate::ffi::{IntPredicate, Value};
+use crate::ffi::{IntPredicate, Ty, Value};
 use splitbar_passes::module::Inst;
 use splitbar_typed::exchange::element_bytes;
 use std::collections::BTreeSet;
@@ -34,15 +34,16 @@ pub(super) struct Moved<'c> {
 }
 
 impl<'c> Pieces<'c> {
-    /// For `blocks` of so many elements.
+    /// For `blocks` of so many `elements`, of `bytes` each.
     pub(super) fn new(
         e: &FunctionEmitter<'_, 'c, '_>,
         inst: Inst<'_>,
         bytes: u32,
-        (blocks, elements): (u32, u32),
+        blocks: u32,
+        elements: u32,
     ) -> Result<Pieces<'c>> {
         let memory = group::exchange_memory(e, inst)?;
-        let most = (e.exchange_bytes / u64::from(bytes * blocks)) as u32;
+        let most = (e.kernel.exchange_bytes / u64::from(bytes * blocks)) as u32;
         let length = if elements <= most {
             elements
         } else {
@@ -87,7 +88,8 @@ impl<'c> Pieces<'c> {
     pub(super) fn store(
         &self,
         e: &mut FunctionEmitter<'_, 'c, '_>,
-        (piece, sure): (u32, bool),
+        piece: u32,
+        sure: bool,
         moved: Moved<'c>,
         element: Value<'c>,
     ) -> Result<()> {
@@ -103,13 +105,14 @@ impl<'c> Pieces<'c> {
         }
     }
 
-    /// The element where it is in `piece`, else `before`.
+    /// The element, of type `ty`, where it is in `piece`, else `before`.
     pub(super) fn load(
         &self,
         e: &FunctionEmitter<'_, 'c, '_>,
         piece: u32,
         moved: Moved<'c>,
-        (ty, before): (crate::ffi::Ty<'c>, Option<Value<'c>>),
+        ty: Ty<'c>,
+        before: Option<Value<'c>>,
     ) -> Result<Value<'c>> {
         let element = e.b.load(ty, self.place(e, moved)?, self.bytes)?;
         match before {
@@ -131,11 +134,11 @@ pub(super) fn through_memory<'c>(
     transposed: bool,
 ) -> Result<Value<'c>> {
     let bytes = element_bytes(from.component);
-    let pieces = Pieces::new(e, inst, bytes, (from.blocks, from.rows * from.columns))?;
+    let pieces = Pieces::new(e, inst, bytes, from.blocks, from.rows * from.columns)?;
     let (own, shape) = (own_block(e, from)?, e.b.i32(from.columns));
     let sources = places(e, from)?;
     let wanted = asked(e, [from, to], transposed)?;
-    let lanes = e.wave_size;
+    let lanes = e.wave_size();
     let ty = value.ty().element_if_vector();
     let of_source: Vec<BTreeSet<u32>> = (0..from.layout.slots)
         .map(|slot| {
@@ -161,9 +164,10 @@ pub(super) fn through_memory<'c>(
                     block: own,
                     number: e.b.add(e.b.mul(at.row, shape)?, at.column)?,
                 };
-                let part = (piece, in_pieces.len() == 1);
-                let store =
-                    |e: &mut FunctionEmitter<'_, 'c, '_>| pieces.store(e, part, moved, element);
+                let sure = in_pieces.len() == 1;
+                let store = |e: &mut FunctionEmitter<'_, 'c, '_>| {
+                    pieces.store(e, piece, sure, moved, element)
+                };
                 match inside(from, slot, lanes) {
                     Inside::None => {}
                     Inside::All => store(e)?,
@@ -186,7 +190,7 @@ pub(super) fn through_memory<'c>(
                 continue;
             }
             if in_pieces.contains(&piece) {
-                *element = Some(pieces.load(e, piece, *wanted, (ty, *element))?);
+                *element = Some(pieces.load(e, piece, *wanted, ty, *element)?);
             }
         }
         group::barrier(e)?;

@@ -77,10 +77,11 @@ pub(super) fn factor<'e, 'c>(
     e: &FunctionEmitter<'e, 'c, '_>,
     inst: Inst<'_>,
     operands: u32,
-    (value, matrix): (Value<'c>, &'e Matrix),
+    value: Value<'c>,
+    matrix: &'e Matrix,
 ) -> Result<Read<'e, 'c>> {
     if operands & FACTORS_TF32 == 0 {
-        return as_bfloat(e, inst, operands & FACTORS_BFLOAT16 != 0, (value, matrix));
+        return as_bfloat(e, inst, operands & FACTORS_BFLOAT16 != 0, value, matrix);
     }
     let bits = e.b.int_type(32).vector(value.ty().lanes());
     if value.ty().scalar_bits() != 32 || !value.ty().is_float() {
@@ -100,7 +101,8 @@ pub(super) fn as_bfloat<'e, 'c>(
     e: &FunctionEmitter<'e, 'c, '_>,
     inst: Inst<'_>,
     wanted: bool,
-    (value, matrix): (Value<'c>, &'e Matrix),
+    value: Value<'c>,
+    matrix: &'e Matrix,
 ) -> Result<Read<'e, 'c>> {
     let matrix = read_as_bfloat(e, inst, wanted, matrix)?;
     let value = if wanted {

@@ -77,11 +77,16 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
 
     /// A matrix of subgroup scope is spread over the lanes of a wave.
     fn of_wave(&self, matrix: &'e Matrix, ty: Id) -> Result<&'e Matrix> {
-        let (size, wave) = (self.subgroup_size, self.wave_size);
+        let (size, wave) = (self.subgroup_size(), self.wave_size());
         if size == wave {
             return Ok(matrix);
         }
-        let inst = self.declarations.module.def(ty).map(|inst| inst.offset);
+        let inst = self
+            .module
+            .declarations
+            .module
+            .def(ty)
+            .map(|inst| inst.offset);
         Err(Box::new(
             Diagnostic::error(
                 Code::UnsupportedType,
@@ -109,14 +114,19 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
         ty: Ty<'c>,
         body: impl FnOnce(Func<'c>, &[Value<'c>]) -> Result<Value<'c>>,
     ) -> Result<Func<'c>> {
-        let name = format!("{}.{name}", self.plan.entry);
+        let name = format!("{}.{name}", self.kernel.plan.entry);
         self.b.defined(&name, ty, |function| {
             let context = self.b.context();
             function.set_internal();
             for attribute in ["nounwind", "convergent", "noinline"] {
                 function.attribute(context, attribute);
             }
-            super::attributes::target_attributes(self.b, self.target, self.plan, function);
+            super::attributes::target_attributes(
+                self.b,
+                self.module.target,
+                self.kernel.plan,
+                function,
+            );
             let (here, at) = (self.b.block()?, self.b.at.get());
             self.b.raw().set_location(0, None);
             self.b.position(function.append(context));

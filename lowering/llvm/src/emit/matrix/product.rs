@@ -13,7 +13,7 @@ use super::super::function::FunctionEmitter;
 use super::super::small_float::{self, SmallFloat};
 use super::super::types::{self, Scalar};
 use super::element::{At, Held, Shared, Stored, held_by};
-use super::layout::{Axis, Element, Holder};
+use super::layout::{Axis, Element, Holder, Layout};
 use super::shapes::{Shapes, widened};
 use super::{Matrix, joint, native};
 use crate::ffi::{self, Func, IntPredicate, Ty, Value};
@@ -38,10 +38,12 @@ pub(super) fn multiply_add(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) 
     if unknown != 0 {
         return Err(e.unsupported(inst, format!("the matrix operand {unknown:#x}")));
     }
-    let (a, a_type) = joint::factor(e, inst, bits, e.matrix_operand(inst, 0)?)?;
-    let (b, b_type) = joint::factor(e, inst, bits, e.matrix_operand(inst, 1)?)?;
-    let c = e.matrix_operand(inst, 2)?;
-    let (c, c_type) = joint::as_bfloat(e, inst, bits & SUMMAND_BFLOAT16 != 0, c)?;
+    let (a, declared) = e.matrix_operand(inst, 0)?;
+    let (a, a_type) = joint::factor(e, inst, bits, a, declared)?;
+    let (b, declared) = e.matrix_operand(inst, 1)?;
+    let (b, b_type) = joint::factor(e, inst, bits, b, declared)?;
+    let (c, declared) = e.matrix_operand(inst, 2)?;
+    let (c, c_type) = joint::as_bfloat(e, inst, bits & SUMMAND_BFLOAT16 != 0, c, declared)?;
     let d = e.matrix(e.result_type(inst)?)?;
     let d_type = joint::read_as_bfloat(e, inst, bits & RESULT_BFLOAT16 != 0, d)?;
     let shapes = Shapes {
@@ -60,7 +62,7 @@ pub(super) fn multiply_add(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) 
     if !fits || kinds.iter().any(|kind| *kind != kinds[0]) {
         return Err(e.mismatch(inst, "A, B, C and the result do not fit each other"));
     }
-    if let Some(instruction) = native::find(e.target, e.wave_size, &shapes) {
+    if let Some(instruction) = native::find(e.module.target, e.wave_size(), &shapes) {
         let value = native::multiply_add(e, instruction, &shapes, [a, b, c])?;
         let value = e.b.bitcast(value, e.result_ty(inst)?)?;
         return e.bind(inst, value);
@@ -138,44 +140,7 @@ fn by_shuffles<'c>(
         .iter()
         .map(|first| e.b.phi(&[(*first, before)]))
         .collect::<Result<Vec<_>>>()?;
-    // Slots that differ in nothing but their column want the same element of A, and the other way
-    // round.
-    let mut row: BTreeMap<u32, Value<'c>> = BTreeMap::new();
-    let mut column: BTreeMap<u32, Value<'c>> = BTreeMap::new();
-    let mut next = Vec::new();
-    for ((slot, at), sum) in (0..).zip(&places).zip(&sums) {
-        let part = layout.part(Holder::Slot, slot);
-        let asked = held_by(layout, slot);
-        let x = match row.get(&part.row) {
-            Some(x) => *x,
-            None => {
-                let at = At { column: k, ..*at };
-                let asked = |lane| Element {
-                    column: 0,
-                    ..asked(lane)
-                };
-                rows.read(at, Axis::Column, asked)?
-            }
-        };
-        row.insert(part.row, x);
-        let y = match column.get(&part.column) {
-            Some(y) => *y,
-            None => {
-                let at = At { row: k, ..*at };
-                let asked = |lane| Element {
-                    row: 0,
-                    ..asked(lane)
-                };
-                columns.read(at, Axis::Row, asked)?
-            }
-        };
-        column.insert(part.column, y);
-        next.push(if ty.is_float() {
-            e.b.intrinsic("llvm.fma", &[ty], &[x, y, *sum])?
-        } else {
-            e.b.add(e.b.mul(x, y)?, *sum)?
-        });
-    }
+    let next = sums_of_step(e, layout, &places, [&rows, &columns], k, &sums)?;
     let here = e.b.block()?;
     let following = e.b.add(k, e.b.i32(1))?;
     k.add_incoming(following, here);
@@ -212,6 +177,56 @@ fn by_shuffles<'c>(
     }
     let to = types::scalar(e.b, shapes.d.component);
     widened(e, sum, to, signed)
+}
+
+/// The sums of all slots with the products of column `k` of A, which is `rows`, and row `k` of B.
+fn sums_of_step<'e, 'f, 'c, 'm>(
+    e: &'e FunctionEmitter<'f, 'c, 'm>,
+    layout: &Layout,
+    places: &[At<'c>],
+    [rows, columns]: [&Stored<'e, 'f, 'c, 'm>; 2],
+    k: Value<'c>,
+    sums: &[Value<'c>],
+) -> Result<Vec<Value<'c>>> {
+    // Slots that differ in nothing but their column want the same element of A, and the other way
+    // round.
+    let mut row: BTreeMap<u32, Value<'c>> = BTreeMap::new();
+    let mut column: BTreeMap<u32, Value<'c>> = BTreeMap::new();
+    let mut next = Vec::new();
+    for ((slot, at), sum) in (0..).zip(places).zip(sums) {
+        let part = layout.part(Holder::Slot, slot);
+        let asked = held_by(layout, slot);
+        let x = match row.get(&part.row) {
+            Some(x) => *x,
+            None => {
+                let at = At { column: k, ..*at };
+                let asked = |lane| Element {
+                    column: 0,
+                    ..asked(lane)
+                };
+                rows.read(at, Axis::Column, asked)?
+            }
+        };
+        row.insert(part.row, x);
+        let y = match column.get(&part.column) {
+            Some(y) => *y,
+            None => {
+                let at = At { row: k, ..*at };
+                let asked = |lane| Element {
+                    row: 0,
+                    ..asked(lane)
+                };
+                columns.read(at, Axis::Row, asked)?
+            }
+        };
+        column.insert(part.column, y);
+        next.push(if sum.ty().is_float() {
+            e.b.intrinsic("llvm.fma", &[sum.ty()], &[x, y, *sum])?
+        } else {
+            e.b.add(e.b.mul(x, y)?, *sum)?
+        });
+    }
+    Ok(next)
 }
 
 /// The elements as LLVM knows numbers: floats of 8 bits in 32.

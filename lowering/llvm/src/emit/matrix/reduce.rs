@@ -67,7 +67,7 @@ pub(super) fn reduce<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) ->
             "the size of the result is not the one that the reduction leaves",
         ));
     }
-    let is_slow = mask == Mask::_2X2 || is_padded(from, e.wave_size);
+    let is_slow = mask == Mask::_2X2 || is_padded(from, e.wave_size());
     // Elements are read from the same subgroup.
     let stays = from.blocks == to.blocks && (from.blocks == 1 || !reduction.rows);
     let value = if !is_slow {
@@ -179,7 +179,7 @@ impl Reduction<'_, '_> {
     ) -> Result<()> {
         let bytes = exchange::element_bytes(self.from.component);
         let width = if self.columns { 1 } else { self.from.columns };
-        let pieces = Pieces::new(e, self.inst, bytes, (self.from.blocks, width))?;
+        let pieces = Pieces::new(e, self.inst, bytes, self.from.blocks, width)?;
         let first = Held::new(e, &self.from.layout)?.at(0)?.column;
         let number = |e: &FunctionEmitter<'_, 'c, '_>, column: u32| {
             if self.columns {
@@ -194,7 +194,7 @@ impl Reduction<'_, '_> {
             if self.columns {
                 pieces.of([0].into_iter())
             } else {
-                pieces.of((0..e.wave_size).map(of_lane))
+                pieces.of((0..e.wave_size()).map(of_lane))
             }
         };
         let covered: BTreeMap<u32, BTreeSet<u32>> = sums
@@ -202,7 +202,7 @@ impl Reduction<'_, '_> {
             .map(|(_, column)| (*column, in_pieces(*column)))
             .collect();
         let wave = builtin::wave_id(e)?;
-        let same = combined | self.from.layout.copies(e.wave_size);
+        let same = combined | self.from.layout.copies(e.wave_size());
         let lane = e.b.and(lanes::lane_id(e)?, e.b.i32(same))?;
         let is_first = e.b.icmp(IntPredicate::LLVMIntEQ, lane, e.b.i32(0))?;
         let has_block =
@@ -220,7 +220,7 @@ impl Reduction<'_, '_> {
                         block: wave,
                         number: number(e, *column)?,
                     };
-                    pieces.store(e, (piece, all.len() == 1), moved, *sum)?;
+                    pieces.store(e, piece, all.len() == 1, moved, *sum)?;
                 }
                 Ok(())
             })?;
@@ -232,7 +232,7 @@ impl Reduction<'_, '_> {
                         number: number(e, *column)?,
                     };
                     let before = loaded.get(&(*column, block)).copied();
-                    let one = pieces.load(e, piece, moved, (ty, before))?;
+                    let one = pieces.load(e, piece, moved, ty, before)?;
                     loaded.insert((*column, block), one);
                 }
             }
@@ -262,7 +262,7 @@ impl Reduction<'_, '_> {
         mask: Mask,
     ) -> Result<Value<'c>> {
         let from = self.from;
-        let wave = e.wave_size;
+        let wave = e.wave_size();
         let part = |rows: u32, columns: u32, blocks: u32| Matrix {
             rows,
             columns,

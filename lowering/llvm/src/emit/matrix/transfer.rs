@@ -8,9 +8,10 @@
 
 use super::super::Result;
 use super::super::builtin;
-use super::super::function::{FunctionEmitter, Pointer};
+use super::super::function::FunctionEmitter;
 use super::super::lanes;
 use super::super::memory::Access;
+use super::super::slots::Pointer;
 use super::Matrix;
 use super::element::{At, Held, held_by};
 use super::layout::Element;
@@ -234,7 +235,7 @@ pub(super) fn load(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
     e.count_parts(u64::from(matrix.layout.slots))?;
     let places = places(e, matrix)?;
     for (slot, at) in (0..).zip(places) {
-        let within = inside(matrix, slot, e.wave_size);
+        let within = inside(matrix, slot, e.wave_size());
         if let Inside::None = within {
             elements.push(ty.zero());
             continue;
@@ -292,7 +293,7 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         None => None,
     };
     for (slot, at) in (0..).zip(places) {
-        let within = inside(matrix, slot, e.wave_size);
+        let within = inside(matrix, slot, e.wave_size());
         if let Inside::None = within {
             continue;
         }
@@ -320,7 +321,7 @@ pub(super) fn stores<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     matrix: &Matrix,
 ) -> Result<Option<Value<'c>>> {
-    let of_lane = match matrix.layout.copies(e.wave_size) {
+    let of_lane = match matrix.layout.copies(e.wave_size()) {
         0 => None,
         copies => {
             let number = e.b.and(lanes::lane_id(e)?, e.b.i32(copies))?;

@@ -36,9 +36,10 @@ pub(crate) fn as_result<'c>(
     let (Some(from), Some(to)) = (
         inst.id(0)
             .ok()
-            .and_then(|id| e.declarations.type_of(id))
-            .and_then(|ty| matrix::get(e.types, ty)),
-        inst.result_type().and_then(|ty| matrix::get(e.types, ty)),
+            .and_then(|id| e.module.declarations.type_of(id))
+            .and_then(|ty| matrix::get(&e.module.types, ty)),
+        inst.result_type()
+            .and_then(|ty| matrix::get(&e.module.types, ty)),
     ) else {
         return Ok(value);
     };
@@ -125,7 +126,7 @@ pub(super) fn per_element(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -
         let mut arguments = vec![row, column, e.b.lane(value, slot)?];
         for id in &more {
             let operand = e.value(*id)?;
-            let is_matrix = matrix::get(e.types, e.type_of(*id)?).is_some();
+            let is_matrix = matrix::get(&e.module.types, e.type_of(*id)?).is_some();
             arguments.push(if is_matrix {
                 e.b.lane(operand, slot)?
             } else {

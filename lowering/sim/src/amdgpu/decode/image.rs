@@ -25,13 +25,27 @@ const SHAPES: &[(&str, u8, bool, bool)] = &[
     ("SQ_RSRC_IMG_2D_MSAA_ARRAY", 2, true, true),
 ];
 
-/// What an instruction with a sampler is called behind `image_`: what it does, whether it compares,
-/// where the level comes from, and whether there is an offset.
-fn sample(rest: &str) -> Option<(Sample, bool, Detail, bool)> {
+/// Contents of the name of an instruction with a sampler.
+struct Named {
+    what: Sample,
+    compares: bool,
+    detail: Detail,
+    offset: bool,
+}
+
+/// Reads what an instruction with a sampler is called behind `image_`.
+fn sample(rest: &str) -> Option<Named> {
     let (what, rest) = match rest.split_once('_') {
         Some(("sample", rest)) => (Sample::Filter, rest),
         Some(("gather4", rest)) => (Sample::Gather, rest),
-        _ if rest == "get_lod" => return Some((Sample::Level, false, Detail::Quad, false)),
+        _ if rest == "get_lod" => {
+            return Some(Named {
+                what: Sample::Level,
+                compares: false,
+                detail: Detail::Quad,
+                offset: false,
+            });
+        }
         _ => return None,
     };
     let mut parts = rest.split('_').peekable();
@@ -54,7 +68,12 @@ fn sample(rest: &str) -> Option<(Sample, bool, Detail, bool)> {
     }
     let gradients = matches!(detail, Detail::Gradients { .. });
     let known = parts.next().is_none() && !(gradients && what == Sample::Gather);
-    known.then_some((what, compares, detail, offset))
+    known.then_some(Named {
+        what,
+        compares,
+        detail,
+        offset,
+    })
 }
 
 /// The instruction behind `image_`; `None` for what is not simulated.
@@ -159,7 +178,7 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
 /// shape. `None` for a gather from an image that has not two directions, or of several components.
 fn sampled(
     parts: &Parts<'_>,
-    (what, compares, detail, offset): (Sample, bool, Detail, bool),
+    named: Named,
     count: u8,
     layered: bool,
     shape: &str,
@@ -172,20 +191,20 @@ fn sampled(
             _ => None,
         });
     let one = parts.modifiers.number("dmask").count_ones() == 1;
-    if parts.modifiers.has("unorm") || what == Sample::Gather && !(count == 2 && one) {
+    if parts.modifiers.has("unorm") || named.what == Sample::Gather && !(count == 2 && one) {
         return None;
     }
     Some(Sampled {
-        what,
+        what: named.what,
         sampler: scalar.nth(1)?,
         directions: Directions {
             count,
             layered,
             cube: shape == "SQ_RSRC_IMG_CUBE",
         },
-        detail,
-        offset,
-        compares,
+        detail: named.detail,
+        offset: named.offset,
+        compares: named.compares,
     })
 }
 

@@ -238,112 +238,142 @@ fn format(name: &str) -> Option<(u8, Extend)> {
 /// Puts the operands where they belong; `None` when there are too few.
 fn place(memory: &mut Memory, operands: &[Operand], name: &str) -> Option<()> {
     let mut operands = operands.iter().copied();
-    let mut next = || operands.next();
+    let next = || operands.next();
     match memory.memories {
-        Memories::Shared => match memory.action {
-            Action::Load => {
-                memory.dst = Some(next()?);
-                memory.vaddr = Some(next()?);
-            }
-            Action::Swizzle => {
-                memory.dst = Some(next()?);
-                memory.data[0] = Some(next()?);
-            }
-            Action::Store => {
-                memory.vaddr = Some(next()?);
-                memory.data[0] = Some(next()?);
-                if memory.places == 2 {
-                    memory.data[1] = Some(next()?);
-                }
-            }
-            Action::Pull | Action::Push => {
-                memory.dst = Some(next()?);
-                memory.vaddr = Some(next()?);
-                memory.data[0] = Some(next()?);
-            }
-            Action::Atomic { returns, .. } => {
-                memory.dst = if returns { Some(next()?) } else { None };
-                memory.vaddr = Some(next()?);
-                memory.data = [Some(next()?), next()];
-                // Before gfx11 the value to compare with came first.
-                if name.contains("cmpst_") {
-                    memory.data.swap(0, 1);
-                }
-            }
-            Action::ToShared | Action::FromShared | Action::Size | Action::Time | Action::Hint => {
-                return None;
-            }
-        },
+        Memories::Shared => place_shared(memory, next, name),
         // Placed where it is decoded.
-        Memories::Image => return None,
-        Memories::Scalar | Memories::ScalarBuffer => {
+        Memories::Image => None,
+        Memories::Scalar | Memories::ScalarBuffer => place_scalar(memory, next),
+        Memories::Buffer => place_buffer(memory, next, name),
+        Memories::Global | Memories::Flat | Memories::Private => place_flat(memory, next, name),
+    }
+}
+
+/// Places the operands of DS instructions: `dst, address, data`.
+fn place_shared(
+    memory: &mut Memory,
+    mut next: impl FnMut() -> Option<Operand>,
+    name: &str,
+) -> Option<()> {
+    match memory.action {
+        Action::Load => {
             memory.dst = Some(next()?);
-            if matches!(memory.action, Action::Time) {
-                return Some(());
-            }
-            memory.saddr = Some(next()?);
-            match next()? {
-                Operand {
-                    kind: Kind::Integer(n),
-                    ..
-                } => memory.offsets[0] += n,
-                Operand {
-                    kind: Kind::Literal(n),
-                    ..
-                } => memory.offsets[0] += i64::from(n as i32),
-                register => memory.soffset = Some(register),
-            }
-        }
-        Memories::Buffer => {
-            if !matches!(memory.action, Action::ToShared) {
-                let first = next()?;
-                match memory.action {
-                    Action::Load => memory.dst = Some(first),
-                    Action::Atomic { returns, .. } => {
-                        memory.data = pair(first, memory.bytes, name);
-                        memory.dst = returns.then_some(first);
-                    }
-                    _ => memory.data[0] = Some(first),
-                }
-            }
             memory.vaddr = Some(next()?);
-            memory.saddr = Some(next()?);
-            memory.soffset = Some(next()?);
         }
-        Memories::Global | Memories::Flat | Memories::Private => {
-            match memory.action {
-                Action::Load => {
-                    memory.dst = Some(next()?);
-                    memory.vaddr = Some(next()?);
-                }
-                Action::Store => {
-                    memory.vaddr = Some(next()?);
-                    memory.data[0] = Some(next()?);
-                }
-                Action::Atomic { returns, .. } => {
-                    memory.dst = if returns { Some(next()?) } else { None };
-                    memory.vaddr = Some(next()?);
-                    memory.data = pair(next()?, memory.bytes, name);
-                }
-                Action::ToShared if name.contains("async") => {
-                    memory.lds = Some(next()?);
-                    memory.vaddr = Some(next()?);
-                }
-                Action::FromShared => {
-                    memory.vaddr = Some(next()?);
-                    memory.lds = Some(next()?);
-                }
-                Action::ToShared => memory.vaddr = Some(next()?),
-                Action::Pull
-                | Action::Push
-                | Action::Swizzle
-                | Action::Size
-                | Action::Time
-                | Action::Hint => return None,
+        Action::Swizzle => {
+            memory.dst = Some(next()?);
+            memory.data[0] = Some(next()?);
+        }
+        Action::Store => {
+            memory.vaddr = Some(next()?);
+            memory.data[0] = Some(next()?);
+            if memory.places == 2 {
+                memory.data[1] = Some(next()?);
             }
-            memory.saddr = next();
+        }
+        Action::Pull | Action::Push => {
+            memory.dst = Some(next()?);
+            memory.vaddr = Some(next()?);
+            memory.data[0] = Some(next()?);
+        }
+        Action::Atomic { returns, .. } => {
+            memory.dst = if returns { Some(next()?) } else { None };
+            memory.vaddr = Some(next()?);
+            memory.data = [Some(next()?), next()];
+            // Before gfx11 the value to compare with came first.
+            if name.contains("cmpst_") {
+                memory.data.swap(0, 1);
+            }
+        }
+        Action::ToShared | Action::FromShared | Action::Size | Action::Time | Action::Hint => {
+            return None;
         }
     }
+    Some(())
+}
+
+/// Places the operands of scalar loads: `dst, base, offset`.
+fn place_scalar(memory: &mut Memory, mut next: impl FnMut() -> Option<Operand>) -> Option<()> {
+    memory.dst = Some(next()?);
+    if matches!(memory.action, Action::Time) {
+        return Some(());
+    }
+    memory.saddr = Some(next()?);
+    match next()? {
+        Operand {
+            kind: Kind::Integer(n),
+            ..
+        } => memory.offsets[0] += n,
+        Operand {
+            kind: Kind::Literal(n),
+            ..
+        } => memory.offsets[0] += i64::from(n as i32),
+        register => memory.soffset = Some(register),
+    }
+    Some(())
+}
+
+/// Places the operands of buffer instructions: `data, offset or index, descriptor, offset`.
+fn place_buffer(
+    memory: &mut Memory,
+    mut next: impl FnMut() -> Option<Operand>,
+    name: &str,
+) -> Option<()> {
+    if !matches!(memory.action, Action::ToShared) {
+        let first = next()?;
+        match memory.action {
+            Action::Load => memory.dst = Some(first),
+            Action::Atomic { returns, .. } => {
+                memory.data = pair(first, memory.bytes, name);
+                memory.dst = returns.then_some(first);
+            }
+            _ => memory.data[0] = Some(first),
+        }
+    }
+    memory.vaddr = Some(next()?);
+    memory.saddr = Some(next()?);
+    memory.soffset = Some(next()?);
+    Some(())
+}
+
+/// Places the operands of flat, global and scratch instructions: `data, address, base`, in the
+/// order that the action has them in.
+fn place_flat(
+    memory: &mut Memory,
+    mut next: impl FnMut() -> Option<Operand>,
+    name: &str,
+) -> Option<()> {
+    match memory.action {
+        Action::Load => {
+            memory.dst = Some(next()?);
+            memory.vaddr = Some(next()?);
+        }
+        Action::Store => {
+            memory.vaddr = Some(next()?);
+            memory.data[0] = Some(next()?);
+        }
+        Action::Atomic { returns, .. } => {
+            memory.dst = if returns { Some(next()?) } else { None };
+            memory.vaddr = Some(next()?);
+            memory.data = pair(next()?, memory.bytes, name);
+        }
+        Action::ToShared if name.contains("async") => {
+            memory.lds = Some(next()?);
+            memory.vaddr = Some(next()?);
+        }
+        Action::FromShared => {
+            memory.vaddr = Some(next()?);
+            memory.lds = Some(next()?);
+        }
+        Action::ToShared => memory.vaddr = Some(next()?),
+        Action::Pull
+        | Action::Push
+        | Action::Swizzle
+        | Action::Size
+        | Action::Time
+        | Action::Hint => return None,
+    }
+    memory.saddr = next();
     Some(())
 }
 

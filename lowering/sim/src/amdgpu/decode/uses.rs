@@ -28,63 +28,11 @@ impl Decoder<'_> {
                 written,
             });
         };
-        // Every field is named: a new one is an operand or is listed as none.
-        let mut of_vector = |vector: &Vector| {
-            let Vector {
-                row,
-                form,
-                dst,
-                src,
-                mask_dst,
-                mask_src,
-                select,
-                keeps_half,
-                to_exec: _,
-                clamp: _,
-                scale: _,
-                op_sel: _,
-                op_sel_hi: _,
-                neg_lo: _,
-                neg_hi: _,
-                lanes: _,
-                rule: _,
-            } = vector;
-            let wide = matches!(form, Form::Pairs | Form::PairMove);
-            let registers = |ty: Ty| if wide { 2 } else { ty.registers() };
-            // Only instructions on one value of 16 bits leave the other half of a register alone;
-            // SDWA says itself which part it means.
-            let half = |operand: &Operand, ty: Ty| Operand {
-                half: match operand.half {
-                    _ if !ty.is_half() || !form.is_single() || select.is_some() => Half::Whole,
-                    Half::High => Half::High,
-                    Half::Low | Half::Whole => Half::Low,
-                },
-                ..*operand
-            };
-            if mask_dst.is_none() || dst.kind != Kind::Off {
-                let dst = if *keeps_half {
-                    half(dst, row.dst)
-                } else {
-                    Operand {
-                        half: Half::Whole,
-                        ..*dst
-                    }
-                };
-                touch(&dst, registers(row.dst), true);
-            }
-            for (source, ty) in src.iter().zip(row.src) {
-                touch(&half(source, *ty), registers(*ty), false);
-            }
-            for mask in mask_dst.iter() {
-                touch(mask, self.mask_registers(), true);
-            }
-            for mask in mask_src.iter() {
-                touch(mask, self.mask_registers(), false);
-            }
-        };
         match &op {
-            Op::Vector(vector) => of_vector(vector),
-            Op::Dual(both) => both.iter().for_each(of_vector),
+            Op::Vector(vector) => self.of_vector(vector, &mut touch),
+            Op::Dual(both) => both
+                .iter()
+                .for_each(|vector| self.of_vector(vector, &mut touch)),
             // What it touches is known when M0 is (`indirect`).
             Op::Indirect(..) => {}
             Op::SetIndexing(to) => {
@@ -142,6 +90,62 @@ impl Decoder<'_> {
         Inst {
             op,
             uses: uses.into(),
+        }
+    }
+
+    /// Touches the registers of a vector instruction. Every field is named: a new one is an operand
+    /// or is listed as none.
+    fn of_vector(&self, vector: &Vector, touch: &mut impl FnMut(&Operand, u16, bool)) {
+        let Vector {
+            row,
+            form,
+            dst,
+            src,
+            mask_dst,
+            mask_src,
+            select,
+            keeps_half,
+            to_exec: _,
+            clamp: _,
+            scale: _,
+            op_sel: _,
+            op_sel_hi: _,
+            neg_lo: _,
+            neg_hi: _,
+            lanes: _,
+            rule: _,
+        } = vector;
+        let wide = matches!(form, Form::Pairs | Form::PairMove);
+        let registers = |ty: Ty| if wide { 2 } else { ty.registers() };
+        // Only instructions on one value of 16 bits leave the other half of a register alone;
+        // SDWA says itself which part it means.
+        let half = |operand: &Operand, ty: Ty| Operand {
+            half: match operand.half {
+                _ if !ty.is_half() || !form.is_single() || select.is_some() => Half::Whole,
+                Half::High => Half::High,
+                Half::Low | Half::Whole => Half::Low,
+            },
+            ..*operand
+        };
+        if mask_dst.is_none() || dst.kind != Kind::Off {
+            let dst = if *keeps_half {
+                half(dst, row.dst)
+            } else {
+                Operand {
+                    half: Half::Whole,
+                    ..*dst
+                }
+            };
+            touch(&dst, registers(row.dst), true);
+        }
+        for (source, ty) in src.iter().zip(row.src) {
+            touch(&half(source, *ty), registers(*ty), false);
+        }
+        for mask in mask_dst.iter() {
+            touch(mask, self.mask_registers(), true);
+        }
+        for mask in mask_src.iter() {
+            touch(mask, self.mask_registers(), false);
         }
     }
 }

@@ -120,9 +120,9 @@ pub(in crate::amdgpu) fn rule(row: &Row) -> Rule {
         .chain([&row.dst])
         .any(|ty| ty.sign().is_some());
     let name = row.name;
-    let stem = name.strip_prefix("v_").or(name.strip_prefix("s_"));
-    let stem = stem.map_or(name, |stem| stem.strip_prefix("pk_").unwrap_or(stem));
-    let stem = stem.rsplit_once('_').map_or(stem, |(stem, _)| stem);
+    let behind_unit = name.strip_prefix("v_").or(name.strip_prefix("s_"));
+    let of_one = behind_unit.map_or(name, |name| name.strip_prefix("pk_").unwrap_or(name));
+    let stem = of_one.rsplit_once('_').map_or(of_one, |(stem, _)| stem);
     let find = |table: &[(&str, Directed)], name: &str| {
         let row = table.iter().find(|(wanted, _)| *wanted == name);
         row.map(|(_, directed)| *directed)

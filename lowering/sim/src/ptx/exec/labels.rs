@@ -88,7 +88,8 @@ impl Kernel {
         &self,
         warp: &mut Warp,
         coded: &Coded,
-        (lanes, active): (Lanes, Lanes),
+        lanes: Lanes,
+        active: Lanes,
         context: &mut Context<'_>,
     ) {
         if warp.labels.is_empty() {

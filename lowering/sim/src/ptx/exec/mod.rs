@@ -15,7 +15,8 @@ mod texel;
 pub(super) mod warp;
 pub(super) mod window;
 
-use super::operand::Source;
+use super::arith::{Function, Mode};
+use super::operand::{Address, Source};
 use super::program::{Kernel, Op};
 use super::touched::Touched;
 use crate::barrier::Name;
@@ -140,6 +141,30 @@ impl Program for Kernel {
     }
 }
 
+/// The values of `function` in the lanes of `active`, and 0 in the others.
+#[inline]
+fn computed(
+    function: Function,
+    mode: &Mode,
+    [a, b, c, d]: [&[u64; 32]; 4],
+    active: Lanes,
+) -> [u64; 32] {
+    let mut values = [0; 32];
+    if active == u32::MAX {
+        for ((((value, a), b), c), d) in values.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            *value = function(mode, [*a, *b, *c, *d]);
+        }
+    } else {
+        for lane in each(active) {
+            let at = |of: &[u64; 32]| of[lane];
+            if let Some(value) = values.get_mut(lane.index()) {
+                *value = function(mode, [at(a), at(b), at(c), at(d)]);
+            }
+        }
+    }
+    values
+}
+
 impl Kernel {
     /// Fragments whose phase is complete go on.
     fn wake(&self, warp: &mut Warp, context: &mut Context<'_>) {
@@ -190,6 +215,12 @@ impl Kernel {
         }
     }
 
+    /// The address that an operand names in one lane.
+    fn generic_address(&self, warp: &Warp, lane: Lane, address: Address) -> u64 {
+        warp.value(self, address.base, lane)
+            .wrapping_add_signed(address.offset)
+    }
+
     fn run(&self, warp: &mut Warp, context: &mut Context<'_>, index: usize) -> Step {
         let Some(fragment) = warp.fragments.get(index) else {
             debug_assert!(false, "the warp has no fragment {index}");
@@ -209,8 +240,9 @@ impl Kernel {
         };
         let count = active.count_ones();
         if context.uses.follows() {
-            self.label(warp, coded, (lanes, active), context);
+            self.label(warp, coded, lanes, active, context);
         }
+        // One arm for each operation, so that a new one does not compile until it has its own.
         match coded.op {
             Op::Branch { target, join } => {
                 self.jump(warp, index, active, target, join);
@@ -226,25 +258,8 @@ impl Kernel {
                 to,
                 from,
             } => {
-                let values = {
-                    let [a, b, c, d] = from.map(|source| warp.read(self, source));
-                    let mut values = [0; 32];
-                    if active == u32::MAX {
-                        for ((((value, a), b), c), d) in
-                            values.iter_mut().zip(a).zip(b).zip(c).zip(d)
-                        {
-                            *value = function(&mode, [*a, *b, *c, *d]);
-                        }
-                    } else {
-                        for lane in each(active) {
-                            let at = |of: &[u64; 32]| of[lane];
-                            if let Some(value) = values.get_mut(lane.index()) {
-                                *value = function(&mode, [at(a), at(b), at(c), at(d)]);
-                            }
-                        }
-                    }
-                    values
-                };
+                let sources = from.map(|source| warp.read(self, source));
+                let values = computed(function, &mode, sources, active);
                 warp.set_lanes(to, active, &values);
             }
             Op::CopyLocal { from, to, bytes } => self.copy_local(warp, active, from, to, bytes),
@@ -267,12 +282,9 @@ impl Kernel {
             } => {
                 for lane in each(active) {
                     context.agent = agent(warp.index, lane);
-                    let address = |a: super::operand::Address| {
-                        warp.value(self, a.base, lane).wrapping_add_signed(a.offset)
-                    };
                     let filled =
                         filled.map_or(bytes, |source| warp.value(self, source, lane) as u32);
-                    let (to, from) = (address(to), address(from));
+                    let [to, from] = [to, from].map(|a| self.generic_address(warp, lane, a));
                     warp.begin_copy(context, pc, lane, to, from, bytes, filled);
                 }
             }
@@ -284,11 +296,9 @@ impl Kernel {
             } => {
                 for lane in each(active) {
                     context.agent = agent(warp.index, lane);
-                    let address = |a: super::operand::Address| {
-                        warp.value(self, a.base, lane).wrapping_add_signed(a.offset)
-                    };
                     let bytes = warp.value(self, bytes, lane) & 0xffff_ffff;
-                    let (to, from, barrier) = (address(to), address(from), address(barrier));
+                    let [to, from, barrier] =
+                        [to, from, barrier].map(|a| self.generic_address(warp, lane, a));
                     crate::bulk::begin(context, pc, lane, to, from, bytes, barrier);
                 }
             }

@@ -72,24 +72,9 @@ impl Kernel {
         // An aligned barrier is one instruction of the whole warp; all threads of the warp take
         // part in one without a count.
         let lanes = if aligned || count.is_none() {
-            let meeting = if aligned {
-                Meeting::At(pc, u32::MAX)
-            } else {
-                Meeting::Barrier(id)
-            };
-            match warp.gather(index, meeting, u32::MAX) {
+            match all_together(warp, context, index, pc, id, aligned) {
                 Some(lanes) => lanes,
-                None => {
-                    if aligned && elsewhere(warp, pc) {
-                        misuse(
-                            context,
-                            format!(
-                                "barrier {id} is aligned: all threads of a warp execute it together, and some of this one wait elsewhere"
-                            ),
-                        );
-                    }
-                    return Step::Ran(0);
-                }
+                None => return Step::Ran(0),
             }
         } else {
             own
@@ -113,12 +98,7 @@ impl Kernel {
             );
         }
         let name = Name::Named(id);
-        let barrier = context.group.barriers.or_new(name, expected);
-        if barrier.arrived() == 0 {
-            barrier.expect(expected);
-            barrier.set_whole(count.is_none());
-        } else if barrier.expected() != expected {
-            let (arrived, before) = (barrier.arrived(), barrier.expected());
+        if let Err((arrived, before)) = expect(context, name, expected, count.is_none()) {
             misuse(
                 context,
                 format!(
@@ -174,48 +154,27 @@ impl Kernel {
         for lane in each(lanes) {
             context.agent = agent(warp.index, lane);
             let address = self.shared_address(warp, lane, space, address);
-            let at = At { pc, lane };
-            let misuse = |context: &mut Context<'_>, what: String| {
-                context.report(FindingKind::BarrierMisuse, pc, Some(lane), || {
-                    format!("the mbarrier at {address:#x} of shared memory: {what}")
-                });
+            let one = Mbarrier {
+                address,
+                at: At { pc, lane },
             };
             if !address.is_multiple_of(8) {
                 context.report(FindingKind::Misaligned, pc, Some(lane), || {
                     format!("an mbarrier at {address:#x} of shared memory")
                 });
             }
-            let name = Name::Shared(address);
-            if !matches!(kind, MbarrierKind::Init(_)) && context.group.barriers.get(name).is_none()
-            {
-                misuse(context, "it was not initialised".to_owned());
+            let is_known = context.group.barriers.get(one.name()).is_some();
+            if !matches!(kind, MbarrierKind::Init(_)) && !is_known {
+                one.misuse(context, "it was not initialised".to_owned());
                 return self.stop(warp, context, lanes);
             }
             match kind {
                 MbarrierKind::Init(count) => {
-                    let count = warp.value(self, count, lane) & 0xffff_ffff;
-                    if count == 0 || count > MOST_ARRIVALS {
-                        misuse(
-                            context,
-                            format!("{count} arrivals; 1 to {MOST_ARRIVALS} are possible"),
-                        );
-                    }
-                    if context.group.barriers.get(name).is_some() {
-                        misuse(context, "it is initialised a second time".to_owned());
-                    }
-                    context.write(
-                        Space::Shared,
-                        address,
-                        &count.to_le_bytes(),
-                        at,
-                        Access::PLAIN,
-                    );
-                    context.group.barriers.make(name, count as u32);
-                    context.changed();
+                    one.init(context, warp.value(self, count, lane) & 0xffff_ffff);
                 }
                 MbarrierKind::Invalidate => {
-                    context.write(Space::Shared, address, &[0; 8], at, Access::PLAIN);
-                    context.group.barriers.remove(name);
+                    context.write(Space::Shared, address, &[0; 8], one.at, Access::PLAIN);
+                    context.group.barriers.remove(one.name());
                     context.changed();
                 }
                 MbarrierKind::Arrive {
@@ -226,55 +185,23 @@ impl Kernel {
                 } => {
                     if let Some(bytes) = bytes {
                         let bytes = warp.value(self, bytes, lane) & 0xffff_ffff;
-                        if let Some(barrier) = context.group.barriers.get_mut(name) {
+                        if let Some(barrier) = context.group.barriers.get_mut(one.name()) {
                             barrier.expect_bytes(bytes);
                         }
                     }
                     let count = count.map_or(1, |source| warp.value(self, source, lane) as u32);
-                    // The arrival publishes, not the access.
-                    context.update(Space::Shared, address, 8, at, OBJECT, |_| None);
-                    let order = if relaxed {
-                        Order::Relaxed
-                    } else {
-                        Order::Release
-                    };
-                    match context.arrive(name, count, order) {
-                        Some(Ok(phase)) => {
-                            if let Some(to) = to {
-                                warp.set(to, lane, phase);
-                            }
-                            if drop && let Some(barrier) = context.group.barriers.get_mut(name) {
-                                barrier.leave_later(1);
-                            }
-                        }
-                        Some(Err(more)) => misuse(context, more.to_string()),
-                        None => {}
+                    let phase = one.arrive(context, count, relaxed, drop);
+                    if let (Some(to), Some(phase)) = (to, phase) {
+                        warp.set(to, lane, phase);
                     }
                 }
                 MbarrierKind::Test {
                     to, phase, parity, ..
                 } => {
-                    let mut bytes = [0; 8];
-                    context.read(Space::Shared, address, &mut bytes, at, OBJECT);
                     let asked = warp.value(self, phase, lane);
-                    let current = context.group.barriers.get(name).map_or(0, |b| b.phase());
-                    let done = if parity {
-                        current & 1 != asked & 1
-                    } else {
-                        current > asked
-                    };
+                    let done = one.test(context, asked, parity, relaxed);
                     warp.set(to, lane, done.into());
-                    let order = if relaxed {
-                        Order::Relaxed
-                    } else {
-                        Order::Acquire
-                    };
-                    if done {
-                        context.pass(name, current.saturating_sub(1), order);
-                    } else {
-                        yields = true;
-                        crate::bulk::land(context, name);
-                    }
+                    yields |= !done;
                 }
             }
         }
@@ -288,6 +215,140 @@ impl Kernel {
         } else {
             Step::Ran(lanes.count_ones())
         }
+    }
+}
+
+/// All lanes of the warp, for a barrier that they execute together; `None` while some are missing.
+fn all_together(
+    warp: &mut Warp,
+    context: &mut Context<'_>,
+    index: usize,
+    pc: u32,
+    id: u32,
+    aligned: bool,
+) -> Option<Lanes> {
+    let meeting = if aligned {
+        Meeting::At(pc, u32::MAX)
+    } else {
+        Meeting::Barrier(id)
+    };
+    let lanes = warp.gather(index, meeting, u32::MAX);
+    if lanes.is_none() && aligned && elsewhere(warp, pc) {
+        context.report(FindingKind::BarrierMisuse, pc, None, || {
+            format!(
+                "barrier {id} is aligned: all threads of a warp execute it together, and some of this one wait elsewhere"
+            )
+        });
+    }
+    lanes
+}
+
+/// Sets how many threads a named barrier is for, if none waits there; `Err`: so many threads of so
+/// many wait for another number.
+fn expect(
+    context: &mut Context<'_>,
+    name: Name,
+    expected: u32,
+    whole: bool,
+) -> Result<(), (u32, u32)> {
+    let barrier = context.group.barriers.or_new(name, expected);
+    if barrier.arrived() == 0 {
+        barrier.expect(expected);
+        barrier.set_whole(whole);
+    } else if barrier.expected() != expected {
+        return Err((barrier.arrived(), barrier.expected()));
+    }
+    Ok(())
+}
+
+/// An mbarrier object as one lane names it.
+#[derive(Copy, Clone)]
+struct Mbarrier {
+    /// Its address in shared memory.
+    address: u64,
+    at: At,
+}
+
+impl Mbarrier {
+    fn name(self) -> Name {
+        Name::Shared(self.address)
+    }
+
+    fn misuse(self, context: &mut Context<'_>, what: String) {
+        let At { pc, lane } = self.at;
+        let address = self.address;
+        context.report(FindingKind::BarrierMisuse, pc, Some(lane), || {
+            format!("the mbarrier at {address:#x} of shared memory: {what}")
+        });
+    }
+
+    /// `mbarrier.init`
+    fn init(self, context: &mut Context<'_>, count: u64) {
+        if count == 0 || count > MOST_ARRIVALS {
+            let what = format!("{count} arrivals; 1 to {MOST_ARRIVALS} are possible");
+            self.misuse(context, what);
+        }
+        if context.group.barriers.get(self.name()).is_some() {
+            self.misuse(context, "it is initialised a second time".to_owned());
+        }
+        let bytes = count.to_le_bytes();
+        context.write(Space::Shared, self.address, &bytes, self.at, Access::PLAIN);
+        context.group.barriers.make(self.name(), count as u32);
+        context.changed();
+    }
+
+    /// `mbarrier.arrive` and `arrive_drop`: the phase that it arrives in.
+    fn arrive(
+        self,
+        context: &mut Context<'_>,
+        count: u32,
+        relaxed: bool,
+        drop: bool,
+    ) -> Option<u64> {
+        // The arrival publishes, not the access.
+        context.update(Space::Shared, self.address, 8, self.at, OBJECT, |_| None);
+        let order = if relaxed {
+            Order::Relaxed
+        } else {
+            Order::Release
+        };
+        match context.arrive(self.name(), count, order)? {
+            Ok(phase) => {
+                if drop && let Some(barrier) = context.group.barriers.get_mut(self.name()) {
+                    barrier.leave_later(1);
+                }
+                Some(phase)
+            }
+            Err(more) => {
+                self.misuse(context, more.to_string());
+                None
+            }
+        }
+    }
+
+    /// `mbarrier.test_wait` and `try_wait`: asks for the phase `asked`, or for that of the parity
+    /// `asked`. Returns true if it is complete.
+    fn test(self, context: &mut Context<'_>, asked: u64, parity: bool, relaxed: bool) -> bool {
+        let mut bytes = [0; 8];
+        context.read(Space::Shared, self.address, &mut bytes, self.at, OBJECT);
+        let barrier = context.group.barriers.get(self.name());
+        let current = barrier.map_or(0, |b| b.phase());
+        let done = if parity {
+            current & 1 != asked & 1
+        } else {
+            current > asked
+        };
+        let order = if relaxed {
+            Order::Relaxed
+        } else {
+            Order::Acquire
+        };
+        if done {
+            context.pass(self.name(), current.saturating_sub(1), order);
+        } else {
+            crate::bulk::land(context, self.name());
+        }
+        done
     }
 }
 

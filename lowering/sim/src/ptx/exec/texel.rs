@@ -68,29 +68,18 @@ impl Kernel {
                     self.give(warp, lane, to, [image.format.channel_order().into()]);
                 }
                 TexelAction::Store { traps } => {
-                    let mut texel: Texel = [0; 4];
-                    for (component, source) in texel.iter_mut().zip(self.list(from)) {
-                        *component = warp.value(self, *source, lane) as u32;
-                    }
-                    let bytes = image.format.encode(texel);
-                    let Some(address) = image.texel([x, y, z]) else {
-                        if !traps {
-                            continue;
-                        }
-                        context.report(FindingKind::OutOfBounds, pc, place.lane.into(), || {
+                    let stored = self.store_texel(warp, context, &image, at, from, place);
+                    if !stored && traps {
+                        context.report(FindingKind::OutOfBounds, pc, Some(lane), || {
                             format!("a store to texel {at:?} of {:?}", image.extent)
                         });
                         return;
-                    };
-                    if let Some(part) = bytes.get(..image.format.bytes()) {
-                        context.write(Space::Global, address, part, place, Access::PLAIN);
                     }
                 }
                 TexelAction::Fetch | TexelAction::FetchLevel | TexelAction::FetchSample { .. } => {
-                    let mut bytes = [0; MOST_TEXEL];
                     let level = self.others(warp, more, lane).next().unwrap_or(0);
-                    // The sample stands behind the other coordinates.
                     let address = match action {
+                        // The sample stands behind the other coordinates.
                         TexelAction::FetchSample { layered: true } => {
                             image.texel_of([x, y, z], 0, at[3])
                         }
@@ -99,14 +88,8 @@ impl Kernel {
                         }
                         _ => image.texel_of([x, y, z], level, 0),
                     };
-                    let texel = match (address, bytes.get_mut(..image.format.bytes())) {
-                        (Some(address), Some(part)) => {
-                            context.read(Space::Global, address, part, place, Access::PLAIN);
-                            image.format.decode(part)
-                        }
-                        // What an object's addressing mode says; here a border of zeros.
-                        _ => [0; 4],
-                    };
+                    // Outside it is what an object's addressing mode says; here a border of zeros.
+                    let texel = loaded(context, &image, address, place);
                     self.give(warp, lane, to, texel.map(u64::from));
                 }
                 TexelAction::Sample(sample) => {
@@ -118,57 +101,42 @@ impl Kernel {
                     };
                     let others: Vec<u32> = self.others(warp, more, lane).collect();
                     let (request, reference) = request(sample, at, &others);
-                    let taps = match sample.gathers {
-                        Some(_) => image.gathered(sampler, request),
-                        None => image.taps(sampler, request),
-                    };
-                    let mut taken: Vec<(Texel, f32)> = Vec::new();
-                    for tap in taps {
-                        let mut bytes = [0; MOST_TEXEL];
-                        let part = bytes.get_mut(..image.format.bytes());
-                        let texel = match (tap.address, part) {
-                            (Some(address), Some(part)) => {
-                                context.read(Space::Global, address, part, place, Access::PLAIN);
-                                image.format.decode(part)
-                            }
-                            _ => [0; 4],
-                        };
-                        let texel = match reference {
-                            Some(reference) => {
-                                compared(image.format, sampler.compare, reference, texel)
-                            }
-                            None => texel,
-                        };
-                        taken.push((texel, tap.share));
-                    }
-                    let texel = match sample.gathers {
-                        Some(component) => {
-                            let one = |(texel, _): &(Texel, f32)| {
-                                texel.get(usize::from(component)).copied().unwrap_or(0)
-                            };
-                            taken.iter().map(one).collect::<Vec<u32>>()
-                        }
-                        None => mixed(image.format.is_integer(), &taken).to_vec(),
-                    };
+                    let texel =
+                        sampled(context, &image, sampler, sample, request, reference, place);
                     self.give(warp, lane, to, texel.into_iter().map(u64::from));
                 }
                 TexelAction::Bytes(width) => {
-                    let (texel, width) = (image.format.bytes() as u32, width as usize);
-                    let all = width * to.count as usize;
-                    let (x, first) = (at[0] / texel.max(1), at[0] % texel.max(1));
-                    let mut bytes = [0; MOST_TEXEL];
-                    let inside = first as usize + all <= texel as usize;
-                    if let (Some(address), Some(part), true) =
-                        (image.texel([x, at[1], at[2]]), bytes.get_mut(..all), inside)
-                    {
-                        let address = address + u64::from(first);
-                        context.read(Space::Global, address, part, place, Access::PLAIN);
-                    }
-                    let components = bytes.chunks(width.max(1)).map(from_bytes);
+                    let bytes = part_of_texel(context, &image, at, width * to.count, place);
+                    let components = bytes.chunks(width.max(1) as usize).map(from_bytes);
                     self.give(warp, lane, to, components);
                 }
             }
         }
+    }
+
+    /// Stores a texel of one lane from the registers `from`. Returns false if it lies outside.
+    fn store_texel(
+        &self,
+        warp: &Warp,
+        context: &mut Context<'_>,
+        image: &Image,
+        at: [u32; 4],
+        from: List,
+        place: At,
+    ) -> bool {
+        let mut texel: Texel = [0; 4];
+        for (component, source) in texel.iter_mut().zip(self.list(from)) {
+            *component = warp.value(self, *source, place.lane) as u32;
+        }
+        let bytes = image.format.encode(texel);
+        let [x, y, z, _] = at;
+        let Some(address) = image.texel([x, y, z]) else {
+            return false;
+        };
+        if let Some(part) = bytes.get(..image.format.bytes()) {
+            context.write(Space::Global, address, part, place, Access::PLAIN);
+        }
+        true
     }
 
     /// The operands behind the coordinates in one lane.
@@ -246,6 +214,72 @@ fn request(sample: Sample, at: [u32; 4], others: &[u32]) -> (Request, Option<f32
         offset,
     };
     (request, reference)
+}
+
+/// The texel at an address, or zeros where there is none.
+fn loaded(context: &mut Context<'_>, image: &Image, address: Option<u64>, place: At) -> Texel {
+    let mut bytes = [0; MOST_TEXEL];
+    match (address, bytes.get_mut(..image.format.bytes())) {
+        (Some(address), Some(part)) => {
+            context.read(Space::Global, address, part, place, Access::PLAIN);
+            image.format.decode(part)
+        }
+        _ => [0; 4],
+    }
+}
+
+/// So many bytes of a texel, the first coordinate counting bytes; zeros outside.
+fn part_of_texel(
+    context: &mut Context<'_>,
+    image: &Image,
+    at: [u32; 4],
+    count: u32,
+    place: At,
+) -> [u8; MOST_TEXEL] {
+    let (texel, all) = (image.format.bytes() as u32, count as usize);
+    let (x, first) = (at[0] / texel.max(1), at[0] % texel.max(1));
+    let mut bytes = [0; MOST_TEXEL];
+    let inside = first as usize + all <= texel as usize;
+    if let (Some(address), Some(part), true) =
+        (image.texel([x, at[1], at[2]]), bytes.get_mut(..all), inside)
+    {
+        let address = address + u64::from(first);
+        context.read(Space::Global, address, part, place, Access::PLAIN);
+    }
+    bytes
+}
+
+/// The texels that a sample takes: mixed, or one component of each where it gathers.
+fn sampled(
+    context: &mut Context<'_>,
+    image: &Image,
+    sampler: Sampler,
+    sample: Sample,
+    request: Request,
+    reference: Option<f32>,
+    place: At,
+) -> Vec<u32> {
+    let taps = match sample.gathers {
+        Some(_) => image.gathered(sampler, request),
+        None => image.taps(sampler, request),
+    };
+    let mut taken: Vec<(Texel, f32)> = Vec::new();
+    for tap in taps {
+        let texel = loaded(context, image, tap.address, place);
+        let texel = match reference {
+            Some(reference) => compared(image.format, sampler.compare, reference, texel),
+            None => texel,
+        };
+        taken.push((texel, tap.share));
+    }
+    match sample.gathers {
+        Some(component) => {
+            let one =
+                |(texel, _): &(Texel, f32)| texel.get(usize::from(component)).copied().unwrap_or(0);
+            taken.iter().map(one).collect::<Vec<u32>>()
+        }
+        None => mixed(image.format.is_integer(), &taken).to_vec(),
+    }
 }
 
 /// The sampler behind the image of an object.

@@ -19,23 +19,7 @@ impl<'m> Builder<'_, 'm> {
             (S::Load, [pointer, ..]) => self.load(inst, Id(*pointer)),
             (S::Store, [pointer, value, ..]) => self.store(Id(*pointer), Id(*value), undo),
             (_, [base, indices @ ..]) if let Some(form) = typed_chain(inst) => {
-                let base = self.value(Id(*base));
-                let mut args = vec![base];
-                let node = self.graph.node(base);
-                // An index of members goes on where the chain of its base ends.
-                let is_chain = node.op == Op::Pure(S::AccessChain as u16, Vec::new());
-                if is_chain && form == S::AccessChain {
-                    args.clone_from(&node.args);
-                }
-                if args.len() + indices.len() > MOST_INDICES {
-                    self.opaque(inst, Source::Other(inst.opcode()));
-                    return;
-                }
-                for index in indices {
-                    args.push(self.value(Id(*index)));
-                }
-                let node = self.graph.make(Op::Pure(form as u16, Vec::new()), args, 0);
-                self.keep(inst, node);
+                self.chain(inst, form, Id(*base), indices);
             }
             (S::CompositeExtract, [whole, path @ ..]) => {
                 let mut node = self.value(Id(*whole));
@@ -55,50 +39,13 @@ impl<'m> Builder<'_, 'm> {
             }
             (S::CompositeConstruct, parts) => self.construct(inst, parts),
             (S::VectorShuffle, [a, b, selected @ ..]) if selected.len() <= MOST_PARTS => {
-                let Some(first) = self.components(Id(*a)) else {
-                    return self.opaque(inst, Source::Other(inst.opcode())); // invalid: no vector
-                };
-                let width = inst
-                    .result_type()
-                    .and_then(|ty| self.component(ty))
-                    .map_or(0, |(width, _)| width);
-                let (a, b) = (self.value(Id(*a)), self.value(Id(*b)));
-                let mut parts = Vec::new();
-                for index in selected {
-                    parts.push(match index {
-                        &u32::MAX => self.graph.number(0, width), // any value will do
-                        index if *index < first => self.graph.extract(a, *index, width),
-                        index => self.graph.extract(b, *index - first, width),
-                    });
-                }
-                let node = self.graph.make(Op::Composite, parts, 0);
-                self.keep(inst, node);
+                self.shuffle(inst, Id(*a), Id(*b), selected);
             }
             (S::FunctionCall, [function, arguments @ ..]) => {
                 self.call(inst, Id(*function), arguments, undo)
             }
             (S::ExtInst, [set, number, arguments @ ..]) => {
-                let pointer = arguments
-                    .iter()
-                    .any(|id| memory::class_of(self.input.declarations, Id(*id)).is_some());
-                if pointer
-                    || !self
-                        .input
-                        .declarations
-                        .ext_inst_sets
-                        .contains_key(&Id(*set))
-                {
-                    self.opaque(inst, Source::Other(inst.opcode()));
-                } else {
-                    let args = arguments.iter().map(|id| self.value(Id(*id))).collect();
-                    let width = inst
-                        .result_type()
-                        .map_or(0, |ty| scalar_width(self.input.declarations, ty));
-                    let node =
-                        self.graph
-                            .make(Op::Pure(inst.opcode(), vec![*set, *number]), args, width);
-                    self.keep(inst, node);
-                }
+                self.extended(inst, *set, *number, arguments);
             }
             // The expected value is a hint.
             (S::ExpectKHR, [value, ..]) => {
@@ -122,6 +69,68 @@ impl<'m> Builder<'_, 'm> {
                 Some(scope) => self.opaque(inst, Source::Group(scope)),
                 None => self.opaque(inst, Source::Other(inst.opcode())),
             },
+        }
+    }
+
+    /// The address that an access chain of the form `form` leads to.
+    fn chain(&mut self, inst: Inst<'m>, form: spirv::Op, base: Id, indices: &[u32]) {
+        let base = self.value(base);
+        let mut args = vec![base];
+        let node = self.graph.node(base);
+        // An index of members goes on where the chain of its base ends.
+        let is_chain = node.op == Op::Pure(spirv::Op::AccessChain as u16, Vec::new());
+        if is_chain && form == spirv::Op::AccessChain {
+            args.clone_from(&node.args);
+        }
+        if args.len() + indices.len() > MOST_INDICES {
+            self.opaque(inst, Source::Other(inst.opcode()));
+            return;
+        }
+        for index in indices {
+            args.push(self.value(Id(*index)));
+        }
+        let node = self.graph.make(Op::Pure(form as u16, Vec::new()), args, 0);
+        self.keep(inst, node);
+    }
+
+    /// The components that are selected from two vectors.
+    fn shuffle(&mut self, inst: Inst<'m>, a: Id, b: Id, selected: &[u32]) {
+        let Some(first) = self.components(a) else {
+            return self.opaque(inst, Source::Other(inst.opcode())); // invalid: no vector
+        };
+        let width = inst
+            .result_type()
+            .and_then(|ty| self.component(ty))
+            .map_or(0, |(width, _)| width);
+        let (a, b) = (self.value(a), self.value(b));
+        let mut parts = Vec::new();
+        for index in selected {
+            parts.push(match index {
+                &u32::MAX => self.graph.number(0, width), // any value will do
+                index if *index < first => self.graph.extract(a, *index, width),
+                index => self.graph.extract(b, *index - first, width),
+            });
+        }
+        let node = self.graph.make(Op::Composite, parts, 0);
+        self.keep(inst, node);
+    }
+
+    /// An extended instruction, which is a function of its arguments if none is a pointer.
+    fn extended(&mut self, inst: Inst<'m>, set: u32, number: u32, arguments: &[u32]) {
+        let pointer = arguments
+            .iter()
+            .any(|id| memory::class_of(self.input.declarations, Id(*id)).is_some());
+        if pointer || !self.input.declarations.ext_inst_sets.contains_key(&Id(set)) {
+            self.opaque(inst, Source::Other(inst.opcode()));
+        } else {
+            let args = arguments.iter().map(|id| self.value(Id(*id))).collect();
+            let width = inst
+                .result_type()
+                .map_or(0, |ty| scalar_width(self.input.declarations, ty));
+            let node = self
+                .graph
+                .make(Op::Pure(inst.opcode(), vec![set, number]), args, width);
+            self.keep(inst, node);
         }
     }
 

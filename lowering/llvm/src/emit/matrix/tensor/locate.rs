@@ -321,7 +321,7 @@ fn modulo<'c>(
 /// Whether nothing clips the view `id`, as far as its definitions tell.
 fn takes_all(e: &FunctionEmitter<'_, '_, '_>, mut id: Id) -> bool {
     for _ in 0..MOST_STEPS {
-        let Some(inst) = e.declarations.module.def(id) else {
+        let Some(inst) = e.module.declarations.module.def(id) else {
             return false;
         };
         match (inst.op(), inst.id(0)) {

@@ -5,9 +5,10 @@
 //! the code would be as large as the matrix otherwise.
 
 use super::super::super::Result;
-use super::super::super::function::{FunctionEmitter, Pointer};
+use super::super::super::function::FunctionEmitter;
 use super::super::super::memory::Access;
 use super::super::super::place::take_stack;
+use super::super::super::slots::Pointer;
 use super::super::super::types::Kind;
 use super::super::Matrix;
 use super::super::element::{At, Held, at_slot};
@@ -68,6 +69,7 @@ impl<'c> Decode<'c> {
             )
         };
         let params = e
+            .module
             .declarations
             .function(function)
             .map(|function| function.params.as_slice());
@@ -242,7 +244,7 @@ impl<'e, 'm, 'c> Transfer<'e, 'm, 'c> {
         let ty = value.ty().element_if_vector();
         if let Some(array) = array {
             let first = Held::new(e, layout)?.at(0)?;
-            let padded = is_padded(self.matrix, e.wave_size);
+            let padded = is_padded(self.matrix, e.wave_size());
             return repeat(e, layout.slots, |e, slot| {
                 let at = at_slot(e, layout, first, slot)?;
                 let place = place(e, array, slot, ty)?;
@@ -251,7 +253,7 @@ impl<'e, 'm, 'c> Transfer<'e, 'm, 'c> {
             });
         }
         for (slot, at) in (0..).zip(places(e, self.matrix)?) {
-            let padded = match inside(self.matrix, slot, e.wave_size) {
+            let padded = match inside(self.matrix, slot, e.wave_size()) {
                 Inside::None => continue,
                 within => matches!(within, Inside::Some),
             };
@@ -357,7 +359,7 @@ pub(super) fn load<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) -> R
         let mut elements = Vec::with_capacity(slots as usize);
         for (slot, at) in (0..).zip(places(e, matrix)?) {
             let keep = e.b.lane(object, slot)?;
-            elements.push(match inside(matrix, slot, e.wave_size) {
+            elements.push(match inside(matrix, slot, e.wave_size()) {
                 Inside::None => ty.zero(),
                 within => {
                     let padded = matches!(within, Inside::Some);
@@ -368,7 +370,7 @@ pub(super) fn load<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) -> R
         let value = e.b.vector(&elements)?;
         return e.bind(inst, value);
     }
-    let padded = is_padded(matrix, e.wave_size);
+    let padded = is_padded(matrix, e.wave_size());
     let array = e.stack_array(object.ty(), slots)?;
     e.b.store(object, array, ARRAY_ALIGN)?;
     let first = Held::new(e, &matrix.layout)?.at(0)?;
