@@ -7,12 +7,12 @@ use crate::internal_error::{guarded, internal};
 use crate::llvm_missing::llvm_missing;
 use crate::options::Options;
 use crate::stage::Observer;
+use splitbar_layout::abi::{Abi, AbiInput, ArgumentKind, KernelAbi, symbol};
+use splitbar_layout::types::Types;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::printf::Table;
 use splitbar_plan::waves;
-use splitbar_typed::abi::{Abi, AbiInput, ArgumentKind, KernelAbi, symbol};
-use splitbar_typed::types::Types;
 
 /// Plan and binary interface of each entry point of the module in `bytes`, with nothing measured,
 /// and what else was noticed.

@@ -89,16 +89,16 @@ pub use pairs::{SplitPair, pairs};
 pub use planned::{Planned, PlannedEntry};
 pub use ptxas::{NVDISASM_VARIABLE, PTXAS_VARIABLE};
 pub use splitbar_audit::{asm, fences, verdict, waits, window};
+pub use splitbar_layout::abi::{
+    AbiForm, AbiTable, Argument, ArgumentKind, BindingOffset, DescriptorPlace, DescriptorSets,
+    DescriptorSize, KernelAbi, Reach, Reached, ResourceKind, TableArgument,
+};
 pub use splitbar_passes::diagnostic;
 pub use splitbar_passes::module::SpecValues;
 pub use splitbar_passes::validate::{Environment, Validation};
 pub use splitbar_plan::{
     EntryPlan, FuseAt, Optimization, Overlap, PairPlan, PhaseCycles, Placement, Strategy, Target,
     Waits,
-};
-pub use splitbar_typed::abi::{
-    AbiForm, AbiTable, Argument, ArgumentKind, BindingOffset, DescriptorPlace, DescriptorSets,
-    DescriptorSize, KernelAbi, Reach, Reached, ResourceKind, TableArgument,
 };
 pub use stage::{Artefact, Observer, Stage};
 pub use store::{Key, Store};

@@ -57,13 +57,13 @@ use crate::ir::IrModule;
 use crate::lowered::Lowered;
 use inkwell::context::Context;
 use inkwell::module::Module;
+use splitbar_layout::abi::KernelAbi;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_plan::backend::{
     self, Backend, DebugLines, Disassembled, Fork, Lower, LowerInput, LoweredModule,
 };
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Optimization, Target};
-use splitbar_typed::abi::KernelAbi;
 use std::io;
 
 /// The back end.

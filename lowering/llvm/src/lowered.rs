@@ -4,11 +4,11 @@ use crate::printed::text;
 use crate::{assemble, codegen};
 use inkwell::targets::FileType;
 use splitbar_assembly::amdgpu::late_windows::{Ordered, widen};
+use splitbar_layout::abi::KernelAbi;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_plan::backend::LoweredModule;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Optimization, Target};
-use splitbar_typed::abi::KernelAbi;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A lowered module.

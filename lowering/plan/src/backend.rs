@@ -3,11 +3,11 @@
 
 use crate::faults::Guards;
 use crate::{EntryPlan, Optimization, Target};
+use splitbar_layout::Kernel;
+use splitbar_layout::abi::{AbiForm, KernelAbi};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::transform::SourceMap;
 use splitbar_passes::validate::Checked;
-use splitbar_typed::Kernel;
-use splitbar_typed::abi::{AbiForm, KernelAbi};
 use std::{fmt, io};
 
 /// Which code of a compilation carries debug lines.

@@ -29,9 +29,9 @@
 use crate::plan::EntryPlan;
 use crate::step::{NvptxStep, Step};
 use crate::strategy::MeetsAt;
+use splitbar_layout::Copies;
 use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::module::{Scope, WordOffset};
-use splitbar_typed::Copies;
 use std::collections::BTreeSet;
 
 /// What the reason of a pair says when copies arrive at it.

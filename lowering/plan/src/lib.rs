@@ -1,16 +1,16 @@
 //! Barrier plans, strategies and their steps. No LLVM, no SPIR-V words.
 //!
-//! Data flows one way: a [`splitbar_typed::Kernel`] goes in, an [`EntryPlan`] comes out. A strategy
-//! is a row of a table and a file: which steps arrive, which wait, and how it lives beside a full
-//! barrier; the planner adds the fences that the semantics ask for. Who emits code reads the steps
-//! and knows how the target spells them; it decides nothing.
+//! Data flows one way: a [`splitbar_layout::Kernel`] goes in, an [`EntryPlan`] comes out. A
+//! strategy is a row of a table and a file: the steps that arrive, those that wait, and its
+//! behaviour next to a full barrier; the planner adds the fences that the semantics require. The
+//! emitter reads the steps and knows the instructions of the target; it decides nothing.
 //!
 //! ```
 //! use splitbar_passes::analysis::program::Program;
 //! use splitbar_passes::diagnostic::Diagnostics;
 //! use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 //! use splitbar_plan::{PlanOptions, Strategy, Target};
-//! use splitbar_typed::{Kernel, KernelOptions};
+//! use splitbar_layout::{Kernel, KernelOptions};
 //!
 //! let bytes = include_bytes!("../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
 //! let module = Module::parse(bytes)?;

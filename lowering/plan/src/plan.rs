@@ -6,9 +6,9 @@ use crate::async_copies::CopyPlan;
 use crate::staged::StagedShape;
 use crate::strategy::Strategy;
 use crate::target::{Placement, Target};
+use splitbar_layout::types::Waves;
 use splitbar_passes::analysis::pairing::{PairId, Site, SiteId};
 use splitbar_passes::module::{Id, Scope, WordOffset};
-use splitbar_typed::types::Waves;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The plan of one split-barrier pair.

@@ -14,10 +14,10 @@ use crate::strategy::{MeetsAt, Overlap, Strategy, mbarrier};
 use crate::strategy::{choice::choose, situation::Situation};
 use crate::target::{Arch, FenceScope, Placement};
 use crate::waits::Waiting;
+use splitbar_layout::Kernel;
 use splitbar_passes::analysis::pairing::{Open, Site, SiteId, SiteKind};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Scope, WordOffset};
-use splitbar_typed::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Plans the barriers of one entry point.

@@ -2,8 +2,8 @@
 //! of which is a wave or a part of one.
 
 use crate::options::PlanOptions;
+use splitbar_layout::Kernel;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_typed::Kernel;
 
 /// Invocations of waves and of subgroups.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

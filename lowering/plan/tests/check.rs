@@ -12,7 +12,7 @@ fn said(
     strategy: Option<Strategy>,
     damage: impl FnOnce(&mut EntryPlan),
 ) -> Result<String> {
-    let options = |_: &splitbar_typed::Kernel<'_>| {
+    let options = |_: &splitbar_layout::Kernel<'_>| {
         Ok(PlanOptions {
             strategy,
             ..PlanOptions::default()

@@ -7,12 +7,12 @@ mod shapes;
 
 use shapes::SHAPES;
 use splitbar_harness::cpu_time;
+use splitbar_layout::{Kernel, KernelOptions};
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, assemble};
 use splitbar_passes::transform::inline::inline_barrier_functions;
 use splitbar_plan::{PlanOptions, Strategy, Target, plan};
-use splitbar_typed::{Kernel, KernelOptions};
 use std::fmt::Write;
 use std::time::Duration;
 

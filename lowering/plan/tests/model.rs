@@ -36,7 +36,7 @@ impl Kernel {
         strategy: Strategy,
         full: Option<usize>,
     ) -> Result<Kernel> {
-        let options = |kernel: &splitbar_typed::Kernel<'_>| {
+        let options = |kernel: &splitbar_layout::Kernel<'_>| {
             let arrive = full.and_then(|full| {
                 let arrive = kernel.pairing.pairs.get(full)?.arrives.first()?;
                 kernel.pairing.site(*arrive)

@@ -27,7 +27,7 @@ const WALLS: &[Wall] = &[
         llvm: false,
         not: &[
             "splitbar-target",
-            "splitbar-typed",
+            "splitbar-layout",
             "splitbar-plan",
             "splitbar-llvm",
             "splitbar",
@@ -39,7 +39,7 @@ const WALLS: &[Wall] = &[
         llvm: false,
         not: &[
             "splitbar-passes",
-            "splitbar-typed",
+            "splitbar-layout",
             "splitbar-plan",
             "splitbar-llvm",
             "splitbar",
@@ -47,7 +47,7 @@ const WALLS: &[Wall] = &[
         ],
     },
     Wall {
-        from: "splitbar-typed",
+        from: "splitbar-layout",
         llvm: false,
         not: &[
             "splitbar-plan",
@@ -104,7 +104,7 @@ const WALLS: &[Wall] = &[
         not: &[
             "splitbar-passes",
             "splitbar-target",
-            "splitbar-typed",
+            "splitbar-layout",
             "splitbar-plan",
             "splitbar-llvm",
             "splitbar",
@@ -245,8 +245,8 @@ mod tests {
         let mut graph = Graph::default();
         graph.add("splitbar-tests".to_owned(), "splitbar".to_owned(), true);
         let good = [
-            ("splitbar-typed", "splitbar-passes"),
-            ("splitbar-plan", "splitbar-typed"),
+            ("splitbar-layout", "splitbar-passes"),
+            ("splitbar-plan", "splitbar-layout"),
             ("splitbar-llvm", "splitbar-plan"),
             ("splitbar-llvm", "inkwell"),
             ("splitbar", "splitbar-llvm"),

@@ -8,8 +8,8 @@ use super::prepare::SourcePair;
 use crate::usage::{Resident, ResourceUsage};
 use crate::window::Window;
 use splitbar_audit::verdict::Audit;
+use splitbar_layout::abi::KernelAbi;
 use splitbar_plan::EntryPlan;
-use splitbar_typed::abi::KernelAbi;
 
 /// One compiled entry point.
 #[derive(Clone, Debug)]

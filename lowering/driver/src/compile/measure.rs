@@ -15,12 +15,12 @@ use crate::usage::{self, Resident, ResourceUsage};
 use crate::window::{self, Places, Window};
 use splitbar_audit::fences::{self, ControlFlowSummary, Finding, Lack};
 use splitbar_audit::verdict::{self, Audit};
+use splitbar_layout::abi::KernelAbi;
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::backend::{DebugLines, LoweredModule};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Fence, PairPlan};
-use splitbar_typed::abi::KernelAbi;
 use tracing::info_span;
 
 /// The measurements of one kernel, those that the options ask for.

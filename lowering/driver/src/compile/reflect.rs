@@ -7,9 +7,9 @@ use crate::usage::{Resident, ResourceUsage};
 use crate::window::Window;
 use serde::Serialize;
 use splitbar_audit::verdict::Audit;
+use splitbar_layout::abi::{Argument, ArgumentKind, Combination, KernelAbi, Reached, ResourceKind};
 use splitbar_passes::printf::{Call, Table};
 use splitbar_plan::Target;
-use splitbar_typed::abi::{Argument, ArgumentKind, Combination, KernelAbi, Reached, ResourceKind};
 use std::borrow::Cow;
 
 /// The version of the keys (docs/schemas/reflection.json). It grows when one goes or changes its
@@ -272,11 +272,11 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
     use serde_json::{Value, json};
+    use splitbar_layout::abi::AbiForm;
     use splitbar_passes::analysis::pairing::PairId;
     use splitbar_passes::module::{Id, Scope};
     use splitbar_passes::printf::{Argument as Print, Shape};
     use splitbar_plan::{BarrierState, EntryPlan, PairPlan, Strategy};
-    use splitbar_typed::abi::AbiForm;
 
     fn entry(windows: Option<Vec<Window>>) -> Entry {
         let pair = PairPlan {

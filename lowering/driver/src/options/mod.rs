@@ -10,11 +10,11 @@ pub use declare::{DeclaredOptions, Heading, OptionInfo, Part, ValueForm};
 
 use choices::{CHOICES, FUSE_AT, LEVELS, NARROW_BARRIERS, SPLIT_BARRIERS, WAITS, WAVES};
 use declare::declare_options;
+use splitbar_layout::abi::AbiForm;
 use splitbar_passes::analysis::phases::Aliasing;
 use splitbar_passes::module::{SpecValues, WordOffset};
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{FuseAt, Optimization, Placement, Strategy, Target, Waits};
-use splitbar_typed::abi::AbiForm;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 pub use values::parse_size;

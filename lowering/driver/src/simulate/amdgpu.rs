@@ -3,6 +3,7 @@
 use super::inputs::{Inputs, Refusal, Sizes};
 use super::unit::Timed;
 use crate::asm::Function;
+use splitbar_layout::abi::{Argument, ArgumentKind};
 use splitbar_plan::{AccessMark, Target};
 use splitbar_sim::amdgpu::{
     CodeObject, Isa, Kernel, KernelInfo, Line, Mark, Request, prepare, synchronising_parts, unknown,
@@ -11,7 +12,6 @@ use splitbar_sim::clock::Scope;
 use splitbar_sim::memory::Global;
 use splitbar_sim::timing::{self, Setup};
 use splitbar_sim::{Launch, Progress, Report, Schedule, run_watched};
-use splitbar_typed::abi::{Argument, ArgumentKind};
 
 /// A part of an instruction that synchronises: one counter of a wait, or a whole barrier
 /// instruction.

@@ -1,9 +1,9 @@
 //! The inputs of a launch: workgroups, buffers and constants.
 
+use splitbar_layout::abi::Argument;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_sim::image::{Format, Levels};
 use splitbar_sim::{Clocks, Limits};
-use splitbar_typed::abi::Argument;
 
 /// Why a kernel cannot be run at all.
 #[derive(Clone, Debug, PartialEq, Eq)]

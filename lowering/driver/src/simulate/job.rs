@@ -5,12 +5,12 @@ use super::unit::Unit;
 use super::{amdgpu, nvptx};
 use crate::asm;
 use crate::compile::Output;
+use splitbar_layout::abi::{Argument, Combination, Reached};
 use splitbar_passes::printf::Table;
 use splitbar_passes::profile::Gpu;
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 use splitbar_sim::sampler::Sampler;
-use splitbar_typed::abi::{Argument, Combination, Reached};
 use std::collections::BTreeMap;
 
 /// A kernel that can be run.

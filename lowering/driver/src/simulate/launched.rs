@@ -3,10 +3,10 @@
 use super::inputs::{BufferName, Inputs, Refusal, Sizes, Texels};
 use super::job::{Code, Job};
 use super::tables;
+use splitbar_layout::abi::{Argument, ArgumentKind, ResourceKind};
 use splitbar_passes::printf;
 use splitbar_sim::image::Image;
 use splitbar_sim::memory::{Global, RegionId};
-use splitbar_typed::abi::{Argument, ArgumentKind, ResourceKind};
 
 /// A launch that can begin.
 pub(super) struct Launched {

@@ -2,11 +2,11 @@
 
 use super::inputs::{Inputs, Refusal, Sizes};
 use super::unit::Timed;
+use splitbar_layout::abi::{Argument, ArgumentKind};
 use splitbar_plan::Target;
 use splitbar_sim::memory::Global;
 use splitbar_sim::timing::{self, Setup};
 use splitbar_sim::{Launch, Progress, Report, Schedule, ptx, run_watched};
-use splitbar_typed::abi::{Argument, ArgumentKind};
 
 /// A kernel of a PTX text.
 pub struct Text {

@@ -2,9 +2,9 @@
 
 use super::inputs::{BufferName, Refusal};
 use super::job::{Code, Job};
+use splitbar_layout::abi::{Place, SamplerState};
 use splitbar_sim::memory::Global;
 use splitbar_sim::sampler::Sampler;
-use splitbar_typed::abi::{Place, SamplerState};
 
 /// The sampler that an OpConstantSampler describes.
 fn literal(state: SamplerState) -> Option<Sampler> {

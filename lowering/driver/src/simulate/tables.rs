@@ -2,8 +2,8 @@
 
 use super::inputs::{BufferName, Inputs, Refusal};
 use super::job::Job;
+use splitbar_layout::abi::{DescriptorPlace, Reached, ResourceKind};
 use splitbar_sim::memory::{Global, RegionId};
-use splitbar_typed::abi::{DescriptorPlace, Reached, ResourceKind};
 use std::collections::BTreeMap;
 
 /// A table by its way from an argument: the argument's position and the loads that lead there.

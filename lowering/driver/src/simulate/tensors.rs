@@ -2,9 +2,9 @@
 
 use super::inputs::{BufferName, Elements, Refusal};
 use super::job::Job;
+use splitbar_layout::abi::{ArgumentKind, ResourceKind};
+use splitbar_layout::tensor::MOST_DIMENSIONS;
 use splitbar_sim::memory::Global;
-use splitbar_typed::abi::{ArgumentKind, ResourceKind};
-use splitbar_typed::tensor::MOST_DIMENSIONS;
 
 impl Elements {
     /// Elements that follow each other without gaps from the start of the buffer on.

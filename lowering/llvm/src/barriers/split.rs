@@ -9,6 +9,8 @@ use crate::ir::{self, IrModule};
 use inkwell::basic_block::BasicBlock;
 use inkwell::context::Context;
 use inkwell::module::Module;
+use splitbar_layout::abi::AbiForm;
+use splitbar_layout::{Kernel, KernelOptions};
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module as Skeleton, SpecValues};
@@ -17,8 +19,6 @@ use splitbar_plan::Optimization;
 use splitbar_plan::backend::{DebugLines, IrModule as _, LowerInput, LowerKernel};
 use splitbar_plan::faults::Guards;
 use splitbar_plan::{EntryPlan, PlanOptions, Target, plan};
-use splitbar_typed::abi::AbiForm;
-use splitbar_typed::{Kernel, KernelOptions};
 
 /// Arrives at the end of `block`, which has no terminator yet, at the barrier of `scope`; what
 /// `semantics` name is released. [`finish`] puts instructions in its place.

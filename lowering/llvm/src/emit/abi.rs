@@ -6,9 +6,9 @@
 use super::types::Types;
 use crate::ffi::{self, Func, Ty};
 use inkwell::context::Context;
+use splitbar_layout::abi::{Abi, Passing, Role};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
-use splitbar_typed::abi::{Abi, Passing, Role};
 
 /// The type of a parameter; `None` when its SPIR-V type is not that of a value.
 pub(crate) fn parameter<'c>(

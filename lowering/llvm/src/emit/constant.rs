@@ -7,9 +7,9 @@ use super::memory::INLINE_LEAVES;
 use super::slots::Pointer;
 use super::types::{Kind, Types};
 use crate::ffi::{self, Linkage, Value};
+use splitbar_layout::pointers::read_only_space;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constant, Declarations, Id, Type};
-use splitbar_typed::pointers::read_only_space;
 
 /// Largest constant that is laid out in memory, in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 24;

@@ -6,14 +6,14 @@ use super::check;
 use super::state::{Callees, Shared, Tangled};
 use super::types::Types;
 use crate::ffi::Value;
+use splitbar_layout::abi::DescriptorArrays;
+use splitbar_layout::types::{self as typed, id_count};
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::module::{Constants, Declarations, Id};
 use splitbar_passes::printf::Table;
 use splitbar_passes::transform::SourceMap;
 use splitbar_plan::backend::LowerInput;
 use splitbar_plan::{EntryPlan, Optimization, Target, waves};
-use splitbar_typed::abi::DescriptorArrays;
-use splitbar_typed::types::{self as typed, id_count};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 

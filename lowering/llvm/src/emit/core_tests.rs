@@ -10,6 +10,8 @@ use spirv::{
     AddressingModel, Capability, Decoration, ExecutionModel, FunctionControl, MemoryModel,
     StorageClass, Word,
 };
+use splitbar_layout::abi::{AbiForm, ArgumentKind};
+use splitbar_layout::{Kernel, KernelOptions};
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
@@ -19,8 +21,6 @@ use splitbar_plan::backend::LoweredModule as _;
 use splitbar_plan::backend::{DebugLines, LowerInput, LowerKernel};
 use splitbar_plan::faults::Guards;
 use splitbar_plan::{PlanOptions, Target, plan};
-use splitbar_typed::abi::{AbiForm, ArgumentKind};
-use splitbar_typed::{Kernel, KernelOptions};
 
 const MATMUL: &[u8] = include_bytes!("../../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
 

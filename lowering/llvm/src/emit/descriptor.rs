@@ -6,10 +6,10 @@ use super::function::FunctionEmitter;
 use super::layout;
 use super::uses::pointee;
 use crate::ffi::{self, Opcode, Ty, Value};
+use splitbar_layout::abi::{Access, Fetched, table_align};
+use splitbar_layout::pointers;
 use splitbar_passes::analysis::layout::{Alignment, BUFFER_ALIGN};
 use splitbar_passes::module::Id;
-use splitbar_typed::abi::{Access, Fetched, table_align};
-use splitbar_typed::pointers;
 
 /// LLVM's number of the global address space, on both targets.
 const GLOBAL: u32 = 1;

@@ -16,13 +16,13 @@ use super::lanes::{self, Lanes};
 use super::{Handled, Result, builtin};
 use crate::ffi::{self, IntPredicate, Linkage, Ty, Value};
 use spirv::{GroupOperation, Op};
+use splitbar_layout::exchange::{EXCHANGE_ALIGN, MAX_EXCHANGE_BYTES};
+use splitbar_layout::scratch::{SCRATCH_ALIGN, SCRATCH_BYTES, Vote, is_group, vote};
 use splitbar_passes::module::Inst;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{
     AmdgpuStep, Fence, FenceMemory, FenceOrder, FenceScope, MeetsAt, NvptxStep, Step,
 };
-use splitbar_typed::exchange::{EXCHANGE_ALIGN, MAX_EXCHANGE_BYTES};
-use splitbar_typed::scratch::{SCRATCH_ALIGN, SCRATCH_BYTES, Vote, is_group, vote};
 
 /// Lowers an instruction of workgroup scope.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {

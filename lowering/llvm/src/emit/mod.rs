@@ -106,8 +106,8 @@ mod unroll;
 pub(crate) mod waits;
 mod whole_wave;
 
+pub(crate) use splitbar_layout::Result;
 use splitbar_passes::analysis::{layout, uses};
-pub(crate) use splitbar_typed::Result;
 
 /// Index of an OpExtInst's first argument: the set and the number come before it.
 pub(crate) const EXT_ARGS: usize = 2;

@@ -21,6 +21,9 @@ use crate::late_functions;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use spirv::{FunctionControl, StorageClass};
+use splitbar_layout::Kernel;
+use splitbar_layout::abi::{Abi, AbiForm, AbiInput, KernelAbi, Passing, length_passing, symbol};
+use splitbar_layout::types::id_count;
 use splitbar_passes::analysis::undefined::Undefined;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{
@@ -29,9 +32,6 @@ use splitbar_passes::module::{
 use splitbar_plan::backend::{DebugLines, LowerInput};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Optimization};
-use splitbar_typed::Kernel;
-use splitbar_typed::abi::{Abi, AbiForm, AbiInput, KernelAbi, Passing, length_passing, symbol};
-use splitbar_typed::types::id_count;
 use std::collections::BTreeMap;
 
 /// Functions are inlined unless that would write more instructions than this.

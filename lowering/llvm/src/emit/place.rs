@@ -13,11 +13,11 @@ use super::uses;
 use super::{Handled, Result, build::Build};
 use crate::ffi::{Opcode, Value};
 use spirv::{Op, StorageClass};
+use splitbar_layout::pointers::is_descriptor_array;
 use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Id, Inst};
 use splitbar_plan::target::Arch;
-use splitbar_typed::pointers::is_descriptor_array;
 
 /// Stack bytes of one invocation that a kernel's variables, and copies of what is passed by value,
 /// may take together.

@@ -10,10 +10,10 @@ use super::types::Kind;
 use super::uses::{self, Hidden, Uses};
 use crate::ffi::{IntPredicate, Value};
 use spirv::StorageClass;
+use splitbar_layout::abi::{self, Abi, Passing, Role};
 use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Function, Id};
-use splitbar_typed::abi::{self, Abi, Passing, Role};
 
 impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// The slot of module-scope variable `id` at `address`.

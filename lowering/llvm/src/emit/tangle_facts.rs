@@ -5,6 +5,7 @@ use super::dispatch::{Family, family};
 use super::facts::{self, ActiveMask};
 use super::state::Tangled;
 use spirv::Op;
+use splitbar_layout::Kernel;
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::analysis::tangles::{Facts, Joined, Tangles, Unstructured};
@@ -17,7 +18,6 @@ use splitbar_passes::module::{
 use splitbar_plan::EntryPlan;
 use splitbar_plan::backend::LowerInput;
 use splitbar_plan::target::Arch;
-use splitbar_typed::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The functions of `kernel` that are not written as the module has them.

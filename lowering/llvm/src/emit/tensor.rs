@@ -1,6 +1,6 @@
 //! Tensors (SPV_ARM_tensors): elements that are read and written by coordinates, and sizes.
 //!
-//! What descriptors and shapes are: [`splitbar_typed::tensor`]. Nobody writes them while a kernel
+//! What descriptors and shapes are: [`splitbar_layout::tensor`]. Nobody writes them while a kernel
 //! runs.
 //!
 //! Outside of a tensor a read gives the OutOfBoundsValueARM of the instruction, or zeros where it
@@ -15,9 +15,9 @@ use super::types::{Kind, Scalar};
 use super::{Handled, Result};
 use crate::ffi::{self, IntPredicate, Opcode, Value};
 use spirv::{Op, StorageClass, TensorOperands as T};
+use splitbar_layout::tensor::{self, MOST_DIMENSIONS, Tensor};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Id, Inst, Scope};
-use splitbar_typed::tensor::{self, MOST_DIMENSIONS, Tensor};
 
 /// LLVM's number of the global address space, on both targets.
 const GLOBAL: u32 = 1;

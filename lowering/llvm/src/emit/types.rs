@@ -7,13 +7,13 @@
 use super::build::Build;
 use crate::ffi::Ty;
 use spirv::StorageClass;
+use splitbar_layout::types;
 use splitbar_passes::module::{FloatFormat, Id};
 use splitbar_plan::Target;
-use splitbar_typed::types;
 use std::ops::Deref;
 
-pub(crate) use splitbar_typed::pointers::address_space;
-pub(crate) use splitbar_typed::types::{
+pub(crate) use splitbar_layout::pointers::address_space;
+pub(crate) use splitbar_layout::types::{
     Kind, MAX_PARTS, Scalar, TypeInfo, VectorType, require, too_many_parts,
 };
 

@@ -2,9 +2,9 @@
 
 use crate::emit::Result;
 use crate::ffi::{self, Func, ModuleRef, Value};
+use splitbar_layout::abi::{Argument, ArgumentKind, MAX_BLOCK_BYTES};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_plan::target::Arch;
-use splitbar_typed::abi::{Argument, ArgumentKind, MAX_BLOCK_BYTES};
 
 /// The arguments of `function`, the kernel `name`, in order. Each stands at the next multiple of
 /// the alignment of its type: LLVM AMDGPUUsage, "Kernarg Segment"; PTX ISA, "Kernel Function

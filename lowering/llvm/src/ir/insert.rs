@@ -13,11 +13,11 @@ use crate::emit::module::{self, Emission};
 use crate::ffi::{self, Block, Func, Opcode, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
+use splitbar_layout::abi::KernelAbi;
 use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
 use splitbar_plan::EntryPlan;
 use splitbar_plan::backend::{DebugLines, LowerInput, LowerKernel};
 use splitbar_plan::target::Arch;
-use splitbar_typed::abi::KernelAbi;
 
 /// Writes the steps of all plans into the kernels of `module`, which is that of `ir`.
 pub(crate) fn insert<'c>(

@@ -1,5 +1,7 @@
 //! What these tests share: each has a process of its own.
 
+use splitbar_layout::abi::AbiForm;
+use splitbar_layout::{Kernel, KernelOptions};
 use splitbar_llvm::Llvm;
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
@@ -8,8 +10,6 @@ use splitbar_passes::validate::{Checked, Inlined, Validation};
 use splitbar_plan::backend::{DebugLines, Lower, LowerInput, LowerKernel};
 use splitbar_plan::faults::Guards;
 use splitbar_plan::{Optimization, PlanOptions, Target, plan};
-use splitbar_typed::abi::AbiForm;
-use splitbar_typed::{Kernel, KernelOptions};
 
 /// The assembly of the kernel of a module.
 pub(crate) fn lowered(bytes: &[u8], target: &'static Target) -> String {

@@ -23,12 +23,12 @@ use copy_plan::plan_of;
 pub use copy_plan::{CopyPlan, Engine, MOST_ROUNDS};
 pub(crate) use planned::Planned;
 use planned::allowed;
+use splitbar_layout::Copies;
 use splitbar_passes::analysis::async_copy::{AsyncCopy, Zeros};
 use splitbar_passes::analysis::copy_order::Mention;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopy};
 use splitbar_passes::analysis::marks::{self, Event, Marks, Moment, Wait};
 use splitbar_passes::module::{Scope, WordOffset};
-use splitbar_typed::Copies;
 use std::collections::BTreeMap;
 
 /// Plans the copies of an entry point, whose workgroups have so many invocations, if that is known,

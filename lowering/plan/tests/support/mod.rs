@@ -1,12 +1,12 @@
 //! Plans of fixture kernels.
 
 use anyhow::{Context, Result, ensure};
+use splitbar_layout::{Kernel, KernelOptions};
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::transform::inline::inline_barrier_functions;
 use splitbar_plan::{EntryPlan, PlanOptions, Target, plan};
-use splitbar_typed::{Kernel, KernelOptions};
 
 /// Plans the first entry point of the fixture `name` for `target`, with the options that `options`
 /// has for it, and hands the plan to `then` with the module that it is of.

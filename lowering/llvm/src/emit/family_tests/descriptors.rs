@@ -209,7 +209,7 @@ fn an_array_of_buffers_has_a_table_of_lengths() {
             .flat_map(|k| &k.arguments)
             .map(|a| (a.kind, a.binding, a.size))
             .collect();
-        use splitbar_typed::abi::ArgumentKind::*;
+        use splitbar_layout::abi::ArgumentKind::*;
         assert_eq!(
             kinds,
             [

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::Lowered;
+use splitbar_layout::abi::ArgumentKind;
 use splitbar_passes::module::assemble;
-use splitbar_typed::abi::ArgumentKind;
 
 /// A kernel of 64 invocations with the constant strings `strings`, `%s0` and so on, and the
 /// parameters `%out` and `%n`.

@@ -1,8 +1,8 @@
 //! An access to an image by whole coordinates.
 
 use crate::ffi::Value;
+use splitbar_layout::image::Image;
 use splitbar_passes::module::Scope;
-use splitbar_typed::image::Image;
 
 /// An access to an image.
 pub(super) struct Access<'c> {

@@ -2,7 +2,7 @@
 //!
 //! On AMD GPUs a sampler resource in constant memory; its fields: Southern Islands ISA, "Image
 //! Sampler", and Mesa, `ac_descriptors.c`, for what later generations changed. On NVIDIA GPUs the
-//! host has it in the texture objects ([`splitbar_typed::abi::Combination`]).
+//! host has it in the texture objects ([`splitbar_layout::abi::Combination`]).
 
 use super::super::Result;
 use super::super::function::FunctionEmitter;

@@ -1,7 +1,7 @@
 //! Images: storage images and texel buffers, fetches from sampled images, and samples (SPIR-V 1.6,
 //! section 3.52.10).
 //!
-//! What descriptors are: [`splitbar_typed::image`].
+//! What descriptors are: [`splitbar_layout::image`].
 //!
 //! What is visible to whom: a texel that is made available is followed by a release fence, one that
 //! is made visible follows an acquire fence. Images that are decorated Coherent or Volatile make
@@ -25,10 +25,10 @@ use super::{Handled, Result, barrier, memory};
 use crate::ffi::{self, Value};
 use access::{Access, Extra};
 use spirv::{ImageOperands, Op};
+use splitbar_layout::image::{Image, Shape, texel_scalar};
 use splitbar_passes::module::{Id, Inst, Scope};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Fence, FenceMemory, FenceOrder};
-use splitbar_typed::image::{Image, Shape, texel_scalar};
 
 impl<'c> Extra<'c> {
     /// Decodes the image operands that begin at operand `first`.

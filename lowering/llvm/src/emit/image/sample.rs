@@ -5,7 +5,7 @@
 //! Image and sampler come in one descriptor, of an OpTypeSampledImage, or OpSampledImage brings
 //! them together. On AMD GPUs they are two resources in either case. NVIDIA's instructions are
 //! those of the unified mode (PTX ISA, "Texturing Modes"): a texture object has the state of its
-//! sampler in it, and [`splitbar_typed::abi::Combination`] says which.
+//! sampler in it, and [`splitbar_layout::abi::Combination`] says which.
 
 use super::super::function::FunctionEmitter;
 use super::super::types::Kind;

@@ -3,7 +3,7 @@
 use super::super::function::FunctionEmitter;
 use super::super::types::{self, Scalar};
 use crate::ffi::{Ty, Value};
-use splitbar_typed::image::{Image, Shape};
+use splitbar_layout::image::{Image, Shape};
 
 /// An image and its sampler.
 #[derive(Copy, Clone)]

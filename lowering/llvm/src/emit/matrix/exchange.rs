@@ -10,8 +10,8 @@ use super::element::{At, held_by};
 use super::layout::Element;
 use super::transfer::{Inside, inside, is_inside, places, stores};
 use crate::ffi::{IntPredicate, Ty, Value};
+use splitbar_layout::exchange::element_bytes;
 use splitbar_passes::module::Inst;
-use splitbar_typed::exchange::element_bytes;
 use std::collections::BTreeSet;
 
 /// The memory as blocks of elements: `length` of each block at once.

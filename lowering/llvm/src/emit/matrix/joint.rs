@@ -7,9 +7,9 @@ use super::Matrix;
 use super::element::{Held, at_slot};
 use super::transfer::{self, Region, places};
 use crate::ffi::Value;
+use splitbar_layout::types::Scalar;
 use splitbar_passes::module::joint_matrix::{self, FACTORS_BFLOAT16, FACTORS_TF32};
 use splitbar_passes::module::{FloatFormat, Inst};
-use splitbar_typed::types::Scalar;
 use std::borrow::Cow;
 
 /// Bits of a float of 32 bits that TF32 does not have: it has 10 bits of a fraction.

@@ -38,9 +38,9 @@ use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::{Func, Ty, Value};
 use spirv::Op;
+pub(super) use splitbar_layout::matrix::{Matrix, layout};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Id, Inst, Scope};
-pub(super) use splitbar_typed::matrix::{Matrix, layout};
 
 impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
     /// The first row of the block that this invocation's subgroup holds, `i32`; `None`: it holds

@@ -9,9 +9,9 @@ use super::super::types;
 use super::shapes::{Shapes, widened};
 use crate::ffi::{Ty, Value};
 use spirv::{CooperativeMatrixOperands as Operands, CooperativeMatrixUse as Use};
+use splitbar_layout::matrix::Matrix;
+use splitbar_layout::matrix::instructions::{self, Factor, Form, Instruction, Passed};
 use splitbar_plan::Target;
-use splitbar_typed::matrix::Matrix;
-use splitbar_typed::matrix::instructions::{self, Factor, Form, Instruction, Passed};
 
 /// The instruction for this product, if there is one for the shapes, the types and the layouts.
 pub(super) fn find(

@@ -16,8 +16,8 @@ use super::transfer::is_padded;
 use super::whole::gather;
 use crate::ffi::{IntPredicate, Value};
 use spirv::CooperativeMatrixReduce as Mask;
+use splitbar_layout::exchange;
 use splitbar_passes::module::{Id, Inst};
-use splitbar_typed::exchange;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is reduced.

@@ -9,8 +9,8 @@ use super::exchange::through_memory;
 use super::layout::Element;
 use super::product::relaid;
 use crate::ffi::Value;
+use splitbar_layout::matrix;
 use splitbar_passes::module::{Id, Inst};
-use splitbar_typed::matrix;
 
 /// OpCooperativeMatrixConvertNV: the same elements for another use.
 pub(super) fn change_use(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {

@@ -11,8 +11,8 @@ use super::super::super::function::FunctionEmitter;
 use super::super::element::At;
 use crate::ffi::{IntPredicate, Opcode, Value};
 use spirv::{Op, TensorClampMode};
+use splitbar_layout::tensor_layout::{Clip, LayoutPart, TensorLayout, TensorView, ViewPart};
 use splitbar_passes::module::{Id, TensorAccess};
-use splitbar_typed::tensor_layout::{Clip, LayoutPart, TensorLayout, TensorView, ViewPart};
 
 /// Definitions of a view that are followed to see whether it clips.
 const MOST_STEPS: u32 = 64;

@@ -1,9 +1,9 @@
 //! Tensor layouts, tensor views, and the loads and stores of matrices through them
 //! (SPV_NV_tensor_addressing, SPV_NV_cooperative_matrix2).
 //!
-//! A layout or a view is a vector of 32-bit integers, [`splitbar_typed::tensor`] says which of them
-//! is what; nothing of it is in memory. What is constant in it folds away: a slice as wide as the
-//! matrix leaves an addition and a multiplication of each element's address.
+//! A layout or a view is a vector of 32-bit integers, [`splitbar_layout::tensor`] says which of
+//! them is what; nothing of it is in memory. What is constant in it folds away: a slice as wide as
+//! the matrix leaves an addition and a multiplication of each element's address.
 //!
 //! | room | what it does |
 //! |---|---|
@@ -20,8 +20,8 @@ use super::super::types::Kind;
 use super::super::{Handled, Result};
 use crate::ffi::{Opcode, Value};
 use spirv::Op;
+use splitbar_layout::tensor_layout::{TensorLayout, TensorObject, TensorView};
 use splitbar_passes::module::{Id, Inst};
-use splitbar_typed::tensor_layout::{TensorLayout, TensorObject, TensorView};
 
 impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
     /// The tensor layout type `ty`.

@@ -5,8 +5,8 @@ use super::super::super::function::FunctionEmitter;
 use super::super::super::{Handled, Result};
 use crate::ffi::{IntPredicate, Value};
 use spirv::Op;
+use splitbar_layout::tensor_layout::{Clip, LayoutPart, TensorLayout, TensorView, ViewPart};
 use splitbar_passes::module::Inst;
-use splitbar_typed::tensor_layout::{Clip, LayoutPart, TensorLayout, TensorView, ViewPart};
 
 /// Lowers them.
 pub(super) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {

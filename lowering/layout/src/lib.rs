@@ -9,7 +9,7 @@
 //! use splitbar_passes::diagnostic::Diagnostics;
 //! use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 //! use splitbar_target::Target;
-//! use splitbar_typed::{Kernel, KernelOptions};
+//! use splitbar_layout::{Kernel, KernelOptions};
 //!
 //! let bytes = include_bytes!("../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
 //! let module = Module::parse(bytes)?;
