@@ -9,7 +9,7 @@ use super::{report, write};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use splitbar::asm::{Function, Role};
-use splitbar::fences::{Clause, Demand};
+use splitbar::fences::{FenceRequirement, RequiredOrdering};
 use splitbar::verdict::{self, Audit};
 use splitbar::{Placement, Target, asm, exit, machine_code, require_llvm};
 use splitbar_plan::target::Arch;
@@ -204,7 +204,7 @@ fn plan(path: &Path) -> Result<Vec<Audit>, String> {
         .collect()
 }
 
-/// Audits against the plan's demands on this code, which must be the code that the plan was made
+/// Audits against the plan's required orderings on this code, which must be the code that the plan was made
 /// with.
 fn planned(function: &Function, plan: &[Audit], arch: &Arch) -> Result<Audit, String> {
     let Some(audit) = plan.iter().find(|audit| audit.kernel == function.name) else {
@@ -226,28 +226,28 @@ fn planned(function: &Function, plan: &[Audit], arch: &Arch) -> Result<Audit, St
     audit.of_changed(function, arch)
 }
 
-/// The same demand on every barrier: what is to be released on its arriving side, and acquired on
+/// The same required ordering on every barrier: what is to be released on its arriving side, and acquired on
 /// its waiting side.
-fn assumed(function: &Function, args: &AuditArgs) -> BTreeMap<usize, Demand> {
-    let clauses = |order, memory: Option<Memory>, role: Role, sides: [Role; 2]| {
+fn assumed(function: &Function, args: &AuditArgs) -> BTreeMap<usize, RequiredOrdering> {
+    let requirements = |order, memory: Option<Memory>, role: Role, sides: [Role; 2]| {
         let memory = memory.filter(|_| sides.contains(&role));
-        let clause = memory.map(|memory| {
-            Clause::everything(Fence {
+        let requirement = memory.map(|memory| {
+            FenceRequirement::everything(Fence {
                 order,
                 scope: args.scope.into(),
                 memory: memory.into(),
             })
         });
-        clause.into_iter().collect()
+        requirement.into_iter().collect()
     };
-    let demand = |role| Demand {
-        release: clauses(
+    let required = |role| RequiredOrdering {
+        release: requirements(
             FenceOrder::Release,
             args.release,
             role,
             [Role::Arrive, Role::ArriveAndWait],
         ),
-        acquire: clauses(
+        acquire: requirements(
             FenceOrder::Acquire,
             args.acquire,
             role,
@@ -256,8 +256,8 @@ fn assumed(function: &Function, args: &AuditArgs) -> BTreeMap<usize, Demand> {
     };
     let instructions = function.instructions.iter().enumerate();
     instructions
-        .map(|(position, inst)| (position, demand(inst.role)))
-        .filter(|(_, demand)| !demand.is_empty())
+        .map(|(position, inst)| (position, required(inst.role)))
+        .filter(|(_, required)| !required.is_empty())
         .collect()
 }
 

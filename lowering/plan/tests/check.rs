@@ -85,7 +85,7 @@ fn steps_of_other_gpus_are_named() -> Result<()> {
 fn undeclared_state_is_named() -> Result<()> {
     let staged = |plan: &mut EntryPlan| plan.at_end.push(Step::StoreStaged(9));
     let found = said("arrive_barrier_wait", "gfx1201", None, staged)?;
-    let end = "the step `store-held 9` uses state that is not declared";
+    let end = "the step `store-staged 9` uses state that is not declared";
     ensure!(found.ends_with(end), "{found}");
     let mbarrier = Some(Strategy::Mbarrier);
     let found = said("arrive_barrier_wait", "sm_90", mbarrier, |plan| {

@@ -137,8 +137,8 @@ fn oracle(gpu: &str, fixtures: &[Fixture]) -> Result<()> {
             for audit in output.entries().iter().filter_map(|e| e.audit.as_ref()) {
                 ensure!(audit.is_clean(), "{}, {waits:?}: {audit}", fixture.name);
                 let releases = audit.barriers.iter().filter(|barrier| {
-                    let demand = barrier.demand.as_ref();
-                    demand.is_some_and(|demand| !demand.release.is_empty())
+                    let required = barrier.required_ordering.as_ref();
+                    required.is_some_and(|required| !required.release.is_empty())
                 });
                 // An invalidation of caches, or scratch, is nobody else's.
                 let others = |barrier: &Barrier| {

@@ -5,9 +5,9 @@
 //! the code is read here. An invalidation counts for an atomic operation only when that has
 //! returned.
 
-use super::demand::{Clause, Demand, tells_of_others};
+use super::required_ordering::{FenceRequirement, RequiredOrdering, tells_of_others};
 use super::walk::Walker;
-use super::{Finding, Lack};
+use super::{Finding, FindingKind};
 use crate::asm::Instruction;
 use crate::waits::counter::{Counter, waits};
 use crate::waits::operation::{Memory, Operation};
@@ -128,13 +128,18 @@ pub(super) struct Caches<'a, 'f> {
 }
 
 impl Caches<'_, '_> {
-    /// What is missing of what `demand` asks of the instruction at `position`.
-    pub(super) fn check(&mut self, position: usize, demand: &Demand, findings: &mut Vec<Finding>) {
-        for clause in &demand.acquire {
-            findings.extend(self.acquire(position, clause));
+    /// What is missing of what `required` asks of the instruction at `position`.
+    pub(super) fn check(
+        &mut self,
+        position: usize,
+        required: &RequiredOrdering,
+        findings: &mut Vec<Finding>,
+    ) {
+        for requirement in &required.acquire {
+            findings.extend(self.acquire(position, requirement));
         }
-        for clause in &demand.release {
-            findings.extend(self.release(position, clause));
+        for requirement in &required.release {
+            findings.extend(self.release(position, requirement));
         }
     }
 
@@ -150,12 +155,12 @@ impl Caches<'_, '_> {
 
     /// A load behind the synchronisation that a cache may answer with what it held before, or that
     /// may overtake the synchronisation itself.
-    fn acquire(&mut self, sync: usize, clause: &Clause) -> Option<Finding> {
-        let names = match clause.fence.memory {
+    fn acquire(&mut self, sync: usize, requirement: &FenceRequirement) -> Option<Finding> {
+        let names = match requirement.fence.memory {
             FenceMemory::Local => &[],
-            FenceMemory::Global | FenceMemory::All => {
-                self.gpu.invalidates(clause.fence.scope, self.placement)
-            }
+            FenceMemory::Global | FenceMemory::All => self
+                .gpu
+                .invalidates(requirement.fence.scope, self.placement),
         };
         let needed: Vec<CacheOp<'_>> = names
             .iter()
@@ -165,9 +170,10 @@ impl Caches<'_, '_> {
         let (outstanding, function) = (self.outstanding, self.walker.function);
         let atomic = outstanding.operation(sync).copied();
         // A fence apart from the atomic operation counts for it where it names its memory.
-        let own = clause.word.is_none()
-            || function.instructions.get(sync).and_then(word_of) == clause.word;
-        let pairs = own || atomic.is_none_or(|atomic| Self::touches(&atomic, clause.fence.memory));
+        let own = requirement.word.is_none()
+            || function.instructions.get(sync).and_then(word_of) == requirement.word;
+        let pairs =
+            own || atomic.is_none_or(|atomic| Self::touches(&atomic, requirement.fence.memory));
         let in_flight = |position: usize| {
             atomic.is_some()
                 && outstanding
@@ -177,14 +183,14 @@ impl Caches<'_, '_> {
         // The last bit: what was invalidated has yet to be waited for.
         const UNFINISHED: u32 = 1 << 31;
         let counted = gpu.invalidation_waits
-            && clause.fence.scope >= FenceScope::Device
+            && requirement.fence.scope >= FenceScope::Device
             && !needed.is_empty();
         let begin = bits(&needed) | if counted { UNFINISHED } else { 0 };
         if begin == 0 && atomic.is_none() {
             return None;
         }
-        let mut found: Option<(usize, Lack, u32)> = None;
-        let wide = scope_level(clause.fence.scope);
+        let mut found: Option<(usize, FindingKind, u32)> = None;
+        let wide = scope_level(requirement.fence.scope);
         self.walker.walk(sync, true, begin, |position, state| {
             let inst = function.instructions.get(position)?;
             if position == sync {
@@ -196,22 +202,22 @@ impl Caches<'_, '_> {
             }
             if let Some(operation) = outstanding.operation(position) {
                 let subject = operation.reads
-                    && Self::touches(operation, clause.fence.memory)
-                    && !clause.exempt.contains(&position);
+                    && Self::touches(operation, requirement.fence.memory)
+                    && !requirement.exempt.contains(&position);
                 let of_memory = !matches!(operation.memory, Memory::Local)
                     && !inst.mnemonic.contains("atomic")
                     && reaches(gpu, &inst.operands) < wide;
                 let overtakes = early
                     && pairs
-                    && !keeps_order(gpu, placement, clause, atomic.as_ref(), operation);
-                let lack = match (state != 0 && of_memory, overtakes) {
-                    (true, _) => Some(Lack::Invalidation),
-                    (false, true) => Some(Lack::Wait),
+                    && !keeps_order(gpu, placement, requirement, atomic.as_ref(), operation);
+                let kind = match (state != 0 && of_memory, overtakes) {
+                    (true, _) => Some(FindingKind::Invalidation),
+                    (false, true) => Some(FindingKind::Wait),
                     (false, false) => None,
                 };
-                if let (true, Some(lack)) = (subject, lack) {
+                if let (true, Some(kind)) = (subject, kind) {
                     if found.is_none_or(|(first, _, _)| position < first) {
-                        found = Some((position, lack, state));
+                        found = Some((position, kind, state));
                     }
                     return None;
                 }
@@ -230,16 +236,16 @@ impl Caches<'_, '_> {
             }
             (state != 0).then_some(state)
         });
-        let (access, lack, state) = found?;
-        let missing = match lack {
-            Lack::Wait => vec!["a wait for the atomic operation".to_owned()],
+        let (access, kind, state) = found?;
+        let missing = match kind {
+            FindingKind::Wait => vec!["a wait for the atomic operation".to_owned()],
             _ if state == UNFINISHED => vec!["s_wait_loadcnt 0x0".to_owned()],
             _ => missing(names, state),
         };
         Some(Finding {
-            lack,
-            fence: clause.fence,
-            word: clause.word,
+            kind,
+            fence: requirement.fence,
+            word: requirement.word,
             sync: place(function, sync),
             access: place(function, access),
             missing,
@@ -248,10 +254,10 @@ impl Caches<'_, '_> {
 
     /// A store before the synchronisation, or something that others made known, which stays where
     /// they do not look.
-    fn release(&mut self, sync: usize, clause: &Clause) -> Option<Finding> {
-        let names = match clause.fence.memory {
+    fn release(&mut self, sync: usize, requirement: &FenceRequirement) -> Option<Finding> {
+        let names = match requirement.fence.memory {
             FenceMemory::Local => &[],
-            FenceMemory::Global | FenceMemory::All => self.gpu.release.at(clause.fence.scope),
+            FenceMemory::Global | FenceMemory::All => self.gpu.release.at(requirement.fence.scope),
         };
         let needed: Vec<CacheOp<'_>> = names
             .iter()
@@ -261,7 +267,7 @@ impl Caches<'_, '_> {
             return None;
         }
         let (gpu, outstanding, function) = (self.gpu, self.outstanding, self.walker.function);
-        let wide = scope_level(clause.fence.scope);
+        let wide = scope_level(requirement.fence.scope);
         let mut found: Option<(usize, u32)> = None;
         self.walker
             .walk(sync, false, bits(&needed), |position, state| {
@@ -274,7 +280,7 @@ impl Caches<'_, '_> {
                         && reaches(gpu, &inst.operands) < wide
                 });
                 let known = stores || tells_of_others(function, position, sync);
-                if state != 0 && known && !clause.exempt.contains(&position) {
+                if state != 0 && known && !requirement.exempt.contains(&position) {
                     if found.is_none_or(|(last, _)| position > last) {
                         found = Some((position, state));
                     }
@@ -284,9 +290,9 @@ impl Caches<'_, '_> {
             });
         let (access, state) = found?;
         Some(Finding {
-            lack: Lack::WriteBack,
-            fence: clause.fence,
-            word: clause.word,
+            kind: FindingKind::WriteBack,
+            fence: requirement.fence,
+            word: requirement.word,
             sync: place(function, sync),
             access: place(function, access),
             missing: missing(names, state),
@@ -297,7 +303,7 @@ impl Caches<'_, '_> {
     pub(super) fn early_write_backs(
         &self,
         findings: &mut Vec<Finding>,
-        demanded: &[(usize, Clause)],
+        required: &[(usize, FenceRequirement)],
     ) {
         if !self.gpu.invalidation_waits {
             return;
@@ -313,7 +319,7 @@ impl Caches<'_, '_> {
             })
             .map(|(position, _)| position)
             .collect();
-        for (position, clause) in demanded {
+        for (position, requirement) in required {
             // The last one before the synchronisation is the fence's.
             let Some(write_back) = write_backs.range(..*position).next_back() else {
                 continue; // no write-back
@@ -326,13 +332,13 @@ impl Caches<'_, '_> {
                     && !operation.asynchronous
                     && matches!(operation.memory, Memory::Global | Memory::Both)
                     && CacheOp::from_instruction(&inst.mnemonic, &inst.operands).is_none()
-                    && !clause.exempt.contains(&older);
+                    && !requirement.exempt.contains(&older);
                 stores.then_some(older)
             });
             findings.extend(stores.take(1).map(|store| Finding {
-                lack: Lack::Wait,
-                fence: clause.fence,
-                word: clause.word,
+                kind: FindingKind::Wait,
+                fence: requirement.fence,
+                word: requirement.word,
                 sync: place(function, *write_back),
                 access: place(function, store),
                 missing: vec!["s_wait_storecnt 0x0".to_owned()],
@@ -345,7 +351,7 @@ impl Caches<'_, '_> {
 fn keeps_order(
     gpu: &Amdgpu,
     placement: Placement,
-    clause: &Clause,
+    requirement: &FenceRequirement,
     atomic: Option<&Operation>,
     load: &Operation,
 ) -> bool {
@@ -362,7 +368,7 @@ fn keeps_order(
                 Placement::CuMode => true,
                 Placement::Default => gpu.ordered_vmem,
             };
-            one_cache && clause.fence.scope <= FenceScope::Workgroup
+            one_cache && requirement.fence.scope <= FenceScope::Workgroup
         }
         _ => false,
     }

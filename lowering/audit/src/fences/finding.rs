@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use splitbar_passes::module::WordOffset;
 use splitbar_plan::Fence;
 
-/// What the code lacks.
+/// The kind of instruction that the code lacks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Lack {
+pub enum FindingKind {
     /// A cache is not invalidated between the synchronisation and a load.
     Invalidation,
     /// A cache is not written back between a store and the synchronisation.
@@ -22,8 +22,8 @@ pub enum Lack {
 /// A fence of the plan that left no trace where it is needed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What is lacking.
-    pub lack: Lack,
+    /// The kind of instruction that is missing.
+    pub kind: FindingKind,
     /// The fence.
     pub fence: Fence,
     /// The word of the instruction that the plan has it for, where that is known.

@@ -1,29 +1,29 @@
 //! The audit of fences: what the plan's fences promise is in the final code.
 //!
-//! One way: the plan and the program's control flow ([`ControlFlowSummary`]) -> what is promised,
-//! by the word of each synchronisation (`promise.rs`, `beside.rs`) -> what that asks of machine
-//! instructions ([`Demand`]) -> walks over the code, which find an access with nothing between it
-//! and the synchronisation (`cache.rs` for AMD GPUs, `ptx.rs`). The waits of a release are looked
-//! for by [`crate::waits`].
+//! Data flows one way: the plan and the program's control flow ([`ControlFlowSummary`]) -> the
+//! fences that each synchronisation promises, by its word (`sync_contract.rs`, `beside.rs`) -> the
+//! ordering that this requires of machine instructions ([`RequiredOrdering`]) -> walks over the
+//! code, which find an access with nothing between it and the synchronisation (`cache.rs` for AMD
+//! GPUs, `ptx.rs`). [`crate::waits`] looks for the waits of a release.
 //!
 //! Nothing here knows what LLVM makes of a fence: what has to be there is a fact of the target, or
 //! of PTX.
 
 mod beside;
 mod cache;
-mod demand;
 mod finding;
-mod promise;
 mod ptx;
+mod required_ordering;
 mod shape;
+mod sync_contract;
 mod walk;
 
-pub use demand::{Clause, Demand, demands};
-pub use finding::{Finding, Lack};
-pub use promise::{FenceObligation, SyncContract, SyncContracts, SyncKind, promises};
+pub use finding::{Finding, FindingKind};
+pub use required_ordering::{FenceRequirement, RequiredOrdering, required_orderings};
 pub use shape::{Atomic, ControlFlowSummary, Words};
+pub use sync_contract::{FenceObligation, SyncContract, SyncContracts, SyncKind, contracts};
 
-pub(crate) use demand::barrier_sides;
+pub(crate) use required_ordering::barrier_sides;
 
 use crate::asm::Function;
 use crate::waits::outstanding::Outstanding;
@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 use walk::Walker;
 
 /// Too much to look at.
-const TOO_LARGE: &str = "its demands are too many to be audited";
+const TOO_LARGE: &str = "it requires too many orderings to be audited";
 
 /// What is missing in AMDGPU code.
 pub(crate) fn amdgpu(
@@ -42,7 +42,7 @@ pub(crate) fn amdgpu(
     gpu: &Amdgpu,
     placement: Placement,
     outstanding: &Outstanding,
-    demands: &BTreeMap<usize, Demand>,
+    required: &BTreeMap<usize, RequiredOrdering>,
 ) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     let mut caches = Caches {
@@ -52,16 +52,16 @@ pub(crate) fn amdgpu(
         walker: Walker::new(function),
     };
     let mut written_back = Vec::new();
-    for (position, demand) in demands {
+    for (position, required) in required {
         if outstanding.at(*position).is_none() {
             continue;
         }
-        caches.check(*position, demand, &mut findings);
-        let wide = demand
+        caches.check(*position, required, &mut findings);
+        let wide = required
             .release
             .iter()
-            .filter(|clause| !gpu.release.at(clause.fence.scope).is_empty());
-        written_back.extend(wide.map(|clause| (*position, clause.clone())));
+            .filter(|requirement| !gpu.release.at(requirement.fence.scope).is_empty());
+        written_back.extend(wide.map(|requirement| (*position, requirement.clone())));
     }
     caches.early_write_backs(&mut findings, &written_back);
     if caches.walker.gave_up() {
@@ -73,12 +73,12 @@ pub(crate) fn amdgpu(
 /// What is missing in PTX.
 pub(crate) fn nvptx(
     function: &Function,
-    demands: &BTreeMap<usize, Demand>,
+    required: &BTreeMap<usize, RequiredOrdering>,
 ) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     let mut walker = Walker::new(function);
-    for (position, demand) in demands {
-        ptx::check(&mut walker, *position, demand, &mut findings);
+    for (position, required) in required {
+        ptx::check(&mut walker, *position, required, &mut findings);
     }
     if walker.gave_up() {
         return Err(format!("{}: {TOO_LARGE}", function.name));

@@ -5,9 +5,9 @@
 //! mbarrier releases and acquires at `.cta` unless it says otherwise, a cluster's barrier at
 //! `.cluster` unless it is `.relaxed`.
 
-use super::demand::{Clause, Demand, tells_of_others};
+use super::required_ordering::{FenceRequirement, RequiredOrdering, tells_of_others};
 use super::walk::Walker;
-use super::{Finding, Lack};
+use super::{Finding, FindingKind};
 use crate::asm::Role;
 use crate::waits::place;
 use splitbar_assembly::ptx::access;
@@ -99,12 +99,12 @@ fn built_in(mnemonic: &str, role: Role) -> Option<Orders> {
 }
 
 /// What a fence of the plan asks for on one side.
-fn needed(clause: &Clause, acquire: bool) -> Orders {
+fn needed(requirement: &FenceRequirement, acquire: bool) -> Orders {
     Orders {
         acquire,
         release: !acquire,
-        total: clause.fence.order == FenceOrder::SequentiallyConsistent,
-        reach: match clause.fence.scope {
+        total: requirement.fence.order == FenceOrder::SequentiallyConsistent,
+        reach: match requirement.fence.scope {
             FenceScope::Subgroup => Reach::Warp,
             FenceScope::Workgroup => Reach::Cta,
             FenceScope::Device => Reach::Gpu,
@@ -138,23 +138,28 @@ impl Orders {
     }
 }
 
-/// What is missing of what `demand` asks of the instruction at `position`.
+/// What is missing of what `required` asks of the instruction at `position`.
 pub(super) fn check(
     walker: &mut Walker<'_>,
     position: usize,
-    demand: &Demand,
+    required: &RequiredOrdering,
     findings: &mut Vec<Finding>,
 ) {
-    for (clauses, acquire) in [(&demand.acquire, true), (&demand.release, false)] {
-        for clause in clauses {
-            findings.extend(one(walker, position, clause, acquire));
+    for (requirements, acquire) in [(&required.acquire, true), (&required.release, false)] {
+        for requirement in requirements {
+            findings.extend(one(walker, position, requirement, acquire));
         }
     }
 }
 
-fn one(walker: &mut Walker<'_>, sync: usize, clause: &Clause, acquire: bool) -> Option<Finding> {
+fn one(
+    walker: &mut Walker<'_>,
+    sync: usize,
+    requirement: &FenceRequirement,
+    acquire: bool,
+) -> Option<Finding> {
     let function = walker.function;
-    let needed = needed(clause, acquire);
+    let needed = needed(requirement, acquire);
     let inst = function.instructions.get(sync)?;
     if built_in(&inst.mnemonic, inst.role).is_some_and(|orders| orders.covers(&needed)) {
         return None;
@@ -166,7 +171,7 @@ fn one(walker: &mut Walker<'_>, sync: usize, clause: &Clause, acquire: bool) -> 
             return None;
         }
         let touches = access(&inst.mnemonic, &inst.operands).is_some_and(|access| {
-            let memory = match clause.fence.memory {
+            let memory = match requirement.fence.memory {
                 FenceMemory::Local => access.local,
                 FenceMemory::Global => access.global,
                 FenceMemory::All => true,
@@ -175,7 +180,7 @@ fn one(walker: &mut Walker<'_>, sync: usize, clause: &Clause, acquire: bool) -> 
         });
         // What a barrier made known is released too.
         let known = !acquire && tells_of_others(function, position, sync);
-        if (touches || known) && !clause.exempt.contains(&position) && position != sync {
+        if (touches || known) && !requirement.exempt.contains(&position) && position != sync {
             let nearer = |other: usize| {
                 if acquire {
                     position < other
@@ -191,9 +196,9 @@ fn one(walker: &mut Walker<'_>, sync: usize, clause: &Clause, acquire: bool) -> 
         (position != sync).then_some(state)
     });
     Some(Finding {
-        lack: Lack::Fence,
-        fence: clause.fence,
-        word: clause.word,
+        kind: FindingKind::Fence,
+        fence: requirement.fence,
+        word: requirement.word,
         sync: place(function, sync),
         access: place(function, found?),
         missing: vec![needed.spelled()],

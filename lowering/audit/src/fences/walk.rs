@@ -4,7 +4,7 @@
 use crate::asm::Function;
 use std::collections::BTreeSet;
 
-/// Most instructions that are visited for all demands of a function together.
+/// Most instructions that are visited for all required orderings of a function together.
 const MOST_VISITS: usize = 1 << 25;
 
 /// A function with its edges in both directions.

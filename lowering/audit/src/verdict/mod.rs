@@ -11,7 +11,7 @@
 mod show;
 
 use crate::asm::Function;
-use crate::fences::{self, Demand, Finding};
+use crate::fences::{self, Finding, RequiredOrdering};
 use crate::waits::counter::Counter;
 use crate::waits::operation::{Memory, Operation};
 use crate::waits::outstanding::Outstanding;
@@ -50,7 +50,7 @@ pub struct Barrier {
     /// Operations that may be outstanding when it is reached, in order of the code.
     pub outstanding: Vec<InFlight>,
     /// What the plan asks; `None` where it asks nothing or is not known: nothing is judged then.
-    pub demand: Option<Demand>,
+    pub required_ordering: Option<RequiredOrdering>,
     /// Positions of those among [`Barrier::outstanding`] that must not be. Empty: the barrier is
     /// right.
     pub violations: Vec<usize>,
@@ -72,11 +72,11 @@ pub struct InFlight {
 }
 
 impl Audit {
-    /// The demands that it judged by.
-    pub fn demands(&self) -> BTreeMap<usize, Demand> {
+    /// The required orderings that it judged by.
+    pub fn required_orderings(&self) -> BTreeMap<usize, RequiredOrdering> {
         self.barriers
             .iter()
-            .filter_map(|barrier| Some((barrier.at.position, barrier.demand.clone()?)))
+            .filter_map(|barrier| Some((barrier.at.position, barrier.required_ordering.clone()?)))
             .collect()
     }
 
@@ -86,7 +86,7 @@ impl Audit {
     /// # Errors
     /// As [`audit`].
     pub fn of_changed(&self, function: &Function, arch: &Arch) -> Result<Audit, String> {
-        audit(function, arch, self.placement, &self.demands())
+        audit(function, arch, self.placement, &self.required_orderings())
     }
 
     /// Whether the code does everything that the fences promise.
@@ -99,8 +99,8 @@ impl Audit {
     }
 }
 
-/// Audits the code of one kernel, whose workgroups are placed so, against `demands`, which are by
-/// position (see [`fences::demands`]).
+/// Audits the code of one kernel, whose workgroups are placed so, against `required`, which are by
+/// position (see [`fences::required_orderings`]).
 ///
 /// # Errors
 /// A sentence when there is more to look at than is allowed.
@@ -108,23 +108,23 @@ pub fn audit(
     function: &Function,
     arch: &Arch,
     placement: Placement,
-    demands: &BTreeMap<usize, Demand>,
+    required: &BTreeMap<usize, RequiredOrdering>,
 ) -> Result<Audit, String> {
     match arch {
-        Arch::Amdgpu(gpu) => amdgpu(function, gpu, placement, demands),
+        Arch::Amdgpu(gpu) => amdgpu(function, gpu, placement, required),
         Arch::Nvptx(_) => Ok(Audit {
             kernel: function.name.clone(),
             placement,
-            barriers: synchronisations(function, demands)
+            barriers: synchronisations(function, required)
                 .map(|position| Barrier {
                     at: place(function, position),
                     outstanding: Vec::new(),
-                    demand: demands.get(&position).cloned(),
+                    required_ordering: required.get(&position).cloned(),
                     violations: Vec::new(),
                     violated: Vec::new(),
                 })
                 .collect(),
-            findings: fences::nvptx(function, demands)?,
+            findings: fences::nvptx(function, required)?,
             redundant_waits: Vec::new(),
             waits: 0,
             calls: calls(function, "call"),
@@ -136,7 +136,7 @@ fn amdgpu(
     function: &Function,
     gpu: &Amdgpu,
     placement: Placement,
-    demands: &BTreeMap<usize, Demand>,
+    required: &BTreeMap<usize, RequiredOrdering>,
 ) -> Result<Audit, String> {
     let solution = Outstanding::analyze(function, gpu).ok_or_else(|| {
         format!(
@@ -144,11 +144,11 @@ fn amdgpu(
             function.name
         )
     })?;
-    let barriers = synchronisations(function, demands)
+    let barriers = synchronisations(function, required)
         .filter(|position| solution.at(*position).is_some())
         .map(|position| {
-            let demand = demands.get(&position);
-            barrier(function, gpu, placement, &solution, position, demand)
+            let required = required.get(&position);
+            barrier(function, gpu, placement, &solution, position, required)
         })
         .collect();
     let useful: Vec<(usize, bool)> = (0..function.instructions.len())
@@ -158,7 +158,7 @@ fn amdgpu(
         kernel: function.name.clone(),
         placement,
         barriers,
-        findings: fences::amdgpu(function, gpu, placement, &solution, demands)?,
+        findings: fences::amdgpu(function, gpu, placement, &solution, required)?,
         redundant_waits: useful
             .iter()
             .filter(|(_, useful)| !useful)
@@ -177,12 +177,12 @@ fn calls(function: &Function, mnemonic: &str) -> bool {
 /// Barriers, and what else something is asked of.
 fn synchronisations<'a>(
     function: &'a Function,
-    demands: &'a BTreeMap<usize, Demand>,
+    required: &'a BTreeMap<usize, RequiredOrdering>,
 ) -> impl Iterator<Item = usize> + 'a {
     let all = function.instructions.iter().enumerate();
     all.filter(|(position, inst)| {
         let sides = fences::barrier_sides(inst);
-        sides.arrives || sides.waits || demands.contains_key(position)
+        sides.arrives || sides.waits || required.contains_key(position)
     })
     .map(|(position, _)| position)
 }
@@ -193,7 +193,7 @@ fn barrier(
     placement: Placement,
     solution: &Outstanding,
     position: usize,
-    demand: Option<&Demand>,
+    required: Option<&RequiredOrdering>,
 ) -> Barrier {
     let facts = solution.at(position).map_or(&[][..], Vec::as_slice);
     let mut outstanding = Vec::new();
@@ -212,13 +212,19 @@ fn barrier(
             memory: operation.memory,
             writes: operation.writes,
         };
-        let clauses = demand.into_iter().flat_map(|demand| &demand.release);
-        let broken = clauses.filter(|clause| {
-            !clause.exempt.contains(&position)
-                && covers(&clause.fence, operation, &flying.counters, gpu, placement)
+        let requirements = required.into_iter().flat_map(|required| &required.release);
+        let broken = requirements.filter(|requirement| {
+            !requirement.exempt.contains(&position)
+                && covers(
+                    &requirement.fence,
+                    operation,
+                    &flying.counters,
+                    gpu,
+                    placement,
+                )
         });
         let before = violated.len();
-        violated.extend(broken.map(|clause| clause.fence));
+        violated.extend(broken.map(|requirement| requirement.fence));
         if violated.len() > before {
             violations.push(position);
         }
@@ -229,7 +235,7 @@ fn barrier(
     Barrier {
         at: place(function, position),
         outstanding,
-        demand: demand.cloned(),
+        required_ordering: required.cloned(),
         violations,
         violated,
     }
@@ -280,7 +286,7 @@ fn covers(
 mod tests {
     use super::*;
     use crate::asm;
-    use crate::fences::{Clause, Lack};
+    use crate::fences::{FenceRequirement, FindingKind};
     use pretty_assertions::assert_eq;
     use splitbar_passes::module::WordOffset;
     use splitbar_plan::{FenceOrder, Target};
@@ -295,36 +301,38 @@ mod tests {
         };
         let local = release(FenceScope::Workgroup, FenceMemory::Local);
         let global = release(FenceScope::Device, FenceMemory::Global);
-        let demand = Demand {
-            release: [global, local, local].map(Clause::everything).into(),
+        let required = RequiredOrdering {
+            release: [global, local, local]
+                .map(FenceRequirement::everything)
+                .into(),
             acquire: Vec::new(),
         };
         let target = Target::by_name("gfx942").unwrap();
         let function = &asm::parse(text, &target.arch).unwrap()[0];
-        let demands = [(1, demand)].into();
-        let audit = audit(function, &target.arch, Placement::Default, &demands).unwrap();
+        let required = [(1, required)].into();
+        let audit = audit(function, &target.arch, Placement::Default, &required).unwrap();
         assert_eq!(audit.barriers[0].violated, [local]);
     }
 
-    /// What a clause at the instruction at 0 lacks.
-    fn lacks(gpu: &str, text: &str, clause: Clause) -> Vec<Lack> {
+    /// What a requirement at the instruction at 0 lacks.
+    fn lacks(gpu: &str, text: &str, requirement: FenceRequirement) -> Vec<FindingKind> {
         let target = Target::by_name(gpu).unwrap();
         let text = format!("\t.type\tk,@function\nk:\n\t.loc\t1 21 0\n{text}\ts_endpgm\n");
         let function = &asm::parse(&text, &target.arch).unwrap()[0];
-        let demand = Demand {
+        let required = RequiredOrdering {
             release: Vec::new(),
-            acquire: vec![clause],
+            acquire: vec![requirement],
         };
-        let demands = [(0, demand)].into();
-        let audit = audit(function, &target.arch, Placement::Default, &demands).unwrap();
-        audit.findings.iter().map(|finding| finding.lack).collect()
+        let required = [(0, required)].into();
+        let audit = audit(function, &target.arch, Placement::Default, &required).unwrap();
+        audit.findings.iter().map(|finding| finding.kind).collect()
     }
 
-    fn acquire(scope: FenceScope, memory: FenceMemory, word: u32) -> Clause {
+    fn acquire(scope: FenceScope, memory: FenceMemory, word: u32) -> FenceRequirement {
         let order = FenceOrder::Acquire;
-        Clause {
+        FenceRequirement {
             word: Some(WordOffset::new(word)),
-            ..Clause::everything(Fence {
+            ..FenceRequirement::everything(Fence {
                 order,
                 scope,
                 memory,
@@ -342,9 +350,13 @@ mod tests {
         };
         let workgroup = FenceScope::Workgroup;
         assert_eq!(of(workgroup, FenceMemory::Local, 30), []);
-        assert_eq!(of(workgroup, FenceMemory::All, 30), [Lack::Wait]);
+        assert_eq!(of(workgroup, FenceMemory::All, 30), [FindingKind::Wait]);
         let own = "the order of the atomic operation itself";
-        assert_eq!(of(workgroup, FenceMemory::Local, 20), [Lack::Wait], "{own}");
+        assert_eq!(
+            of(workgroup, FenceMemory::Local, 20),
+            [FindingKind::Wait],
+            "{own}"
+        );
     }
 
     /// The invalidation for a workgroup is not waited for (gfx13), that for the device is.
@@ -361,10 +373,10 @@ mod tests {
             of("gfx1310", workgroup, "\tglobal_inv scope:SCOPE_SE\n"),
             []
         );
-        assert_eq!(of("gfx1310", workgroup, ""), [Lack::Invalidation]);
+        assert_eq!(of("gfx1310", workgroup, ""), [FindingKind::Invalidation]);
         for gpu in ["gfx1250", "gfx1310"] {
             let inv = "\tglobal_inv scope:SCOPE_DEV\n";
-            assert_eq!(of(gpu, device, inv), [Lack::Invalidation], "{gpu}");
+            assert_eq!(of(gpu, device, inv), [FindingKind::Invalidation], "{gpu}");
             let waited = format!("{inv}\ts_wait_loadcnt 0x0\n");
             assert_eq!(of(gpu, device, &waited), [], "{gpu}");
         }

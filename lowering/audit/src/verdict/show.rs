@@ -1,7 +1,7 @@
 //! The audit for people.
 
 use super::{Audit, Barrier, InFlight};
-use crate::fences::{Finding, Lack};
+use crate::fences::{Finding, FindingKind};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -38,20 +38,20 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let missing = self.missing.join(", ");
         let (access, sync) = (&self.access, &self.sync);
-        match self.lack {
-            Lack::Invalidation => write!(
+        match self.kind {
+            FindingKind::Invalidation => write!(
                 f,
                 "{access} may load what a cache held before {sync}: {missing} is missing"
             ),
-            Lack::WriteBack => write!(
+            FindingKind::WriteBack => write!(
                 f,
                 "what {access} made known may still be in a cache at {sync}: {missing} is missing"
             ),
-            Lack::Fence => write!(
+            FindingKind::Fence => write!(
                 f,
                 "nothing orders {access} with {sync}: {missing}, or a stronger fence, is missing"
             ),
-            Lack::Wait => write!(
+            FindingKind::Wait => write!(
                 f,
                 "{access} and {sync} may overtake each other: {missing} is missing"
             ),
@@ -62,11 +62,13 @@ impl fmt::Display for Finding {
 impl fmt::Display for Barrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  {}", self.at)?;
-        if let Some(demand) = &self.demand {
-            for (clauses, side) in [(&demand.release, "after"), (&demand.acquire, "before")] {
-                let mut fences: Vec<String> = clauses
+        if let Some(required) = &self.required_ordering {
+            for (requirements, side) in
+                [(&required.release, "after"), (&required.acquire, "before")]
+            {
+                let mut fences: Vec<String> = requirements
                     .iter()
-                    .map(|clause| clause.fence.to_string())
+                    .map(|requirement| requirement.fence.to_string())
                     .collect();
                 fences.sort();
                 fences.dedup();
@@ -74,7 +76,7 @@ impl fmt::Display for Barrier {
                     writeln!(f, "    {side} {}", fences.join(", "))?;
                 }
             }
-            if demand.is_empty() {
+            if required.is_empty() {
                 writeln!(f, "    orders nothing")?;
             }
         }

@@ -13,7 +13,7 @@ use crate::ptxas;
 use crate::stage::{Artefact, Observer, Stage, show};
 use crate::usage::{self, Resident, ResourceUsage};
 use crate::window::{self, Places, Window};
-use splitbar_audit::fences::{self, ControlFlowSummary, Finding, Lack};
+use splitbar_audit::fences::{self, ControlFlowSummary, Finding, FindingKind};
 use splitbar_audit::verdict::{self, Audit};
 use splitbar_layout::abi::KernelAbi;
 use splitbar_passes::analysis::pairing::Pairing;
@@ -249,16 +249,16 @@ fn audit(
     diagnostics: &mut Diagnostics,
 ) -> Option<Audit> {
     let arch = &options.target.arch;
-    let promises = fences::promises(plan, shape);
+    let contracts = fences::contracts(plan, shape);
     let too_large = || {
         let message = format!("entry point `{}` is not audited as a whole", plan.entry);
         Diagnostic::warning(Code::ModuleTooLarge, message)
     };
-    if promises.cut {
+    if contracts.cut {
         diagnostics.push(too_large().because("it has too many fences apart from barriers"));
     }
-    let demands = fences::demands(kernel, &promises, arch);
-    match verdict::audit(kernel, arch, options.placement, &demands) {
+    let required = fences::required_orderings(kernel, &contracts, arch);
+    match verdict::audit(kernel, arch, options.placement, &required) {
         Ok(audit) => {
             let barriers = audit.barriers.iter();
             for diagnostic in barriers.filter_map(|barrier| outstanding(barrier, plan)) {
@@ -311,11 +311,11 @@ fn outstanding(barrier: &verdict::Barrier, plan: &EntryPlan) -> Option<Diagnosti
 
 /// A fence that left no trace where it is needed.
 fn missing(finding: &Finding, plan: &EntryPlan) -> Diagnostic {
-    let code = match finding.lack {
-        Lack::Invalidation => Code::MissingInvalidation,
-        Lack::WriteBack => Code::MissingWriteBack,
-        Lack::Fence => Code::MissingFence,
-        Lack::Wait => Code::MissingWait,
+    let code = match finding.kind {
+        FindingKind::Invalidation => Code::MissingInvalidation,
+        FindingKind::WriteBack => Code::MissingWriteBack,
+        FindingKind::Fence => Code::MissingFence,
+        FindingKind::Wait => Code::MissingWait,
     };
     let message = format!(
         "the code of entry point `{}` does not do what a {} promises",

@@ -174,7 +174,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::CounterWait, _) => self.counter_wait(self.word(step)?)?,
             (Step::AsyncMark, _) => self.async_mark()?,
             (Step::AsyncWait(outstanding), _) => self.async_wait(*outstanding)?,
-            (Step::StoreStaged(set), _) => self.store_held(*set)?,
+            (Step::StoreStaged(set), _) => self.store_staged(*set)?,
             (Step::SetOutstanding(value), _) => {
                 let slot = self.barrier_state.outstanding;
                 let slot = slot.ok_or_else(|| self.lacks(step))?;

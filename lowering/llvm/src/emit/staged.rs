@@ -68,7 +68,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     /// Stores what a set holds, if it holds something.
-    pub(super) fn store_held(&mut self, number: usize) -> Result<()> {
+    pub(super) fn store_staged(&mut self, number: usize) -> Result<()> {
         let b = self.b;
         let set = self.staged_set(number)?;
         let holds = b.load(b.int_type(32), set.holds, 4)?;

@@ -92,7 +92,7 @@ impl fmt::Display for CopyPlan {
             write!(f, ", or zeros")?;
         }
         match self.staged {
-            Some(slot) => write!(f, ", held in set {slot}"),
+            Some(slot) => write!(f, ", staged in set {slot}"),
             None => Ok(()),
         }
     }

@@ -13,7 +13,7 @@ use splitbar_passes::module::WordOffset;
 pub(super) fn hold_group(planned: &mut Planned, copies: &Copies, invocations: Option<u64>) {
     let shape_of = |copy: &GroupCopy| {
         let plan = planned.copies.get(&copy.offset)?;
-        held_shape(copy, plan, invocations)
+        staged_shape(copy, plan, invocations)
     };
     let chosen = copies.group.copies.iter();
     let (offsets, shapes): (Vec<WordOffset>, Vec<StagedShape>) = chosen
@@ -53,7 +53,11 @@ pub(super) fn hold_group(planned: &mut Planned, copies: &Copies, invocations: Op
 }
 
 /// What a copy of a group that goes through registers takes there.
-fn held_shape(copy: &GroupCopy, plan: &CopyPlan, invocations: Option<u64>) -> Option<StagedShape> {
+fn staged_shape(
+    copy: &GroupCopy,
+    plan: &CopyPlan,
+    invocations: Option<u64>,
+) -> Option<StagedShape> {
     invocations?;
     let units = copy
         .elements?

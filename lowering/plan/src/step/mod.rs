@@ -110,7 +110,7 @@ impl fmt::Display for Step {
             Step::CloseWindow => f.write_str("close-window"),
             Step::AsyncMark => f.write_str("async-mark"),
             Step::AsyncWait(outstanding) => write!(f, "async-wait {outstanding}"),
-            Step::StoreStaged(slot) => write!(f, "store-held {slot}"),
+            Step::StoreStaged(slot) => write!(f, "store-staged {slot}"),
             Step::SetOutstanding(true) => f.write_str("set-outstanding"),
             Step::SetOutstanding(false) => f.write_str("clear-outstanding"),
             Step::IfFirst(steps) => block(f, "if-first", steps),

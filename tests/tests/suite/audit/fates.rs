@@ -113,13 +113,13 @@ fn kind(inst: &Instruction) -> Option<Kind> {
 fn release_waits(function: &Function, audit: &Audit, gpu: &Amdgpu) -> Vec<usize> {
     let mut found = BTreeSet::new();
     for barrier in &audit.barriers {
-        let clauses = barrier
-            .demand
+        let requirements = barrier
+            .required_ordering
             .as_ref()
-            .map_or(&[][..], |demand| demand.release.as_slice());
-        let Some(only_lds) = clauses
+            .map_or(&[][..], |required| required.release.as_slice());
+        let Some(only_lds) = requirements
             .iter()
-            .map(|clause| gpu.ordered_vmem || clause.fence.memory == FenceMemory::Local)
+            .map(|requirement| gpu.ordered_vmem || requirement.fence.memory == FenceMemory::Local)
             .reduce(|a, b| a && b)
         else {
             continue;
@@ -155,10 +155,13 @@ fn is_idle(whole: &Audit, without: &Audit, target: &Target) -> bool {
         .iter()
         .zip(&without.barriers)
         .all(|(before, after)| {
-            let fences = before.demand.iter().flat_map(|demand| &demand.release);
+            let fences = before
+                .required_ordering
+                .iter()
+                .flat_map(|required| &required.release);
             let memories: Vec<FenceMemory> = fences
-                .filter(|clause| clause.fence.scope != FenceScope::Subgroup)
-                .map(|clause| clause.fence.memory)
+                .filter(|requirement| requirement.fence.scope != FenceScope::Subgroup)
+                .map(|requirement| requirement.fence.memory)
                 .collect();
             let local = memories.iter().any(|memory| *memory != FenceMemory::Global);
             let global = memories.iter().any(|memory| *memory != FenceMemory::Local);
@@ -185,8 +188,11 @@ fn is_needless(function: &Function, audit: &Audit, position: usize, kind: Kind) 
         .barriers
         .iter()
         .filter(|barrier| {
-            let release = barrier.demand.iter().flat_map(|demand| &demand.release);
-            let mut memories = release.map(|clause| clause.fence.memory);
+            let release = barrier
+                .required_ordering
+                .iter()
+                .flat_map(|required| &required.release);
+            let mut memories = release.map(|requirement| requirement.fence.memory);
             memories.all(|memory| memory == FenceMemory::Local)
         })
         .map(|barrier| barrier.at.position)

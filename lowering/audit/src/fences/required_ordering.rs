@@ -1,6 +1,6 @@
-//! From words to positions: what the promises ask of one function's instructions.
+//! From words to positions: the orderings that contracts require of one function's instructions.
 
-use super::promise::{FenceObligation, SyncContracts, SyncKind};
+use super::sync_contract::{FenceObligation, SyncContracts, SyncKind};
 use crate::asm::{Flow, Function, Instruction, Role};
 use crate::waits::counter::waits;
 use crate::waits::operation::{Memory, operation};
@@ -12,21 +12,21 @@ use splitbar_plan::{Fence, FenceScope};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One fence that counts for a machine instruction.
+/// A fence that a machine instruction has to act as.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Clause {
+pub struct FenceRequirement {
     /// The fence.
     pub fence: Fence,
-    /// The word of the instruction that the plan has it for; `None` where nobody said.
+    /// The word of the instruction that the plan has it for; `None` where it is not known.
     pub word: Option<WordOffset>,
     /// Positions of accesses that it does not order with the instruction.
     pub exempt: BTreeSet<usize>,
 }
 
-impl Clause {
+impl FenceRequirement {
     /// A fence without a place, from which nothing is exempt.
-    pub fn everything(fence: Fence) -> Clause {
-        Clause {
+    pub fn everything(fence: Fence) -> FenceRequirement {
+        FenceRequirement {
             fence,
             word: None,
             exempt: BTreeSet::new(),
@@ -34,17 +34,17 @@ impl Clause {
     }
 }
 
-/// What is asked of one machine instruction that synchronises.
+/// The ordering that one machine instruction that synchronises has to give.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Demand {
-    /// What must be finished, and where others find it, before the instruction.
-    pub release: Vec<Clause>,
-    /// What must be seen behind it.
-    pub acquire: Vec<Clause>,
+pub struct RequiredOrdering {
+    /// Fences before the instruction: earlier accesses are finished, where others find them.
+    pub release: Vec<FenceRequirement>,
+    /// Fences after it: later accesses see what others released.
+    pub acquire: Vec<FenceRequirement>,
 }
 
-impl Demand {
-    /// Whether nothing is asked.
+impl RequiredOrdering {
+    /// Returns true if no ordering is required.
     pub fn is_empty(&self) -> bool {
         self.release.is_empty() && self.acquire.is_empty()
     }
@@ -136,10 +136,10 @@ fn is_part_before(function: &Function, position: usize, sync: usize) -> bool {
 /// The memory accesses that have lost their word: they have none, or that of something that
 /// accesses no memory, a neighbour's. LLVM folds a conversion into a load and gives it the
 /// conversion's place, which is that of what stood behind the load.
-fn lost(function: &Function, promises: &SyncContracts, arch: &Arch) -> BTreeSet<usize> {
+fn lost(function: &Function, contracts: &SyncContracts, arch: &Arch) -> BTreeSet<usize> {
     let instructions = function.instructions.iter().enumerate();
     instructions
-        .filter(|(_, inst)| word_of(inst).is_none_or(|word| !promises.accesses.contains(&word)))
+        .filter(|(_, inst)| word_of(inst).is_none_or(|word| !contracts.accesses.contains(&word)))
         .filter(|(_, inst)| inst.role == Role::Work && accesses(inst, arch))
         .map(|(position, _)| position)
         .collect()
@@ -198,29 +198,29 @@ fn is_beyond(
     }
 }
 
-/// The clauses as far as they are about the workgroup.
-fn narrowed(clauses: &[Clause]) -> Vec<Clause> {
-    let mut clauses = clauses.to_vec();
-    for clause in &mut clauses {
-        clause.fence.scope = clause.fence.scope.min(FenceScope::Workgroup);
+/// The requirements as far as they are about the workgroup.
+fn narrowed(requirements: &[FenceRequirement]) -> Vec<FenceRequirement> {
+    let mut requirements = requirements.to_vec();
+    for requirement in &mut requirements {
+        requirement.fence.scope = requirement.fence.scope.min(FenceScope::Workgroup);
     }
-    clauses
+    requirements
 }
 
-/// The demands on the instructions of `function` by position. A synchronisation whose origin is
-/// lost has none.
-pub fn demands(
+/// The orderings that the instructions of `function` have to give, by position. A synchronisation
+/// whose origin is lost has none.
+pub fn required_orderings(
     function: &Function,
-    promises: &SyncContracts,
+    contracts: &SyncContracts,
     arch: &Arch,
-) -> BTreeMap<usize, Demand> {
+) -> BTreeMap<usize, RequiredOrdering> {
     let mut by_word: BTreeMap<WordOffset, Vec<usize>> = BTreeMap::new();
     for (position, inst) in function.instructions.iter().enumerate() {
         if let Some(word) = word_of(inst) {
             by_word.entry(word).or_default().push(position);
         }
     }
-    let lost = lost(function, promises, arch);
+    let lost = lost(function, contracts, arch);
     // Notes of barriers, and what a counter (of any barrier) or an atomic operation is made of.
     let own_work = |word: WordOffset, means: SyncKind| {
         let positions = by_word.get(&word).into_iter().flatten().copied();
@@ -232,12 +232,12 @@ pub fn demands(
             } && inst.role == Role::Work)
         })
     };
-    let all_counters = promises.by_word.iter();
+    let all_counters = contracts.by_word.iter();
     let counters: BTreeSet<usize> = all_counters
-        .filter(|(_, promise)| promise.means == SyncKind::Counter)
+        .filter(|(_, contract)| contract.means == SyncKind::Counter)
         .flat_map(|(word, _)| own_work(*word, SyncKind::Counter))
         .collect();
-    let clause = |ask: &FenceObligation, sync: WordOffset, means: SyncKind, forward: bool| {
+    let requirement = |ask: &FenceObligation, sync: WordOffset, means: SyncKind, forward: bool| {
         let ranges = ask.exempt.iter().filter(|words| words.start < words.end);
         let mut exempt: BTreeSet<usize> = ranges
             .flat_map(|words| by_word.range(words.clone()))
@@ -266,41 +266,41 @@ pub fn demands(
             let within: Vec<usize> = lost.iter().copied().filter(is_within).collect();
             exempt.extend(within);
         }
-        Clause {
+        FenceRequirement {
             fence: ask.fence,
             word: Some(ask.word),
             exempt,
         }
     };
     let mut found = BTreeMap::new();
-    for (word, promise) in &promises.by_word {
+    for (word, contract) in &contracts.by_word {
         let positions = by_word.get(word).into_iter().flatten();
-        let clauses = |asks: &[FenceObligation], forward: bool| -> Vec<Clause> {
+        let requirements = |asks: &[FenceObligation], forward: bool| -> Vec<FenceRequirement> {
             let asks = asks.iter();
-            asks.map(|ask| clause(ask, *word, promise.means, forward))
+            asks.map(|ask| requirement(ask, *word, contract.means, forward))
                 .collect()
         };
-        let release = clauses(&promise.release, true);
-        let acquire = clauses(&promise.acquire, false);
+        let release = requirements(&contract.release, true);
+        let acquire = requirements(&contract.acquire, false);
         for position in positions {
             let Some(inst) = function.instructions.get(*position) else {
                 debug_assert!(false, "the function has no instruction {position}");
                 continue;
             };
-            let sides = sides(inst, promise.means, arch);
+            let sides = sides(inst, contract.means, arch);
             // Only a workgroup shares LDS: an atomic operation there synchronises nobody else.
-            let narrow = promise.means == SyncKind::Atomic && inst.mnemonic.starts_with("ds_");
-            let of_side = |is_side: bool, clauses: &[Clause]| match is_side {
-                true if narrow => narrowed(clauses),
-                true => clauses.to_vec(),
+            let narrow = contract.means == SyncKind::Atomic && inst.mnemonic.starts_with("ds_");
+            let of_side = |is_side: bool, requirements: &[FenceRequirement]| match is_side {
+                true if narrow => narrowed(requirements),
+                true => requirements.to_vec(),
                 false => Vec::new(),
             };
-            let demand = Demand {
+            let required = RequiredOrdering {
                 release: of_side(sides.arrives, &release),
                 acquire: of_side(sides.waits, &acquire),
             };
             if sides.arrives || sides.waits {
-                found.insert(*position, demand);
+                found.insert(*position, required);
             }
         }
     }
@@ -312,8 +312,8 @@ pub fn demands(
 mod tests {
     use super::*;
     use crate::asm::{amdgpu, ptx};
-    use crate::fences::promise::SyncContract;
     use crate::fences::shape::Words;
+    use crate::fences::sync_contract::SyncContract;
     use splitbar_plan::{FenceMemory, FenceOrder, Target};
 
     #[test]
@@ -378,13 +378,13 @@ k:
             exempt: Words::new(),
             unknown: false,
         };
-        let promise = SyncContract {
+        let contract = SyncContract {
             means: SyncKind::Atomic,
             release: Vec::new(),
             acquire: vec![ask],
         };
-        let mut promises = SyncContracts::default();
-        promises.by_word.insert(WordOffset::new(20), promise);
+        let mut contracts = SyncContracts::default();
+        contracts.by_word.insert(WordOffset::new(20), contract);
         let Some(target) = Target::by_name("gfx1030") else {
             panic!("no such target");
         };
@@ -394,7 +394,7 @@ k:
         ] {
             let text =
                 format!("\t.type\tk,@function\nk:\n\t.loc\t1 21 0\n\t{atomic}\n\ts_endpgm\n");
-            let found = demands(&amdgpu::parse(&text)[0], &promises, &target.arch);
+            let found = required_orderings(&amdgpu::parse(&text)[0], &contracts, &target.arch);
             assert_eq!(found[&0].acquire[0].fence.scope, expected, "{atomic}");
         }
     }
@@ -424,19 +424,19 @@ k:
             exempt: Words::new(),
             unknown: false,
         };
-        let mut promises = SyncContracts::default();
+        let mut contracts = SyncContracts::default();
         for word in [20, 40].map(WordOffset::new) {
-            let promise = SyncContract {
+            let contract = SyncContract {
                 means: SyncKind::Counter,
                 release: vec![ask(word)],
                 acquire: Vec::new(),
             };
-            promises.by_word.insert(word, promise);
+            contracts.by_word.insert(word, contract);
         }
         let Some(target) = Target::by_name("gfx906") else {
             panic!("no such target");
         };
-        let found = demands(&amdgpu::parse(text)[0], &promises, &target.arch);
+        let found = required_orderings(&amdgpu::parse(text)[0], &contracts, &target.arch);
         let release = &found[&3].release;
         assert!(release[0].exempt.contains(&0) && !release[0].exempt.contains(&2));
     }
@@ -469,20 +469,20 @@ k:
                 exempt: vec![WordOffset::new(20)..WordOffset::new(40)],
                 unknown,
             };
-            let promise = SyncContract {
+            let contract = SyncContract {
                 means: SyncKind::Barrier,
                 release: vec![ask],
                 acquire: Vec::new(),
             };
-            let promises = SyncContracts {
-                by_word: [(WordOffset::new(40), promise)].into(),
+            let contracts = SyncContracts {
+                by_word: [(WordOffset::new(40), contract)].into(),
                 accesses: [10, 30].map(WordOffset::new).into(),
                 cut: false,
             };
             let Some(target) = Target::by_name("gfx1201") else {
                 panic!("no such target");
             };
-            let found = demands(&amdgpu::parse(text)[0], &promises, &target.arch);
+            let found = required_orderings(&amdgpu::parse(text)[0], &contracts, &target.arch);
             found[&3].release[0].exempt.clone()
         };
         assert_eq!(exempt(true), [1, 2].into());

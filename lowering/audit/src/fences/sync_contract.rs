@@ -35,7 +35,7 @@ pub enum SyncKind {
     Atomic,
 }
 
-/// What one synchronisation promises.
+/// The fences that one synchronisation promises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncContract {
     /// How it is found.
@@ -72,14 +72,14 @@ struct FencePoint<'p> {
 }
 
 /// What the fences of `plan` promise.
-pub fn promises(plan: &EntryPlan, shape: &ControlFlowSummary) -> SyncContracts {
+pub fn contracts(plan: &EntryPlan, shape: &ControlFlowSummary) -> SyncContracts {
     let places: Vec<FencePoint<'_>> = plan
         .at_instruction
         .iter()
         .filter(|(word, _)| shape.block_of(**word).is_some())
         .map(|(word, steps)| place(plan, *word, steps))
         .collect();
-    let mut promises = SyncContracts {
+    let mut contracts = SyncContracts {
         accesses: shape
             .accesses
             .union(&steps_that_access(plan))
@@ -110,14 +110,14 @@ pub fn promises(plan: &EntryPlan, shape: &ControlFlowSummary) -> SyncContracts {
         let acquire: Vec<FenceObligation> =
             after.filter(|fence| acquires(fence)).map(own).collect();
         if !(release.is_empty() && acquire.is_empty()) {
-            let promise = promises.of(*word, SyncKind::Atomic);
-            promise.release.extend(release);
-            promise.acquire.extend(acquire);
+            let contract = contracts.of(*word, SyncKind::Atomic);
+            contract.release.extend(release);
+            contract.acquire.extend(acquire);
         }
     }
     for place in &places {
         if let Some(means) = place.means {
-            let promise = promises.of(place.word, means);
+            let contract = contracts.of(place.word, means);
             let own = |fence: &Fence| FenceObligation {
                 fence: *fence,
                 word: place.word,
@@ -125,9 +125,9 @@ pub fn promises(plan: &EntryPlan, shape: &ControlFlowSummary) -> SyncContracts {
                 unknown: false,
             };
             let release = place.before.iter().filter(|fence| releases(fence));
-            promise.release.extend(release.map(|fence| own(fence)));
+            contract.release.extend(release.map(|fence| own(fence)));
             let acquire = place.after.iter().filter(|fence| acquires(fence));
-            promise.acquire.extend(acquire.map(|fence| own(fence)));
+            contract.acquire.extend(acquire.map(|fence| own(fence)));
         }
     }
     let mut searcher = Searcher { shape, visits: 0 };
@@ -167,28 +167,28 @@ pub fn promises(plan: &EntryPlan, shape: &ControlFlowSummary) -> SyncContracts {
                         .and_then(|at| places.get(at)?.means)
                         // What synchronises and is not a place of the plan is an atomic operation.
                         .unwrap_or(SyncKind::Atomic);
-                    let promise = promises.of(beside.word, means);
+                    let contract = contracts.of(beside.word, means);
                     let asks = fences
                         .iter()
                         .map(|fence| standing_apart(fence, place.word, &beside, shape));
                     if forward {
-                        promise.release.extend(asks);
+                        contract.release.extend(asks);
                     } else {
-                        promise.acquire.extend(asks);
+                        contract.acquire.extend(asks);
                     }
                 }
             }
         }
     }
-    for (word, promise) in &mut promises.by_word {
+    for (word, contract) in &mut contracts.by_word {
         let elsewhere = searcher.elsewhere(*word);
-        for ask in promise.release.iter_mut().chain(&mut promise.acquire) {
+        for ask in contract.release.iter_mut().chain(&mut contract.acquire) {
             ask.exempt.extend(elsewhere.iter().cloned());
         }
     }
-    promises.cut = searcher.gave_up();
-    for promise in promises.by_word.values_mut() {
-        for asks in [&mut promise.release, &mut promise.acquire] {
+    contracts.cut = searcher.gave_up();
+    for contract in contracts.by_word.values_mut() {
+        for asks in [&mut contract.release, &mut contract.acquire] {
             let mut seen = Vec::new();
             asks.retain(|ask| {
                 let key = (ask.fence, ask.word);
@@ -198,7 +198,7 @@ pub fn promises(plan: &EntryPlan, shape: &ControlFlowSummary) -> SyncContracts {
             });
         }
     }
-    promises
+    contracts
 }
 
 impl SyncContracts {
