@@ -204,8 +204,8 @@ fn plan(path: &Path) -> Result<Vec<Audit>, String> {
         .collect()
 }
 
-/// Audits against the plan's required orderings on this code, which must be the code that the plan was made
-/// with.
+/// Audits against the orderings that the plan requires of this code, which must be the code that
+/// the plan was made with.
 fn planned(function: &Function, plan: &[Audit], arch: &Arch) -> Result<Audit, String> {
     let Some(audit) = plan.iter().find(|audit| audit.kernel == function.name) else {
         // A function that is not a kernel.
@@ -226,8 +226,8 @@ fn planned(function: &Function, plan: &[Audit], arch: &Arch) -> Result<Audit, St
     audit.of_changed(function, arch)
 }
 
-/// The same required ordering on every barrier: what is to be released on its arriving side, and acquired on
-/// its waiting side.
+/// The same ordering, required of every barrier: a release on its arriving side, an acquire on its
+/// waiting side.
 fn assumed(function: &Function, args: &AuditArgs) -> BTreeMap<usize, RequiredOrdering> {
     let requirements = |order, memory: Option<Memory>, role: Role, sides: [Role; 2]| {
         let memory = memory.filter(|_| sides.contains(&role));

@@ -105,11 +105,11 @@ impl Caches {
 
 /// Up to which time the stores of each agent were written back, by anybody who knew of them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct WrittenBack {
     until: BTreeMap<(u32, u16), Time>,
 }
 
-impl Written {
+impl WrittenBack {
     /// An agent of cluster `cluster` that knows `now` writes back.
     pub(crate) fn write_back(&mut self, cluster: u32, now: &Clock) {
         for (agent, time) in now.times() {

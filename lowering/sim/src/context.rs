@@ -2,7 +2,7 @@
 
 use crate::barrier::{Barriers, Name, Phase, TooMany};
 use crate::bulk_copy::BulkCopy;
-use crate::cache::{self, Caches, Levels, Written};
+use crate::cache::{self, Caches, Levels, WrittenBack};
 use crate::clock::{Clock, Order, Scope, Time, WaveClock};
 use crate::coverage::Coverage;
 use crate::finding::{FindingKind, Findings, Site};
@@ -133,7 +133,7 @@ pub struct Context<'m> {
     /// What atomics for the whole device published.
     pub(crate) published_to_device: &'m mut HashMap<u64, PublishedToDevice>,
     /// Stores that other workgroups can see.
-    pub(crate) written: &'m mut Written,
+    pub(crate) written: &'m mut WrittenBack,
     /// What this step does.
     pub(crate) trace: &'m mut Trace,
     /// Which loaded bytes something depends on.

@@ -1,6 +1,6 @@
 //! State that all waves of a launch share while it runs.
 
-use crate::cache::Written;
+use crate::cache::WrittenBack;
 use crate::context::{Context, Group, PublishedToDevice};
 use crate::coverage::Coverage;
 use crate::finding::{FindingKind, Findings, Site};
@@ -29,7 +29,7 @@ pub(crate) struct Run<'r, P> {
     pub coverage: Coverage,
     pub journal: Journal,
     pub published_to_device: HashMap<u64, PublishedToDevice>,
-    pub written: Written,
+    pub written: WrittenBack,
     pub trace: Trace,
     pub uses: Uses,
     pub steps: u64,
@@ -65,7 +65,7 @@ impl<'r, P: Program> Run<'r, P> {
             coverage: Coverage::default(),
             journal: Journal::new(launch.limits.journal),
             published_to_device: HashMap::new(),
-            written: Written::default(),
+            written: WrittenBack::default(),
             trace: Trace {
                 kept: launch.limits.accesses.then(Default::default),
                 ..Trace::default()

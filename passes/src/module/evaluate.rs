@@ -344,7 +344,7 @@ impl Evaluator<'_, '_> {
 
     /// The types of the constituents of the composite `inst`; `None` for types whose constants are
     /// not decoded here.
-    fn wanted(&self, inst: Inst<'_>) -> Result<Option<Wanted<'_>>, Diagnostic> {
+    fn wanted(&self, inst: Inst<'_>) -> Result<Option<ConstituentTypes<'_>>, Diagnostic> {
         let ty = inst.result_type().and_then(|id| self.declarations.ty(id));
         Ok(match ty {
             Some(
@@ -353,12 +353,12 @@ impl Evaluator<'_, '_> {
                     count,
                 }
                 | Type::Matrix { column: one, count },
-            ) => Some(Wanted {
+            ) => Some(ConstituentTypes {
                 all: &[],
                 one: Some(*one),
                 len: u64::from(*count),
             }),
-            Some(Type::Struct { members }) => Some(Wanted {
+            Some(Type::Struct { members }) => Some(ConstituentTypes {
                 all: members,
                 one: None,
                 len: members.len() as u64,
@@ -367,13 +367,13 @@ impl Evaluator<'_, '_> {
                 .constants
                 .get(*length)
                 .and_then(Constant::as_u64)
-                .map(|len| Wanted {
+                .map(|len| ConstituentTypes {
                     all: &[],
                     one: Some(*element),
                     len,
                 }),
             // One constituent stands for all of them (SPV_KHR_cooperative_matrix).
-            Some(Type::CooperativeMatrix { component, .. }) => Some(Wanted {
+            Some(Type::CooperativeMatrix { component, .. }) => Some(ConstituentTypes {
                 all: &[],
                 one: Some(*component),
                 len: 1,
@@ -400,7 +400,7 @@ impl Evaluator<'_, '_> {
 }
 
 /// Types that a composite's constituents must have.
-struct Wanted<'d> {
+struct ConstituentTypes<'d> {
     /// Each one, of a structure.
     all: &'d [Id],
     /// The one of all, of everything else.
@@ -409,7 +409,7 @@ struct Wanted<'d> {
     len: u64,
 }
 
-impl Wanted<'_> {
+impl ConstituentTypes<'_> {
     fn iter(&self) -> impl Iterator<Item = Id> {
         let same = self.one.into_iter().flat_map(|one| {
             std::iter::repeat_n(one, usize::try_from(self.len).unwrap_or(usize::MAX))

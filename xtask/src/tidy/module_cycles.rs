@@ -1,5 +1,5 @@
-//! No two files of a crate take from each other in a circle. Neither do the rooms of a crate, the
-//! folders in its `src/`, nor the modules of some large rooms.
+//! No two files of a crate take from each other in a circle. Neither do the folders in its `src/`,
+//! nor the modules of some large folders.
 
 mod module;
 mod ties;
@@ -14,7 +14,7 @@ use ties::Ties;
 const LARGE: &[&str] = &["lowering/llvm/src/emit/"];
 
 /// Reports circles of files in each crate, of folders in each `src/`, and of modules in large
-/// rooms. Tests may look anywhere.
+/// folders. Tests may look anywhere.
 pub(super) fn check(files: &[String], problems: &mut Vec<String>) {
     let sources = files.iter().filter(|file| file.ends_with(".rs"));
     let texts = sources.filter_map(|file| {
@@ -24,12 +24,12 @@ pub(super) fn check(files: &[String], problems: &mut Vec<String>) {
     judge(&texts.collect(), problems);
 }
 
-/// Reports the circles of files, paths with their texts, and of their rooms.
+/// Reports the circles of files, paths with their texts, and of their folders.
 fn judge(files: &BTreeMap<String, String>, problems: &mut Vec<String>) {
     let ties = ties::ties(files);
     report("files", &ties, problems);
-    report("folders", &between(&ties, room), problems);
-    report("modules", &between(&ties, module_of_large_room), problems);
+    report("folders", &between(&ties, folder), problems);
+    report("modules", &between(&ties, module_of_large_folder), problems);
 }
 
 /// The ties between the places that hold the files.
@@ -48,19 +48,19 @@ fn between(ties: &Ties, place: fn(&str) -> Option<String>) -> Ties {
     between
 }
 
-/// The folder in `src/` that a file stands in.
-fn room(file: &str) -> Option<String> {
+/// The folder in `src/` of a file.
+fn folder(file: &str) -> Option<String> {
     let (source, inside) = file.split_once("/src/")?;
-    let (room, _) = inside.split_once('/')?;
-    (room != "bin").then(|| format!("{source}/src/{room}"))
+    let (folder, _) = inside.split_once('/')?;
+    (folder != "bin").then(|| format!("{source}/src/{folder}"))
 }
 
-/// The file or folder of a large room that a file stands in.
-fn module_of_large_room(file: &str) -> Option<String> {
-    LARGE.iter().find_map(|room| {
-        let inside = file.strip_prefix(room)?;
+/// The file or folder of a large folder that a file is, or is in.
+fn module_of_large_folder(file: &str) -> Option<String> {
+    LARGE.iter().find_map(|folder| {
+        let inside = file.strip_prefix(folder)?;
         let module = inside.trim_end_matches(".rs").split('/').next()?;
-        (module != "mod").then(|| format!("{room}{module}"))
+        (module != "mod").then(|| format!("{folder}{module}"))
     })
 }
 

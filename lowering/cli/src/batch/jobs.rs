@@ -31,7 +31,7 @@ pub(super) struct Job {
 /// A job as a file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct JobEntry {
     module: PathBuf,
     name: Option<String>,
     targets: Option<Vec<String>>,
@@ -97,13 +97,13 @@ pub(super) fn all(args: &BatchArgs) -> Result<(Vec<Job>, Vec<PathBuf>), String> 
     Ok((jobs, files.into_iter().collect()))
 }
 
-fn of_file(file: &Path) -> Result<Vec<Written>, String> {
+fn of_file(file: &Path) -> Result<Vec<JobEntry>, String> {
     let text = read(file)?;
     serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// The modules below `top`, sorted; links to folders are not followed.
-fn of_folder(top: &Path) -> Result<Vec<Written>, String> {
+fn of_folder(top: &Path) -> Result<Vec<JobEntry>, String> {
     let mut modules = BTreeSet::new();
     let mut open = vec![PathBuf::new()];
     while let Some(folder) = open.pop() {
@@ -119,7 +119,7 @@ fn of_folder(top: &Path) -> Result<Vec<Written>, String> {
             }
         }
     }
-    let written = modules.into_iter().map(|module| Written {
+    let written = modules.into_iter().map(|module| JobEntry {
         module,
         name: None,
         targets: None,
@@ -133,7 +133,7 @@ fn target(name: &str) -> Result<&'static Target, String> {
 }
 
 /// The name of a job, which no output outside of its folder can have. One path has one name.
-fn name(job: &Written) -> Result<String, String> {
+fn name(job: &JobEntry) -> Result<String, String> {
     let path = match &job.name {
         Some(name) => PathBuf::from(name),
         None => job.module.with_extension(""),

@@ -33,8 +33,8 @@ pub(super) struct Candidate {
     pub(super) is_stable: bool,
 }
 
-/// What is asked about a store.
-pub(super) struct Judge<'s, 'm> {
+/// The facts by which a store is looked at.
+pub(super) struct StoreContext<'s, 'm> {
     pub(super) declarations: &'s Declarations<'m>,
     pub(super) constants: &'s Constants,
     pub(super) memory: &'s Memory,
@@ -49,7 +49,7 @@ pub(super) struct Between {
     pub(super) writes: bool,
 }
 
-impl<'m> Judge<'_, 'm> {
+impl<'m> StoreContext<'_, 'm> {
     /// The store `inst` in `block`, whose value has `origin`, as a copy, or why it is none; what
     /// happens `between`.
     pub(super) fn candidate(

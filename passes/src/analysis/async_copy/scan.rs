@@ -1,7 +1,7 @@
 //! One look at every instruction of a function: which stores are copies, and what everything else
 //! does to memory that a copy touches.
 
-use super::candidate::{self, Between, Candidate, Judge};
+use super::candidate::{self, Between, Candidate, StoreContext};
 use super::effects::Effects;
 use super::origin::{Origin, Origins};
 use super::{Input, Reason, Refused};
@@ -68,7 +68,7 @@ impl Scan {
         }
         let effects = Effects::analyze(declarations);
         let mut scanner = Scanner {
-            judge: Judge {
+            judge: StoreContext {
                 declarations,
                 constants: input.constants,
                 memory: input.memory,
@@ -92,7 +92,7 @@ impl Scan {
 }
 
 struct Scanner<'s, 'm> {
-    judge: Judge<'s, 'm>,
+    judge: StoreContext<'s, 'm>,
     effects: Effects,
     /// By word offset of a store to Workgroup memory of what was loaded from global memory: the
     /// load, or why it is none that can be copied.

@@ -35,7 +35,7 @@ use crate::module::{
 };
 use assertion::Assertion;
 use instructions::Core;
-use names::Wanted;
+use names::ImportedFunction;
 use routines::Routine;
 use signature::Signature;
 use spirv::{Capability, Decoration, LinkageType, Op, OpenclStd100Op as Cl};
@@ -127,10 +127,10 @@ fn provide(
     function: &Function<'_>,
     name: &str,
 ) -> Option<Provided> {
-    let library = match names::wanted(name) {
-        Wanted::OpenCl(op) => return instructions::open_cl(op).map(Provided::OpenCl),
-        Wanted::Core(op, _) => return instructions::core(op).map(Provided::Core),
-        Wanted::Library(library) => library,
+    let library = match names::imported_function(name) {
+        ImportedFunction::OpenCl(op) => return instructions::open_cl(op).map(Provided::OpenCl),
+        ImportedFunction::Core(op, _) => return instructions::core(op).map(Provided::Core),
+        ImportedFunction::Library(library) => library,
     };
     let signature = Signature::from_function(declarations, function);
     if let Some(assertion) = Assertion::named(library, function) {
@@ -242,7 +242,7 @@ impl<'m> Linking<'_, 'm> {
         let mut all = vec![as_type, id];
         all.extend(operands);
         self.edit.replace(call.offset, core.op, &all)?;
-        if let Wanted::Core(_, suffix) = names::wanted(name) {
+        if let ImportedFunction::Core(_, suffix) = names::imported_function(name) {
             for decoration in instructions::decorations(suffix) {
                 let mut operands = vec![id];
                 operands.extend(decoration);

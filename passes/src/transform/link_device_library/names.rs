@@ -6,7 +6,7 @@
 
 /// What an import is, by its name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wanted<'n> {
+pub(super) enum ImportedFunction<'n> {
     /// A function of the device library or of C, as C calls it.
     Library(&'n str),
     /// An instruction of OpenCL.std, as that set calls it.
@@ -16,18 +16,18 @@ pub(super) enum Wanted<'n> {
 }
 
 /// What `name` asks for. Which functions there are is another question.
-pub(super) fn wanted(name: &str) -> Wanted<'_> {
+pub(super) fn imported_function(name: &str) -> ImportedFunction<'_> {
     let plain = unmangled(name);
     if let Some(op) = plain.strip_prefix("__spirv_ocl_") {
-        return Wanted::OpenCl(op);
+        return ImportedFunction::OpenCl(op);
     }
     if let Some(op) = plain.strip_prefix("__spirv_") {
         let (op, suffix) = op.split_once('_').unwrap_or((op, ""));
-        return Wanted::Core(op, suffix);
+        return ImportedFunction::Core(op, suffix);
     }
     let prefixes = ["__devicelib_imf_", "__imf_", "__devicelib_"];
     let library = prefixes.iter().find_map(|p| plain.strip_prefix(p));
-    Wanted::Library(library.unwrap_or(plain))
+    ImportedFunction::Library(library.unwrap_or(plain))
 }
 
 /// The function's own name, if `name` is mangled.
@@ -43,37 +43,43 @@ fn unmangled(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wanted, wanted};
+    use super::{ImportedFunction, imported_function};
 
     #[test]
     fn names_are_taken_apart() {
         for (name, is) in [
-            ("__devicelib_sinf", Wanted::Library("sinf")),
-            ("__devicelib_imf_floorf", Wanted::Library("floorf")),
-            ("__imf_floorf", Wanted::Library("floorf")),
-            ("__muldc3", Wanted::Library("__muldc3")),
-            ("__devicelib___muldc3", Wanted::Library("__muldc3")),
-            ("_Z15__spirv_ocl_sinf", Wanted::OpenCl("sin")),
-            ("__spirv_ocl_s_min", Wanted::OpenCl("s_min")),
+            ("__devicelib_sinf", ImportedFunction::Library("sinf")),
+            (
+                "__devicelib_imf_floorf",
+                ImportedFunction::Library("floorf"),
+            ),
+            ("__imf_floorf", ImportedFunction::Library("floorf")),
+            ("__muldc3", ImportedFunction::Library("__muldc3")),
+            (
+                "__devicelib___muldc3",
+                ImportedFunction::Library("__muldc3"),
+            ),
+            ("_Z15__spirv_ocl_sinf", ImportedFunction::OpenCl("sin")),
+            ("__spirv_ocl_s_min", ImportedFunction::OpenCl("s_min")),
             (
                 "_Z32__spirv_ConvertFToS_Rint_sat_rtef",
-                Wanted::Core("ConvertFToS", "Rint_sat_rte"),
+                ImportedFunction::Core("ConvertFToS", "Rint_sat_rte"),
             ),
             (
                 "_Z22__spirv_ControlBarrierjjj",
-                Wanted::Core("ControlBarrier", ""),
+                ImportedFunction::Core("ControlBarrier", ""),
             ),
             // Lengths that the name does not have, or that no machine has.
-            ("_Z99sinf", Wanted::Library("_Z99sinf")),
+            ("_Z99sinf", ImportedFunction::Library("_Z99sinf")),
             (
                 "_Z99999999999999999999999sinf",
-                Wanted::Library("_Z99999999999999999999999sinf"),
+                ImportedFunction::Library("_Z99999999999999999999999sinf"),
             ),
-            ("_Z2éf", Wanted::Library("é")),
-            ("_Z1éf", Wanted::Library("_Z1éf")),
-            ("_Z", Wanted::Library("_Z")),
+            ("_Z2éf", ImportedFunction::Library("é")),
+            ("_Z1éf", ImportedFunction::Library("_Z1éf")),
+            ("_Z", ImportedFunction::Library("_Z")),
         ] {
-            assert_eq!(wanted(name), is, "{name}");
+            assert_eq!(imported_function(name), is, "{name}");
         }
     }
 }

@@ -137,8 +137,8 @@ struct Staging<'s, 'd, 'm> {
     declared: BTreeSet<u32>,
 }
 
-/// What is staged of a loop.
-struct Wanted<'m> {
+/// The loads of a loop that run one iteration ahead, and what they need.
+struct Prefetch<'m> {
     slice: Slice,
     loads: Vec<Inst<'m>>,
     /// What the next iteration begins with, behind the barrier.
@@ -198,7 +198,7 @@ impl<'m> Staging<'_, '_, 'm> {
     }
 
     /// The loads that can be staged, as many as the tile may have, and what is needed for them.
-    fn wanted(&mut self, slicer: &Slicer<'_, 'm>) -> Result<Option<Wanted<'m>>, Diagnostic> {
+    fn wanted(&mut self, slicer: &Slicer<'_, 'm>) -> Result<Option<Prefetch<'m>>, Diagnostic> {
         let mut values = Values::new(self.shape, self.effects, slicer.variables);
         let exit = self.shape.exit;
         let mut condition = None;
@@ -221,7 +221,7 @@ impl<'m> Staging<'_, '_, 'm> {
             }
         }
         let loads: Vec<Inst<'m>> = staged(slicer, &slice).collect();
-        Ok((!loads.is_empty()).then_some(Wanted {
+        Ok((!loads.is_empty()).then_some(Prefetch {
             slice,
             loads,
             next,
@@ -345,7 +345,7 @@ impl<'m> Staging<'_, '_, 'm> {
     }
 
     /// Takes away what only the staged loads have needed.
-    fn remove_unused(&mut self, wanted: &Wanted<'m>) {
+    fn remove_unused(&mut self, wanted: &Prefetch<'m>) {
         let module = self.edit.module();
         let mut uses: BTreeMap<u32, usize> = BTreeMap::new();
         for inst in module.instructions() {

@@ -55,24 +55,24 @@ fn a_face_is_seen_through() {
     // What the face hands on belongs to the files behind it.
     let behind = |second: &str| {
         problems(&[
-            ("lib.rs", "mod room;\nmod user;"),
-            ("user.rs", "use crate::room::{Second, first};"),
+            ("lib.rs", "mod folder;\nmod user;"),
+            ("user.rs", "use crate::folder::{Second, first};"),
             (
-                "room/mod.rs",
+                "folder/mod.rs",
                 "mod first;\nmod second;\npub use first::*;\npub use second::Second;",
             ),
             (
-                "room/first.rs",
+                "folder/first.rs",
                 "use super::Second;\npub fn first() { Second; }",
             ),
-            ("room/second.rs", second),
+            ("folder/second.rs", second),
         ])
     };
     assert_eq!(behind("pub struct Second;").len(), 0);
     let found = behind("use super::*;\npub struct Second;\nfn f() { first() }");
     let expected = "2 files take from each other in a circle:\n  \
-         one/src/room/first.rs -> one/src/room/second.rs: Second\n  \
-         one/src/room/second.rs -> one/src/room/first.rs: first";
+         one/src/folder/first.rs -> one/src/folder/second.rs: Second\n  \
+         one/src/folder/second.rs -> one/src/folder/first.rs: first";
     assert_eq!(found, [expected]);
 }
 

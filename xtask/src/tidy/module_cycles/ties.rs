@@ -8,7 +8,7 @@ use super::module::{self, Module};
 pub(super) type Ties = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
 /// The questions of one search that were asked already. Imports may lead in circles.
-type Asked<'n> = BTreeSet<(usize, &'n str, Wanted)>;
+type Asked<'n> = BTreeSet<(usize, &'n str, PathEnd)>;
 
 /// The modules of all files.
 struct Tree<'t> {
@@ -35,7 +35,7 @@ enum Place<'t> {
 
 /// What is expected at the end of a path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Wanted {
+enum PathEnd {
     Module,
     Item,
 }
@@ -101,7 +101,7 @@ impl<'t> Tree<'t> {
         for import in &node.text.imports {
             match (
                 import.name,
-                self.find(at, &import.path, Wanted::Item, &mut Asked::new()),
+                self.find(at, &import.path, PathEnd::Item, &mut Asked::new()),
             ) {
                 (Some(name), Some(Place::Item(file))) => {
                     // A face that only hands on what stands in its folder takes nothing.
@@ -120,7 +120,7 @@ impl<'t> Tree<'t> {
                     let words = node.text.words.iter();
                     let strange = words.filter(|word| !self.defines(at, word));
                     taken.extend(strange.filter_map(|word| {
-                        match self.look_up(from, word, Wanted::Item, &mut Asked::new())? {
+                        match self.look_up(from, word, PathEnd::Item, &mut Asked::new())? {
                             Place::Item(file) => Some((file, *word)),
                             Place::Module(_) | Place::Outside => None,
                         }
@@ -130,7 +130,7 @@ impl<'t> Tree<'t> {
             }
         }
         for path in &node.text.paths {
-            if let Some(Place::Item(file)) = self.find(at, path, Wanted::Item, &mut Asked::new()) {
+            if let Some(Place::Item(file)) = self.find(at, path, PathEnd::Item, &mut Asked::new()) {
                 taken.push((file, self.item_of(at, path)));
             }
         }
@@ -149,7 +149,7 @@ impl<'t> Tree<'t> {
     /// The name of the item in a path, which may go on to a part of it.
     fn item_of(&self, at: usize, path: &[&'t str]) -> &'t str {
         let modules = (1..path.len()).take_while(|end| {
-            let found = self.find(at, &path[..*end], Wanted::Module, &mut Asked::new());
+            let found = self.find(at, &path[..*end], PathEnd::Module, &mut Asked::new());
             matches!(found, Some(Place::Module(_)))
         });
         path[modules.count()]
@@ -160,7 +160,7 @@ impl<'t> Tree<'t> {
         &'n self,
         at: usize,
         path: &[&'n str],
-        wanted: Wanted,
+        wanted: PathEnd,
         asked: &mut Asked<'n>,
     ) -> Option<Place<'t>> {
         let mut place = at;
@@ -180,7 +180,7 @@ impl<'t> Tree<'t> {
                 }
                 _ => {}
             }
-            let wanted = if is_last { wanted } else { Wanted::Module };
+            let wanted = if is_last { wanted } else { PathEnd::Module };
             match self.look_up(place, name, wanted, asked) {
                 Some(Place::Module(module)) => place = module,
                 Some(found) => return Some(found),
@@ -197,7 +197,7 @@ impl<'t> Tree<'t> {
         &'n self,
         at: usize,
         name: &'n str,
-        wanted: Wanted,
+        wanted: PathEnd,
         asked: &mut Asked<'n>,
     ) -> Option<Place<'t>> {
         if !asked.insert((at, name, wanted)) {
@@ -211,8 +211,8 @@ impl<'t> Tree<'t> {
             .contains(name)
             .then_some(Place::Item(node.file));
         let own = match wanted {
-            Wanted::Module => child,
-            Wanted::Item => item,
+            PathEnd::Module => child,
+            PathEnd::Item => item,
         };
         own.or_else(|| {
             let mut imports = node.text.imports.iter();
@@ -227,7 +227,7 @@ impl<'t> Tree<'t> {
                 .iter()
                 .filter(|import| import.name.is_none());
             all.find_map(
-                |import| match self.find(at, &import.path, Wanted::Module, asked)? {
+                |import| match self.find(at, &import.path, PathEnd::Module, asked)? {
                     Place::Module(module) => self.look_up(module, name, wanted, asked),
                     Place::Item(_) | Place::Outside => None,
                 },
