@@ -187,7 +187,7 @@ has the details and the reasons:
   its own location and with the memory that fences and acquiring atomic operations of the kernel name.
 - Atomic operations, volatile accesses, OpMemoryBarrier, operations of the workgroup and other barriers are never passed.
 - Workgroup variables do not overlap, unless their layout is explicit; buffers and images may all be the same memory.
-- A half stands where control comes exactly as often as to its barrier, in the same innermost loop, and never in a cycle with several ways in. A barrier goes around a
+- An arrive or a wait moves only to control-equivalent blocks (those that run exactly as often as its barrier), in the same innermost loop, and never in an irreducible cycle. A barrier goes around a
   back edge only if the workgroup leaves the loop by one exit, or all of it by the same one.
 
 With `--fill-windows` an instruction also passes those that stay between it and the window: none of them uses its result or makes what it uses, and their accesses do not conflict with its

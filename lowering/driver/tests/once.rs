@@ -35,11 +35,12 @@ impl Subscriber for Counts {
     fn exit(&self, _: &Id) {}
 }
 
-/// The spans of one compilation.
+/// The spans of one compilation, with every pair split but for what `change` does.
 fn stages(kernel: &str, change: impl FnOnce(&mut Options)) -> Vec<(&'static str, u32)> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kernels");
     let bytes = std::fs::read(format!("{root}/{kernel}/{kernel}.spv")).unwrap();
     let mut options = Options::new(splitbar::Target::by_name("gfx1201").unwrap());
+    options.choice = Choice::AlwaysSplit;
     change(&mut options);
     let counts = Counts::default();
     tracing::subscriber::with_default(counts.clone(), || {
