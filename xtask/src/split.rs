@@ -167,7 +167,7 @@ between; `sim`, `model` and `advise` take the same options, and `splitbar-opt` h
 | `eliminate-redundant-control-barriers` | removes barriers that order no two accesses, one after another |
 | `freeze-specialization-constants` | puts the values of specialization constants in the place of their uses; `lower` does so before it unrolls, with the values that it was given |
 | `unroll-barrier-loops=N` | unrolls loops that have a constant number of iterations and barriers, or that copy to shared memory inside of a loop with barriers, up to N instructions a loop, unless LoopControl says DontUnroll; `lower` with `--unroll-barrier-loops=N` |
-| `prefetch-barrier-loop-loads` | loads one iteration ahead what a loop stores to shared memory in front of its first barrier; `lower` with `--prefetch-loop-loads` |
+| `prefetch-barrier-loop-loads` | loads one iteration ahead what a loop stores to shared memory before its first barrier; `lower` with `--prefetch-loop-loads` |
 | `split-control-barriers` | makes an arrive and a wait of each OpControlBarrier |
 | `move-split-barriers` | moves arrives up and waits down: in blocks, across blocks, and around back edges (an arrive in front of the loop, a wait where control leaves it) |
 | `fill-split-barrier-windows` | moves other instructions from in front of arrives and from behind waits into the windows; `lower` does so with `--fill-windows` |

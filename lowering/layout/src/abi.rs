@@ -159,7 +159,7 @@ pub struct Abi {
 /// the block.
 pub fn push_constants_place(bytes: u64) -> (u64, Alignment) {
     let size = Alignment::WORD.round_up(bytes);
-    (size, BUFFER_ALIGN.behind(size))
+    (size, BUFFER_ALIGN.at_offset(size))
 }
 
 /// Whether a block of `bytes`, which is `what` and declared at word `at`, can be passed by value.
@@ -634,6 +634,7 @@ impl Planner<'_, '_> {
         }
         let value = Passing::Value(ty);
         let amdgpu = matches!(self.target.arch, Arch::Amdgpu(_));
+        let is_boolean = matches!(&info.kind, Kind::ScalarOrVector(shape) if shape.scalar == types::Scalar::Bool);
         match &info.kind {
             Kind::Pointer {
                 class: StorageClass::Function,
@@ -692,18 +693,7 @@ impl Planner<'_, '_> {
                 );
                 self.parameters.push(parameter.to(table_align(self.target)));
             }
-            Kind::ScalarOrVector(shape) if shape.scalar != types::Scalar::Bool => {
-                let parameter = self.argument(
-                    Role::Own(index),
-                    ArgumentKind::ByValue,
-                    value,
-                    info.size,
-                    info.align,
-                    (None, None),
-                );
-                self.parameters.push(parameter);
-            }
-            Kind::Struct { .. } | Kind::Array { .. } => {
+            Kind::ScalarOrVector(_) | Kind::Struct { .. } | Kind::Array { .. } if !is_boolean => {
                 let parameter = self.argument(
                     Role::Own(index),
                     ArgumentKind::ByValue,

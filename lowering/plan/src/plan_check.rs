@@ -1,4 +1,4 @@
-//! What must hold of every plan before code is made from it. A failure is a bug of the planner.
+//! Conditions on every plan before code is made from it. A failure is a bug of the planner.
 
 use crate::plan::EntryPlan;
 use crate::step::{AmdgpuStep, NvptxStep, Step};
@@ -46,8 +46,8 @@ impl EntryPlan {
         Ok(())
     }
 
-    /// Every step, those in others too, with the instruction that it belongs to; none for those of
-    /// the entry and the end.
+    /// Every step, also those in other steps, with its instruction; steps of the entry and of the
+    /// end have none.
     fn steps(&self) -> Vec<(Option<WordOffset>, &Step)> {
         let at_instruction = [
             &self.at_instruction,
@@ -68,21 +68,33 @@ impl EntryPlan {
         all
     }
 
-    /// Whether the run-time state, or the set of registers, of `step` is declared.
+    /// Returns true if the run-time state and the set of registers of `step` are declared.
     fn has_state_of(&self, step: &Step) -> bool {
         match step {
             Step::SetOutstanding(_) | Step::IfOutstanding(_) => self.state.outstanding,
             Step::StoreStaged(set) => *set < self.staged.len(),
-            Step::CounterArrive | Step::CounterWait => self.state.word,
-            Step::IfFirst(_) | Step::Amdgpu(AmdgpuStep::SignalFirst) => self.state.word,
-            Step::Nvptx(NvptxStep::MbarrierWait { .. }) => self.state.word,
-            Step::Nvptx(NvptxStep::GroupArrive(groups) | NvptxStep::GroupSync(groups)) => {
-                groups.sets < 2 || self.state.word
-            }
-            Step::Nvptx(NvptxStep::BulkInit(_) | NvptxStep::BulkWait(_)) => {
-                self.state.bulk_slots.is_some()
-            }
-            _ => true, // keeps no state
+            Step::CounterArrive | Step::CounterWait | Step::IfFirst(_) => self.state.word,
+            Step::Amdgpu(step) => *step != AmdgpuStep::SignalFirst || self.state.word,
+            Step::Nvptx(step) => match step {
+                NvptxStep::MbarrierWait { .. } => self.state.word,
+                NvptxStep::GroupArrive(groups) | NvptxStep::GroupSync(groups) => {
+                    groups.sets < 2 || self.state.word
+                }
+                NvptxStep::BulkInit(_) | NvptxStep::BulkWait(_) => self.state.bulk_slots.is_some(),
+                NvptxStep::CtaSync
+                | NvptxStep::WarpSync(_)
+                | NvptxStep::MbarrierInit { .. }
+                | NvptxStep::CopiesArrive { .. }
+                | NvptxStep::MbarrierArrive => true,
+            },
+            Step::Fence(_)
+            | Step::ClusterArrive
+            | Step::ClusterWait
+            | Step::CounterInit
+            | Step::OpenWindow
+            | Step::CloseWindow
+            | Step::AsyncMark
+            | Step::AsyncWait(_) => true,
         }
     }
 }

@@ -590,11 +590,10 @@ impl Context<'_> {
         &mut self,
         address: u64,
         bytes: usize,
-        at: At,
+        site: Site,
         counted: Counted<'_>,
         verb: &str,
     ) {
-        let site = self.site(at.pc, Some(at.lane));
         let pending = |shared: &Shared, part: &Range<usize>| {
             let first = usize::try_from(address).ok()?.checked_add(part.start)?;
             shared.pending(first, part.len())
@@ -607,7 +606,7 @@ impl Context<'_> {
                 wave: pending.wave,
                 lane: None,
             };
-            counted.suspect(self.uses, at.pc);
+            counted.suspect(self.uses, site.pc);
             self.findings.report(FindingKind::MissingWait, site, Some(other), || {
                 format!("{verb} of {bytes} bytes of shared memory at {address:#x}, which an outstanding copy will write")
             });
@@ -632,7 +631,7 @@ impl Context<'_> {
         let (me, cluster) = (self.me(), self.group.cluster);
         let verb = if write { "write" } else { "read" };
         if space == Space::Shared {
-            self.check_pending(address, bytes, at, counted, verb);
+            self.check_pending(address, bytes, site, counted, verb);
         }
         // From here on it is one function: the view borrows the memory, while all else of the
         // context is asked.

@@ -147,7 +147,7 @@ impl<'s, 'm> Alignments<'s, 'm> {
             Type::Struct { members } => {
                 let number = self.constants.as_u32(index)? as usize;
                 let offset = self.offset(walk.ty, members, number)?;
-                (*members.get(number)?, walk.align.behind(offset))
+                (*members.get(number)?, walk.align.at_offset(offset))
             }
             Type::Array { element, .. } | Type::RuntimeArray { element } => {
                 // Each descriptor of an array has an address of its own.
@@ -202,7 +202,7 @@ impl<'s, 'm> Alignments<'s, 'm> {
     /// The alignment behind `index` steps of `bytes`.
     fn stepped(&self, align: Alignment, bytes: u64, index: Id) -> Alignment {
         let steps = self.constants.as_u32(index).map_or(1, u64::from);
-        align.behind(bytes.saturating_mul(steps))
+        align.at_offset(bytes.saturating_mul(steps))
     }
 }
 

@@ -31,13 +31,13 @@ impl Alignment {
     /// That of a vector of four words, which is read and written in one access.
     pub const QUAD: Alignment = Alignment(16);
 
-    /// An alignment to so many bytes; `None` where that is no power of two.
+    /// An alignment to so many bytes; `None` where that is not a power of two.
     pub fn new(bytes: u32) -> Option<Alignment> {
         bytes.is_power_of_two().then_some(Alignment(bytes))
     }
 
-    /// What is known of the address that lies `offset` bytes behind one with this alignment.
-    pub fn behind(self, offset: u64) -> Alignment {
+    /// The alignment of the address that is `offset` bytes after one with this alignment.
+    pub fn at_offset(self, offset: u64) -> Alignment {
         Alignment(alignment_of_offset(self.0, offset))
     }
 
@@ -97,12 +97,12 @@ pub const POINTER: Extent = Extent {
 
 impl Extent {
     /// A scalar of so many bits; a Boolean has one byte. It is aligned to its size, or where that
-    /// is no power of two, so that one can follow the other.
+    /// is not a power of two, so that one can follow the other.
     pub fn scalar(bits: u32) -> Extent {
         let size = u64::from(bits.div_ceil(8));
         Extent {
             size,
-            align: Alignment(1 << 31).behind(size.max(1)),
+            align: Alignment(1 << 31).at_offset(size.max(1)),
         }
     }
 
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(page.round_up(u64::MAX), u64::MAX);
         assert!(page.divides(0) && page.divides(8192) && !page.divides(2048));
         assert_eq!(
-            [0, 12, 8192].map(|at| page.behind(at).bytes()),
+            [0, 12, 8192].map(|at| page.at_offset(at).bytes()),
             [4096, 4, 4096]
         );
     }

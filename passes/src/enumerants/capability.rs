@@ -7,7 +7,7 @@ use crate::diagnostic::Code;
 /// What a capability does.
 pub fn capability(one: spirv::Capability) -> Outcome {
     use spirv::Capability as E;
-    // One table: the compiler asks for the row of a capability that the grammar gains.
+    // One table: without a row for a new capability of the grammar this does not compile.
     match one {
         E::FunctionPointersINTEL
         | E::VectorComputeINTEL

@@ -6,7 +6,7 @@ use crate::diagnostic::Code;
 /// What a decoration does.
 pub fn decoration(one: spirv::Decoration) -> Outcome {
     use spirv::Decoration as E;
-    // One table: the compiler asks for the row of a decoration that the grammar gains.
+    // One table: without a row for a new decoration of the grammar this does not compile.
     match one {
         E::RelaxedPrecision => {
             NoEffect("a permission to compute with less precision, which is not used")

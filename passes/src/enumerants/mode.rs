@@ -6,7 +6,7 @@ use crate::diagnostic::Code;
 /// What an execution mode does.
 pub fn execution_mode(one: spirv::ExecutionMode) -> Outcome {
     use spirv::ExecutionMode as E;
-    // One table: the compiler asks for the row of a mode that the grammar gains.
+    // One table: without a row for a new mode of the grammar this does not compile.
     match one {
         E::LocalSize | E::LocalSizeId => Honoured("the size of the workgroup"),
         E::LocalSizeHint

@@ -43,7 +43,7 @@ pub fn storage_class(one: spirv::StorageClass) -> Outcome {
 /// Where a built-in variable comes from.
 pub fn built_in(one: spirv::BuiltIn) -> Outcome {
     use spirv::BuiltIn as E;
-    // One table: the compiler asks for the row of a built-in that the grammar gains.
+    // One table: without a row for a new built-in of the grammar this does not compile.
     match one {
         E::NumWorkgroups
         | E::WorkgroupSize

@@ -98,7 +98,7 @@ impl<K: Key, T> Table<K, T> {
 }
 
 impl<K, T> From<Vec<T>> for Table<K, T> {
-    /// The table whose entries stand in `entries` in the order of their keys.
+    /// The table of `entries`, which are in the order of their keys.
     fn from(entries: Vec<T>) -> Self {
         Table {
             entries,
@@ -108,7 +108,7 @@ impl<K, T> From<Vec<T>> for Table<K, T> {
 }
 
 impl<K, T, const N: usize> From<[T; N]> for Table<K, T> {
-    /// The table whose entries stand in `entries` in the order of their keys.
+    /// The table of `entries`, which are in the order of their keys.
     fn from(entries: [T; N]) -> Self {
         Table::from(Vec::from(entries))
     }

@@ -18,7 +18,7 @@
 use crate::support::{compile_bytes, instruction, linkable, ptxas, trial};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use libtest_mimic::Trial;
-use splitbar::{Choice, SplitBarriers};
+use splitbar::SplitBarriers;
 use splitbar_tests::fixture::{Fixture, root};
 use splitbar_tests::harness::Missing;
 use splitbar_tests::tools;
@@ -98,7 +98,6 @@ fn windows() -> Result<()> {
     let page = read("README.md");
     for (kernel, target, split, [begin, end]) in WINDOWS {
         let output = compile_bytes(&Fixture::load(kernel)?.module()?, target, |options| {
-            options.choice = Choice::AlwaysSplit;
             options.split_barriers = split;
         })?;
         let widest = widest(

@@ -8,7 +8,7 @@ use regex::Regex;
 use splitbar::asm::amdgpu::late_windows::{Ordered, widen};
 use splitbar::waits::operation::Memory;
 use splitbar::window::Window;
-use splitbar::{Choice, SplitBarriers, Target};
+use splitbar::{SplitBarriers, Target};
 use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{INSTRUMENT_BARRIER_SKEW, PassOptions};
@@ -145,7 +145,6 @@ fn instrumented(target: &str) -> Result<()> {
     };
     let kept = |bytes: &[u8]| -> Result<usize> {
         let output = compile_bytes(bytes, target, |options| {
-            options.choice = Choice::AlwaysSplit;
             options.measure = true;
         })?;
         let windows = output.entries().iter().flat_map(|entry| &entry.windows);

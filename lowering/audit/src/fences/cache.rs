@@ -128,7 +128,7 @@ pub(super) struct Caches<'a, 'f> {
 }
 
 impl Caches<'_, '_> {
-    /// What is missing of what `required` asks of the instruction at `position`.
+    /// Adds a finding for each fence that the instruction at `position` lacks of `required`.
     pub(super) fn check(
         &mut self,
         position: usize,

@@ -98,7 +98,7 @@ fn built_in(mnemonic: &str, role: Role) -> Option<Orders> {
     Some(both(if cluster { Reach::Cluster } else { Reach::Cta }))
 }
 
-/// What a fence of the plan asks for on one side.
+/// The orders that a fence of the plan requires on one side.
 fn needed(requirement: &FenceRequirement, acquire: bool) -> Orders {
     Orders {
         acquire,
@@ -138,7 +138,7 @@ impl Orders {
     }
 }
 
-/// What is missing of what `required` asks of the instruction at `position`.
+/// Adds a finding for each fence that the instruction at `position` lacks of `required`.
 pub(super) fn check(
     walker: &mut Walker<'_>,
     position: usize,

@@ -106,9 +106,9 @@ impl ControlFlowSummary {
         }
     }
 
-    /// Whether every path to `block` leads through `over`, and `block` is in every loop that `over`
-    /// is in: then machine code, in which divergent branches are laid one after the other, has no
-    /// way around either.
+    /// Returns true if every path to `block` leads through `over`, and `block` is in every loop
+    /// that `over` is in: then machine code, in which divergent branches are laid one after the
+    /// other, has no way around either.
     pub(super) fn leads_through(&self, over: BlockIndex, block: BlockIndex) -> bool {
         let Some(loops) = &self.loops else {
             return false; // too many to say

@@ -11,7 +11,7 @@ use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::analysis::tangles::{Facts, Joined, Tangles, Unstructured};
 use splitbar_passes::analysis::uniformity::graph::{Graph, NodeId};
 use splitbar_passes::analysis::uniformity::memory::Memory;
-use splitbar_passes::analysis::uniformity::{Asked, Level, Model, Uniformity};
+use splitbar_passes::analysis::uniformity::{Level, Model, SlicingCriterion, Uniformity};
 use splitbar_passes::module::{
     BlockIndex, BlockMap, Declarations, Function, Id, Inst, Scope, called, called_for_elements,
 };
@@ -237,7 +237,7 @@ impl Scan<'_, '_> {
             function,
             size,
             cfg,
-            Asked {
+            SlicingCriterion {
                 places: &places,
                 values: &values,
             },

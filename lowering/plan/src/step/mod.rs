@@ -1,5 +1,5 @@
-//! The steps that a strategy asks for at a place of the program: what every GPU can do here, what
-//! only those of one vendor can do in the vendor's file. The emitter alone knows the instructions.
+//! The steps of a strategy at a place of the program. Those that every GPU can do are here, those
+//! that one vendor has are in the vendor's file. Only the emitter knows the instructions.
 
 mod amdgpu;
 mod fence;
@@ -57,20 +57,32 @@ pub enum Step {
 }
 
 impl Step {
-    /// True if `target` has the instructions of the step, and of those in it.
+    /// True if `target` has the instructions of the step; those in it are others.
     #[must_use]
     pub fn is_on(&self, target: &Target) -> bool {
-        let inner = self.inner().iter().all(|step| step.is_on(target));
-        inner
-            && match (self, &target.arch) {
-                (Step::Amdgpu(step), Arch::Amdgpu(gpu)) => step.is_on(gpu),
-                (Step::Nvptx(step), Arch::Nvptx(gpu)) => step.is_on(gpu),
-                (Step::Amdgpu(_) | Step::IfFirst(_), Arch::Nvptx(_)) => false,
-                (Step::Nvptx(_), Arch::Amdgpu(_)) => false,
-                (Step::ClusterArrive | Step::ClusterWait, Arch::Amdgpu(gpu)) => gpu.cluster_barrier,
-                (Step::ClusterArrive | Step::ClusterWait, Arch::Nvptx(gpu)) => gpu.cluster,
-                _ => true, // made of what every GPU has
-            }
+        match (self, &target.arch) {
+            (Step::Amdgpu(step), Arch::Amdgpu(gpu)) => step.is_on(gpu),
+            (Step::Nvptx(step), Arch::Nvptx(gpu)) => step.is_on(gpu),
+            (Step::Amdgpu(_), Arch::Nvptx(_)) | (Step::Nvptx(_), Arch::Amdgpu(_)) => false,
+            (Step::IfFirst(_), arch) => matches!(arch, Arch::Amdgpu(_)),
+            (Step::ClusterArrive | Step::ClusterWait, Arch::Amdgpu(gpu)) => gpu.cluster_barrier,
+            (Step::ClusterArrive | Step::ClusterWait, Arch::Nvptx(gpu)) => gpu.cluster,
+            // Made of instructions that every GPU has.
+            (
+                Step::Fence(_)
+                | Step::CounterInit
+                | Step::CounterArrive
+                | Step::CounterWait
+                | Step::OpenWindow
+                | Step::CloseWindow
+                | Step::AsyncMark
+                | Step::AsyncWait(_)
+                | Step::StoreStaged(_)
+                | Step::SetOutstanding(_)
+                | Step::IfOutstanding(_),
+                _,
+            ) => true,
+        }
     }
 
     /// The steps in this one, which are done on a condition.

@@ -14,9 +14,9 @@ use crate::memory::Space;
 use crate::sampler::{Gradients, Level, Request, Sampler, compared, mixed};
 use half::f16;
 
-/// The sample that an instruction asks for, and its image.
+/// The sample that an instruction takes, and its image.
 #[derive(Copy, Clone)]
-struct Asked {
+struct ImageSample {
     components: Components,
     sampled: Sampled,
     image: Image,
@@ -63,7 +63,7 @@ impl Wave {
             return;
         };
         if let Some(sampled) = components.sampled {
-            let asked = Asked {
+            let asked = ImageSample {
                 components,
                 sampled,
                 image,
@@ -206,11 +206,11 @@ impl Wave {
         &self,
         memory: &Memory,
         operation: &mut Operation,
-        asked: Asked,
+        asked: ImageSample,
         pc: u32,
         cx: &mut Context<'_>,
     ) {
-        let Asked {
+        let ImageSample {
             components,
             sampled,
             image,
@@ -245,8 +245,8 @@ impl Wave {
 
     /// `image_get_lod`: the level that a sample would take, clamped and not, from the differences
     /// among four lanes that follow each other.
-    fn levels(&self, memory: &Memory, operation: &mut Operation, asked: Asked) {
-        let Asked {
+    fn levels(&self, memory: &Memory, operation: &mut Operation, asked: ImageSample) {
+        let ImageSample {
             components,
             sampled,
             image,

@@ -39,7 +39,7 @@ mod value;
 mod zeros;
 
 use crate::analysis::loops::Loops;
-use crate::analysis::uniformity::{Asked, Level, Model, Uniformity};
+use crate::analysis::uniformity::{Level, Model, SlicingCriterion, Uniformity};
 use crate::module::{BlockIndex, Id, WordOffset};
 use address::Address;
 use fill::Fills;
@@ -219,7 +219,7 @@ fn model(input: Input<'_, '_>, scan: &Scan) -> Model {
         input.function,
         input.size,
         input.cfg.clone(),
-        Asked {
+        SlicingCriterion {
             places: &places,
             values: &pointers,
         },

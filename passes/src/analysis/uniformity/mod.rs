@@ -43,8 +43,8 @@ use graph::{Graph, NodeId, Op};
 use lanes::Lanes;
 use memory::Memory;
 use promote::Variables;
-pub use slice::Asked;
 use slice::Slice;
+pub use slice::SlicingCriterion;
 use std::collections::HashMap;
 
 /// How often a function is looked at again because branches of it turned out to go one way.
@@ -72,7 +72,7 @@ impl Model {
             function,
             size,
             cfg,
-            Asked {
+            SlicingCriterion {
                 places,
                 values: &[],
             },
@@ -87,7 +87,7 @@ impl Model {
         function: &Function<'_>,
         size: Option<[u32; 3]>,
         cfg: Cfg,
-        asked: Asked<'_>,
+        asked: SlicingCriterion<'_>,
     ) -> Model {
         let post = PostDominators::analyze(&cfg);
         let variables = Variables::analyze(declarations, memory, function);

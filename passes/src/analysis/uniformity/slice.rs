@@ -15,9 +15,9 @@ use crate::module::facts::Class;
 use crate::module::{Block, BlockIndex, BlockMap, Declarations, Function, Id, Inst};
 use spirv::{Op, StorageClass};
 
-/// The part of a function that is asked about.
+/// The places and values of a function that a slice has to explain.
 #[derive(Copy, Clone, Debug)]
-pub struct Asked<'a> {
+pub struct SlicingCriterion<'a> {
     /// The blocks whose execution is asked about.
     pub places: &'a [BlockIndex],
     /// The ids whose values are asked for.
@@ -47,7 +47,7 @@ impl<'m> Slice<'m> {
         variables: &Variables<'m>,
         cfg: &Cfg,
         post: &PostDominators,
-        asked: Asked<'_>,
+        asked: SlicingCriterion<'_>,
     ) -> Slice<'m> {
         let words = function.end.since(function.offset).unwrap_or_default();
         let mut walk = Walk {

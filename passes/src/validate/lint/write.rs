@@ -16,7 +16,7 @@ use crate::analysis::pairing::Pair;
 use crate::analysis::uniformity::graph::{NodeId, Op as Node};
 use crate::analysis::uniformity::lanes::Fixed;
 use crate::analysis::uniformity::memory::Memory;
-use crate::analysis::uniformity::{Asked, Branch, Level, Model, Uniformity, lanes};
+use crate::analysis::uniformity::{Branch, Level, Model, SlicingCriterion, Uniformity, lanes};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{BlockIndex, Id, Inst, Scope, WordOffset};
 use spirv::{Op, StorageClass};
@@ -125,7 +125,7 @@ pub(super) fn check(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
         entry.function,
         entry.size,
         entry.model.cfg.clone(),
-        Asked {
+        SlicingCriterion {
             places: &blocks,
             values: &indices,
         },

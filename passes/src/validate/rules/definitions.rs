@@ -275,7 +275,7 @@ impl<'u, 'm> Uses<'u, 'm> {
             || self.is_passed(def, place)
     }
 
-    /// Whether the word `def` of the function's blocks is a label, or is on every path to `place`.
+    /// Returns true if the word `def` of the function is a label, or is on every path to `place`.
     fn is_passed(&self, def: WordOffset, place: UseSite) -> bool {
         let at = self.block_at(def);
         self.starts.get(at) == Some(&def)

@@ -6,7 +6,7 @@ use super::kernels::{agrees, module};
 use crate::support::{always_split, is_nvptx, linkable, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::{Choice, Optimization};
+use splitbar::Optimization;
 use splitbar_tests::fixture::root;
 use splitbar_tests::reference::{Buffer, BufferName, Case, Element};
 
@@ -61,7 +61,6 @@ fn stays_open(
     };
     let mut options = always_split(gpu)?;
     options.optimization = optimization;
-    options.choice = Choice::AlwaysSplit;
     options.measure = true;
     options.audit = true;
     let output = splitbar::Compiler::new(&options).compile(splitbar::Input::LlvmIr(&bytes))?;

@@ -123,191 +123,148 @@ impl Kernel {
         lanes: Lanes,
         op: &Op,
     ) {
-        match op {
-            Op::Load { .. } => self.read_memory(warp, context, pc, lanes, op),
-            Op::Store { .. } => self.write_memory(warp, context, pc, lanes, op),
-            Op::Atomic { .. } => self.update_memory(warp, context, pc, lanes, op),
-            _ => debug_assert!(false, "{op:?} is not an access"),
-        }
-    }
-
-    /// `Op::Load`.
-    fn read_memory(
-        &self,
-        warp: &mut Warp,
-        context: &mut Context<'_>,
-        pc: u32,
-        lanes: Lanes,
-        op: &Op,
-    ) {
-        let Op::Load {
-            space,
-            bytes,
-            extend,
-            to,
-            address,
-            access,
-            used,
-        } = *op
-        else {
-            debug_assert!(false, "{op:?} is another operation");
-            return;
-        };
-        let all = (bytes * to.count) as usize;
-        for lane in each(lanes) {
-            context.agent = agent(warp.index, lane);
-            let address = self.address(warp, lane, address);
-            let mut buffer = [0u8; MOST];
-            let mut labels = [NONE; MOST];
-            if !aligned(context, pc, lane, address, all) {
-                continue;
-            }
-            let at = At { pc, lane };
-            for run in runs(used.into(), to.count) {
-                let (first, end) = (run.start * bytes, run.end * bytes);
-                let Some(part) = buffer.get_mut(first as usize..end as usize) else {
-                    debug_assert!(false, "{end} bytes are more than a load has");
-                    return;
-                };
-                let address = address.wrapping_add(first.into());
-                // As long as the bytes.
-                let of = labels.get_mut(first as usize..).unwrap_or(&mut []);
-                self.fetch(warp, context, at, space, address, part, access, of);
-            }
-            let loaded = buffer.chunks(bytes as usize);
-            let loaded = loaded.zip(labels.chunks(bytes as usize));
-            for ((chunk, labels), register) in loaded.zip(self.list(to)) {
-                let value = from_bytes(chunk);
-                let value = match extend {
-                    Some(width) => {
-                        sign_extend(value, bytes * 8) as u64 & crate::ptx::arith::mask(width)
+        // One function: each arm is one loop over the lanes, by the fields of its operation.
+        match *op {
+            Op::Load {
+                space,
+                bytes,
+                extend,
+                to,
+                address,
+                access,
+                used,
+            } => {
+                let all = (bytes * to.count) as usize;
+                for lane in each(lanes) {
+                    context.agent = agent(warp.index, lane);
+                    let address = self.address(warp, lane, address);
+                    let mut buffer = [0u8; MOST];
+                    let mut labels = [NONE; MOST];
+                    if !aligned(context, pc, lane, address, all) {
+                        continue;
                     }
-                    None => value,
-                };
-                if let Source::Register(register) = register {
-                    warp.set(*register, lane, value);
-                    if context.uses.follows() {
-                        let known = &mut *context.uses;
-                        let signed = extend.is_some();
-                        warp.label_loaded(*register, lane, labels, signed, known);
+                    let at = At { pc, lane };
+                    for run in runs(used.into(), to.count) {
+                        let (first, end) = (run.start * bytes, run.end * bytes);
+                        let Some(part) = buffer.get_mut(first as usize..end as usize) else {
+                            debug_assert!(false, "{end} bytes are more than a load has");
+                            return;
+                        };
+                        let address = address.wrapping_add(first.into());
+                        // As long as the bytes.
+                        let of = labels.get_mut(first as usize..).unwrap_or(&mut []);
+                        self.fetch(warp, context, at, space, address, part, access, of);
                     }
-                }
-            }
-        }
-    }
-
-    /// `Op::Store`.
-    fn write_memory(
-        &self,
-        warp: &mut Warp,
-        context: &mut Context<'_>,
-        pc: u32,
-        lanes: Lanes,
-        op: &Op,
-    ) {
-        let Op::Store {
-            space,
-            bytes,
-            from,
-            address,
-            access,
-            ..
-        } = *op
-        else {
-            debug_assert!(false, "{op:?} is another operation");
-            return;
-        };
-        let all = (bytes * from.count) as usize;
-        for lane in each(lanes) {
-            context.agent = agent(warp.index, lane);
-            let address = self.address(warp, lane, address);
-            let mut buffer = [0u8; MOST];
-            for (chunk, source) in buffer.chunks_mut(bytes as usize).zip(self.list(from)) {
-                for (to, from) in chunk
-                    .iter_mut()
-                    .zip(warp.value(self, *source, lane).to_le_bytes())
-                {
-                    *to = from;
-                }
-            }
-            let Some(part) = buffer.get(..all) else {
-                debug_assert!(false, "{all} bytes are more than a store has");
-                return;
-            };
-            if !aligned(context, pc, lane, address, all) {
-                continue;
-            }
-            let labels = warp.stored_labels(self.list(from), bytes as usize, lane);
-            match target(space, address) {
-                Target::Machine(space, offset) => {
-                    let at = At { pc, lane };
-                    context.store(space, offset, part, at, access, &labels);
-                }
-                Target::Local(offset) => match self.local_range(lane, offset, all) {
-                    Some(range) => warp.store_local(range, part, &labels),
-                    None => outside(context, pc, lane, "local memory", offset, all),
-                },
-                Target::Parameter(offset) => {
-                    outside(context, pc, lane, "the parameters", offset, all)
-                }
-            }
-        }
-    }
-
-    /// `Op::Atomic`.
-    fn update_memory(
-        &self,
-        warp: &mut Warp,
-        context: &mut Context<'_>,
-        pc: u32,
-        lanes: Lanes,
-        op: &Op,
-    ) {
-        let Op::Atomic {
-            space,
-            bytes,
-            function,
-            mode,
-            exchange,
-            to,
-            address,
-            from,
-            access,
-        } = *op
-        else {
-            debug_assert!(false, "{op:?} is another operation");
-            return;
-        };
-        for lane in each(lanes) {
-            context.agent = agent(warp.index, lane);
-            let address = self.address(warp, lane, address);
-            let [b, c] = from.map(|source| warp.value(self, source, lane));
-            let old = match target(space, address) {
-                Target::Machine(space, offset) => {
-                    let at = At { pc, lane };
-                    context.update(space, offset, bytes as usize, at, access, |old| {
-                        if exchange {
-                            (old == b).then_some(c)
-                        } else {
-                            Some(function(&mode, [old, b, c, 0]))
+                    let loaded = buffer.chunks(bytes as usize);
+                    let loaded = loaded.zip(labels.chunks(bytes as usize));
+                    for ((chunk, labels), register) in loaded.zip(self.list(to)) {
+                        let value = from_bytes(chunk);
+                        let value = match extend {
+                            Some(width) => {
+                                sign_extend(value, bytes * 8) as u64
+                                    & crate::ptx::arith::mask(width)
+                            }
+                            None => value,
+                        };
+                        if let Source::Register(register) = register {
+                            warp.set(*register, lane, value);
+                            if context.uses.follows() {
+                                let known = &mut *context.uses;
+                                let signed = extend.is_some();
+                                warp.label_loaded(*register, lane, labels, signed, known);
+                            }
                         }
-                    })
+                    }
                 }
-                Target::Local(offset) | Target::Parameter(offset) => {
-                    outside(
-                        context,
-                        pc,
-                        lane,
-                        "global and shared memory",
-                        offset,
-                        bytes as usize,
-                    );
-                    0
-                }
-            };
-            if let Some(to) = to {
-                warp.set(to, lane, old);
             }
+            Op::Store {
+                space,
+                bytes,
+                from,
+                address,
+                access,
+                ..
+            } => {
+                let all = (bytes * from.count) as usize;
+                for lane in each(lanes) {
+                    context.agent = agent(warp.index, lane);
+                    let address = self.address(warp, lane, address);
+                    let mut buffer = [0u8; MOST];
+                    for (chunk, source) in buffer.chunks_mut(bytes as usize).zip(self.list(from)) {
+                        for (to, from) in chunk
+                            .iter_mut()
+                            .zip(warp.value(self, *source, lane).to_le_bytes())
+                        {
+                            *to = from;
+                        }
+                    }
+                    let Some(part) = buffer.get(..all) else {
+                        debug_assert!(false, "{all} bytes are more than a store has");
+                        return;
+                    };
+                    if !aligned(context, pc, lane, address, all) {
+                        continue;
+                    }
+                    let labels = warp.stored_labels(self.list(from), bytes as usize, lane);
+                    match target(space, address) {
+                        Target::Machine(space, offset) => {
+                            let at = At { pc, lane };
+                            context.store(space, offset, part, at, access, &labels);
+                        }
+                        Target::Local(offset) => match self.local_range(lane, offset, all) {
+                            Some(range) => warp.store_local(range, part, &labels),
+                            None => outside(context, pc, lane, "local memory", offset, all),
+                        },
+                        Target::Parameter(offset) => {
+                            outside(context, pc, lane, "the parameters", offset, all)
+                        }
+                    }
+                }
+            }
+            Op::Atomic {
+                space,
+                bytes,
+                function,
+                mode,
+                exchange,
+                to,
+                address,
+                from,
+                access,
+            } => {
+                for lane in each(lanes) {
+                    context.agent = agent(warp.index, lane);
+                    let address = self.address(warp, lane, address);
+                    let [b, c] = from.map(|source| warp.value(self, source, lane));
+                    let old = match target(space, address) {
+                        Target::Machine(space, offset) => {
+                            let at = At { pc, lane };
+                            context.update(space, offset, bytes as usize, at, access, |old| {
+                                if exchange {
+                                    (old == b).then_some(c)
+                                } else {
+                                    Some(function(&mode, [old, b, c, 0]))
+                                }
+                            })
+                        }
+                        Target::Local(offset) | Target::Parameter(offset) => {
+                            outside(
+                                context,
+                                pc,
+                                lane,
+                                "global and shared memory",
+                                offset,
+                                bytes as usize,
+                            );
+                            0
+                        }
+                    };
+                    if let Some(to) = to {
+                        warp.set(to, lane, old);
+                    }
+                }
+            }
+            _ => debug_assert!(false, "{op:?} is not an access"),
         }
     }
 
