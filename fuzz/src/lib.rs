@@ -44,6 +44,8 @@ pub const FLAGS: &[&str] = &[
     "promote-async-copies",
     "scalarize-pointer-vectors",
     "split-control-barriers",
+    "pipeline-barrier-loops",
+    "pipeline-barrier-loops=stage,plain",
     "prefetch-barrier-loop-loads",
     "strip-split-barrier-alias=ext",
     "strip-split-barrier-alias=intel",

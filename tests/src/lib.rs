@@ -12,6 +12,7 @@ pub mod launch;
 pub mod matrices;
 pub mod matrix_operations;
 pub mod opencl;
+pub mod pipelines;
 pub mod random;
 pub mod reference;
 pub mod sampling;

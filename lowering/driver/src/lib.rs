@@ -82,8 +82,8 @@ pub use link_modules::link_modules;
 pub use llvm_missing::require_llvm;
 pub use model::{Bounds, Explorations, Explored, LeftOut};
 pub use options::{
-    Choice, DeclaredOptions, Heading, NarrowBarriers, OptionInfo, Options, Part, SplitBarriers,
-    ValueForm, parse_size,
+    Choice, DeclaredOptions, Heading, NarrowBarriers, OptionInfo, Options, Part, PipelineLoops,
+    SplitBarriers, ValueForm, parse_size,
 };
 pub use pairs::{SplitPair, pairs};
 pub use planned::{Planned, PlannedEntry};

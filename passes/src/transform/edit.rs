@@ -239,6 +239,12 @@ impl<'d, 'm> Edit<'d, 'm> {
         Ok(id)
     }
 
+    /// A module-scope instruction under an id that the module has: the old one is to be removed.
+    pub(super) fn declare(&mut self, op: Op, operands: &[u32]) -> Result<(), Diagnostic> {
+        self.globals.push(instruction(op, operands)?);
+        Ok(())
+    }
+
     /// Adds an instruction to the functions at the end of the module.
     pub(super) fn function(&mut self, op: Op, operands: &[u32]) -> Result<(), Diagnostic> {
         self.functions.push(instruction(op, operands)?);

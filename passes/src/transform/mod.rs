@@ -4,6 +4,7 @@
 //! [`registry`] names the passes, [`crate::pipeline`] runs them. [`link()`] is no pass: it makes
 //! one module of several.
 
+mod barrier_loop;
 mod branch_on_predicates;
 mod built_ins;
 #[cfg(test)]
@@ -31,6 +32,7 @@ mod narrow_barrier_semantics;
 mod operands;
 mod options;
 mod order_split_barriers;
+mod pipeline_barrier_loops;
 mod prefetch_barrier_loop_loads;
 mod promote_async_copies;
 pub mod registry;
@@ -45,8 +47,10 @@ mod strip_split_barrier_alias;
 mod unroll_barrier_loops;
 mod whole_variables;
 
+pub use barrier_loop::reason::Reason as LoopReason;
 pub use link::link;
 pub(crate) use move_split_barriers::keeps_order;
 pub use move_split_barriers::{Stop, Stopped, stops};
-pub use options::{Fill, FuseAt};
+pub use options::{Ahead, Fill, FuseAt, PipelineLoops};
+pub use pipeline_barrier_loops::{LoopOutcome, pipelined_loops};
 pub use rewrite::{RewrittenModule, SourceMap, Writer};

@@ -23,6 +23,8 @@ pub enum PassOptions {
     Fill(Fill),
     /// How many instructions the iterations of a loop may have together.
     Unroll(u32),
+    /// How loops with barriers are pipelined.
+    PipelineLoops(PipelineLoops),
     /// The storage buffer that is written.
     Buffer {
         /// DescriptorSet.
@@ -57,6 +59,7 @@ impl PassOptions {
         match self {
             PassOptions::AllMemory => true,
             PassOptions::Fill(fill) => fill.all_memory,
+            PassOptions::PipelineLoops(pipeline) => pipeline.all_memory,
             PassOptions::None
             | PassOptions::Fuse(_)
             | PassOptions::Extension(_)
@@ -74,6 +77,49 @@ impl PassOptions {
     pub(crate) fn name_places(&self) -> bool {
         matches!(self, PassOptions::AllBut(_))
     }
+}
+
+/// How loops with barriers are pipelined.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct PipelineLoops {
+    /// What runs an iteration ahead, before the work of the iteration.
+    pub ahead: Ahead,
+    /// Whether an OpControlBarrier takes the place of each arrive, and waits go.
+    pub plain: bool,
+    /// 32-bit words of loaded values that an invocation may keep over the work.
+    pub most_words: u32,
+    /// Bytes of workgroup memory that an entry point may take.
+    pub most_memory: u32,
+    /// Whether any two buffers and images may be the same memory.
+    pub aliased: bool,
+    /// Whether barriers are taken to order all memory, whatever their semantics say.
+    pub all_memory: bool,
+}
+
+impl Default for PipelineLoops {
+    /// 64 words, and 32 KiB: the `maxComputeSharedMemorySize` that most Vulkan drivers have at
+    /// least.
+    fn default() -> PipelineLoops {
+        PipelineLoops {
+            ahead: Ahead::Either,
+            plain: false,
+            most_words: 64,
+            most_memory: 32 << 10,
+            aliased: false,
+            all_memory: false,
+        }
+    }
+}
+
+/// What runs an iteration ahead.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    /// The loads where their values can be kept, and else loads and stores.
+    Either,
+    /// The loads: their values are kept in registers over the work, and stored after it.
+    Loads,
+    /// Loads and stores.
+    Stage,
 }
 
 /// Where the barrier goes.

@@ -4,13 +4,13 @@
 use super::fill_split_barrier_windows;
 use super::fuse_split_barriers;
 pub use super::options::PassOptions;
-use super::options::{Fill, FuseAt};
+use super::options::{Ahead, Fill, FuseAt, PipelineLoops};
 use super::rewrite::RewrittenModule;
 use super::{
     branch_on_predicates, eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
     freeze_specialization_constants, fuse_narrow_split_barriers, inline, instrument_barrier_skew,
     instrument_split_barriers, link_device_library, modernize_cooperative_matrices,
-    move_split_barriers, narrow_barrier_semantics, order_split_barriers,
+    move_split_barriers, narrow_barrier_semantics, order_split_barriers, pipeline_barrier_loops,
     prefetch_barrier_loop_loads, promote_async_copies, scalarize_pointer_vectors,
     split_control_barriers, strip_split_barrier_alias, unroll_barrier_loops,
 };
@@ -191,6 +191,14 @@ passes! {
         parse: none,
         run: order_split_barriers::run,
     }
+    PIPELINE_BARRIER_LOOPS {
+        name: "pipeline-barrier-loops",
+        about: "load what the next iteration of a loop puts into shared memory while this one works: two buffers, one split barrier",
+        value: Some("loads|stage,plain,aliased,all-memory,words:N,memory:BYTES"),
+        keeps_order: false,
+        parse: pipeline_loops,
+        run: pipeline_barrier_loops::run,
+    }
     PREFETCH_BARRIER_LOOP_LOADS {
         name: "prefetch-barrier-loop-loads",
         about: "load what a loop stores to shared memory one iteration ahead (docs/splitting.md)",
@@ -331,6 +339,23 @@ fn all_memory(value: Option<&str>) -> Option<PassOptions> {
         Some("all-memory") => Some(PassOptions::AllMemory),
         Some(_) => None,
     }
+}
+
+fn pipeline_loops(value: Option<&str>) -> Option<PassOptions> {
+    let mut pipeline = PipelineLoops::default();
+    for part in value.into_iter().flat_map(|value| value.split(',')) {
+        match part.split_once(':') {
+            None if part == "loads" => pipeline.ahead = Ahead::Loads,
+            None if part == "stage" => pipeline.ahead = Ahead::Stage,
+            None if part == "plain" => pipeline.plain = true,
+            None if part == "aliased" => pipeline.aliased = true,
+            None if part == "all-memory" => pipeline.all_memory = true,
+            Some(("words", words)) => pipeline.most_words = words.parse().ok()?,
+            Some(("memory", bytes)) => pipeline.most_memory = bytes.parse().ok()?,
+            _ => return None,
+        }
+    }
+    Some(PassOptions::PipelineLoops(pipeline))
 }
 
 /// Parts behind commas, each at most once and in any order.

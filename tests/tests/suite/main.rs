@@ -48,6 +48,7 @@ mod nvptx;
 mod opencl;
 mod outputs;
 mod pages;
+mod pipelines;
 mod promoted;
 mod python;
 mod qualifiers;
@@ -127,6 +128,7 @@ fn main() -> ExitCode {
     trials.extend(outputs::trials(&fixtures));
     trials.extend(examples::trials());
     trials.extend(pages::trials());
+    trials.extend(pipelines::trials());
     trials.extend(schemas::trials(&fixtures));
     trials.extend(endianness::trials(&fixtures));
     trials.extend(enumerants::trials());

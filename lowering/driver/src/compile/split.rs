@@ -8,7 +8,7 @@ use super::motion::BarrierMotion;
 use super::source::Source;
 use super::weighing::Weighing;
 use crate::failure::Failure;
-use crate::options::{Options, SplitBarriers};
+use crate::options::{NarrowBarriers, Options, PipelineLoops, SplitBarriers};
 use crate::stage::{Observer, Stage};
 use spirv::Op;
 use splitbar_passes::analysis::pairing::Pairing;
@@ -18,10 +18,10 @@ use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{
     ELIMINATE_REDUNDANT_CONTROL_BARRIERS, FILL_SPLIT_BARRIER_WINDOWS,
     FREEZE_SPECIALIZATION_CONSTANTS, FUSE_NARROW_SPLIT_BARRIERS, INLINE_BARRIER_FUNCTIONS,
-    MOVE_SPLIT_BARRIERS, PREFETCH_BARRIER_LOOP_LOADS, PassOptions, SPLIT_CONTROL_BARRIERS,
-    UNROLL_BARRIER_LOOPS,
+    MOVE_SPLIT_BARRIERS, PIPELINE_BARRIER_LOOPS, PREFETCH_BARRIER_LOOP_LOADS, PassOptions,
+    SPLIT_CONTROL_BARRIERS, UNROLL_BARRIER_LOOPS,
 };
-use splitbar_passes::transform::{Fill, RewrittenModule, SourceMap, Stop, Stopped, stops};
+use splitbar_passes::transform::{self, Fill, RewrittenModule, SourceMap, Stop, Stopped, stops};
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{Strategy, min_window};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +66,9 @@ pub(crate) fn split(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Option<Rc<SplitModule>>, Failure> {
-    if options.split_barriers == SplitBarriers::Never {
+    if options.split_barriers == SplitBarriers::Never
+        && options.pipeline_loops == PipelineLoops::Never
+    {
         return Ok(None);
     }
     let _span = info_span!("split").entered();
@@ -119,6 +121,10 @@ fn split_module(
         module: module.clone().into_owned(),
         source_map: None,
     };
+    splitting.run(&pipelining(options))?;
+    if options.split_barriers == SplitBarriers::Never {
+        return Ok(splitting.done(Vec::new()));
+    }
     let mut steps = before_splitting(options, keep == KeepFull::Untouched);
     match keep {
         KeepFull::None => steps.push(Step::plain(SPLIT_CONTROL_BARRIERS)),
@@ -154,6 +160,38 @@ fn memory(options: &Options) -> PassOptions {
     }
 }
 
+/// The pass that gives specialization constants their values: the number of a loop's iterations may
+/// follow from them.
+fn freezing(options: &Options) -> Step {
+    Step {
+        pass: FREEZE_SPECIALIZATION_CONSTANTS,
+        options: PassOptions::Values {
+            spec: options.spec.clone(),
+            workgroup_size: options.workgroup_size,
+        },
+    }
+}
+
+/// The passes that pipeline loops, if the options ask for that.
+fn pipelining(options: &Options) -> Vec<Step> {
+    if options.pipeline_loops == PipelineLoops::Never {
+        return Vec::new();
+    }
+    let pipeline = transform::PipelineLoops {
+        most_memory: options.target.static_shared_bytes(),
+        aliased: options.narrow_barriers == NarrowBarriers::Aliased,
+        all_memory: options.barriers_order_all_memory,
+        ..transform::PipelineLoops::default()
+    };
+    vec![
+        freezing(options),
+        Step {
+            pass: PIPELINE_BARRIER_LOOPS,
+            options: PassOptions::PipelineLoops(pipeline),
+        },
+    ]
+}
+
 /// The passes on barriers and loops before any barrier is split; with `keeps_all` barriers that
 /// order nothing stay too.
 fn before_splitting(options: &Options, keeps_all: bool) -> Vec<Step> {
@@ -165,14 +203,7 @@ fn before_splitting(options: &Options, keeps_all: bool) -> Vec<Step> {
         });
     }
     if let Some(most) = options.unroll_barrier_loops {
-        // The number of a loop's iterations may follow from the values of these constants.
-        steps.push(Step {
-            pass: FREEZE_SPECIALIZATION_CONSTANTS,
-            options: PassOptions::Values {
-                spec: options.spec.clone(),
-                workgroup_size: options.workgroup_size,
-            },
-        });
+        steps.push(freezing(options));
         steps.push(Step {
             pass: UNROLL_BARRIER_LOOPS,
             options: PassOptions::Unroll(most),

@@ -36,6 +36,19 @@ pub enum SplitBarriers {
     Always,
 }
 
+/// Whether loops with barriers are pipelined (`pipeline-barrier-loops`): the next iteration is
+/// loaded while this one works.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub enum PipelineLoops {
+    /// They stay as they are.
+    #[default]
+    Never,
+    /// All that can be are, with two buffers for each array, within the workgroup memory of the
+    /// target.
+    TwoBuffers,
+}
+
 /// The memory that workgroup barriers order: all that their semantics name, or only memory on which
 /// two invocations can conflict around the barrier
 /// ([`Narrowed`](splitbar_passes::analysis::phases::Narrowed)).
@@ -102,6 +115,15 @@ pub(super) const SPLIT_BARRIERS: &Named<SplitBarriers> = &[
         "always",
         SplitBarriers::Always,
         "Splits what has work for a window",
+    ),
+];
+
+pub(super) const PIPELINE_LOOPS: &Named<PipelineLoops> = &[
+    ("never", PipelineLoops::Never, "They stay as they are"),
+    (
+        "2",
+        PipelineLoops::TwoBuffers,
+        "All that can be are, with two buffers",
     ),
 ];
 

@@ -5,10 +5,12 @@ pub(crate) mod declare;
 pub(crate) mod values;
 
 pub(crate) use choices::strategies;
-pub use choices::{Choice, NarrowBarriers, SplitBarriers};
+pub use choices::{Choice, NarrowBarriers, PipelineLoops, SplitBarriers};
 pub use declare::{DeclaredOptions, Heading, OptionInfo, Part, ValueForm};
 
-use choices::{CHOICES, FUSE_AT, LEVELS, NARROW_BARRIERS, SPLIT_BARRIERS, WAITS, WAVES};
+use choices::{
+    CHOICES, FUSE_AT, LEVELS, NARROW_BARRIERS, PIPELINE_LOOPS, SPLIT_BARRIERS, WAITS, WAVES,
+};
 use declare::declare_options;
 use splitbar_layout::abi::AbiForm;
 use splitbar_passes::analysis::phases::Aliasing;
@@ -111,6 +113,20 @@ declare_options! {
             summary: "With --split-barriers: loads of a loop run one iteration ahead",
             details: "Those whose results the loop stores to workgroup memory before its first barrier.",
             set: |options, text| put(&mut options.prefetch_loop_loads, flag(text)),
+        }
+    };
+    /// Whether loops are pipelined that fill workgroup arrays before a barrier and read them after
+    /// it: two buffers, and one split barrier an iteration instead of two barriers. Specialization
+    /// constants get their values first.
+    pipeline_loops: PipelineLoops = PipelineLoops::default() => {
+        "pipeline-loops": {
+            heading: Heading::Barriers,
+            part: Part::Module,
+            value: ValueForm::OneOf("BUFFERS", || names(PIPELINE_LOOPS)),
+            default: Some("never"),
+            summary: "Loads the next iteration of a loop while this one works",
+            details: "Loops that fill workgroup arrays before a barrier and read them after it get so many buffers, and one split barrier an iteration (docs/pipelining.md).",
+            set: |options, text| put(&mut options.pipeline_loops, one_of(PIPELINE_LOOPS, text)),
         }
     };
     /// With [`Options::split_barriers`], unrolls loops that have barriers and a constant number of

@@ -52,17 +52,26 @@ pub fn inline_barrier_functions(
     module: &Module<'_>,
     declarations: &Declarations<'_>,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
-    let mut with_barrier = declarations
+    inline_functions(module, declarations, has_control_barrier)
+}
+
+/// As [`inline_barrier_functions`], for the functions that `is_wanted` says.
+pub(super) fn inline_functions(
+    module: &Module<'_>,
+    declarations: &Declarations<'_>,
+    is_wanted: impl Fn(&Function<'_>) -> bool,
+) -> Result<Option<RewrittenModule>, Diagnostics> {
+    let mut wanted = declarations
         .functions
         .iter()
-        .filter(|function| has_control_barrier(function))
+        .filter(|function| is_wanted(function))
         .map(|function| function.id)
         .peekable();
-    if with_barrier.peek().is_none() {
+    if wanted.peek().is_none() {
         return Ok(None);
     }
     let calls = CallGraph::analyze(declarations);
-    let concerned = calls.callers(with_barrier);
+    let concerned = calls.callers(wanted);
     let calls_one = |function: &Id| {
         calls
             .callees(*function)
@@ -104,7 +113,7 @@ pub fn inline_barrier_functions(
 
 /// Whether `function` has a control barrier, or copies of a group: their waits are barriers, and
 /// which copies are outstanding depends on the caller as well.
-fn has_control_barrier(function: &Function<'_>) -> bool {
+pub(super) fn has_control_barrier(function: &Function<'_>) -> bool {
     function
         .syncs
         .iter()

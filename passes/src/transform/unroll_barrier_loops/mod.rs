@@ -49,26 +49,45 @@ pub(super) fn run(
     if !module.instructions().any(is_barrier) {
         return Ok(None);
     }
-    let unroll = |declarations: &Declarations<'_>| unroll_one(declarations, most as usize);
     inlined(module, declarations, |declarations| {
-        let mut done = unroll(declarations)?;
-        for _ in 0..MOST_LOOPS {
-            let Some(first) = &done else {
-                break;
-            };
-            match follow(first, unroll)? {
-                Some(next) => done = Some(next),
-                None => break,
-            }
-        }
-        Ok(done)
+        unroll(declarations, most as usize, Unrolled::All)
     })
+}
+
+/// Which loops are unrolled.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Unrolled {
+    /// Those with barriers, and in others with barriers those that copy to shared memory.
+    All,
+    /// The latter alone.
+    Copies,
+}
+
+/// Unrolls loops of a module with inlined barriers, the smallest first.
+pub(super) fn unroll(
+    declarations: &Declarations<'_>,
+    most: usize,
+    which: Unrolled,
+) -> Result<Option<RewrittenModule>, Diagnostics> {
+    let one = |declarations: &Declarations<'_>| unroll_one(declarations, most, which);
+    let mut done = one(declarations)?;
+    for _ in 0..MOST_LOOPS {
+        let Some(first) = &done else {
+            break;
+        };
+        match follow(first, one)? {
+            Some(next) => done = Some(next),
+            None => break,
+        }
+    }
+    Ok(done)
 }
 
 /// Unrolls the smallest loop that can be.
 fn unroll_one(
     declarations: &Declarations<'_>,
     most: usize,
+    which: Unrolled,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
@@ -89,7 +108,11 @@ fn unroll_one(
         let mut natural: Vec<&Loop> = loops.natural.iter().flatten().collect();
         natural.sort_by_key(|one| (one.body.len(), one.header));
         for natural in natural {
-            let Some(unrollable) = unrollable(declarations, function, &cfg, &loops, natural) else {
+            let unrollable = unrollable(declarations, function, &cfg, &loops, natural);
+            let is_one = |found: &Unrollable<'_, '_>| {
+                which == Unrolled::All || !found.insts().any(is_barrier)
+            };
+            let Some(unrollable) = unrollable.filter(is_one) else {
                 continue;
             };
             let size: usize = unrollable.insts().count();

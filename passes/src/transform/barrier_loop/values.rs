@@ -18,28 +18,28 @@ const MOST_DEPTH: usize = 64;
 const MOST_MADE: usize = 1024;
 
 /// Variables that hold one value at a time, with their stores in a loop.
-pub(super) type Variables = BTreeMap<Id, Vec<(Spot, Id)>>;
+pub(in crate::transform) type Variables = BTreeMap<Id, Vec<(Spot, Id)>>;
 
 /// An instruction that is written.
-pub(super) struct Made {
-    pub(super) op: Op,
-    pub(super) words: Vec<u32>,
+pub(in crate::transform) struct Made {
+    pub(in crate::transform) op: Op,
+    pub(in crate::transform) words: Vec<u32>,
     /// The one that it is a copy of.
-    pub(super) origin: WordOffset,
+    pub(in crate::transform) origin: WordOffset,
 }
 
 /// What is computed right behind the barrier, of this iteration's values.
-pub(super) struct Values<'v, 'm> {
+pub(in crate::transform) struct Values<'v, 'm> {
     shape: &'v Shape<'v, 'm>,
     effects: &'v Effects<'v, 'm>,
     variables: &'v Variables,
     known: BTreeMap<Id, Id>,
     /// In order.
-    pub(super) made: Vec<Made>,
+    pub(in crate::transform) made: Vec<Made>,
 }
 
 impl<'v, 'm> Values<'v, 'm> {
-    pub(super) fn new(
+    pub(in crate::transform) fn new(
         shape: &'v Shape<'v, 'm>,
         effects: &'v Effects<'v, 'm>,
         variables: &'v Variables,
@@ -54,7 +54,7 @@ impl<'v, 'm> Values<'v, 'm> {
     }
 
     /// Takes the instructions back that were made after the first `kept`.
-    pub(super) fn forget(&mut self, kept: usize) {
+    pub(in crate::transform) fn forget(&mut self, kept: usize) {
         let gone = self.made.split_off(kept.min(self.made.len()));
         let results: Vec<u32> = gone
             .iter()
@@ -64,7 +64,7 @@ impl<'v, 'm> Values<'v, 'm> {
     }
 
     /// What a phi of the header is in the next iteration.
-    pub(super) fn of_phi(
+    pub(in crate::transform) fn of_phi(
         &mut self,
         edit: &mut Edit<'_, 'm>,
         phi: Id,
@@ -76,7 +76,7 @@ impl<'v, 'm> Values<'v, 'm> {
     }
 
     /// What a variable holds when the next iteration begins.
-    pub(super) fn of_variable(
+    pub(in crate::transform) fn of_variable(
         &mut self,
         edit: &mut Edit<'_, 'm>,
         variable: Id,
@@ -98,7 +98,7 @@ impl<'v, 'm> Values<'v, 'm> {
     }
 
     /// The value of `id` in this iteration; `None`: it cannot be computed here.
-    pub(super) fn get(
+    pub(in crate::transform) fn get(
         &mut self,
         edit: &mut Edit<'_, 'm>,
         id: Id,
@@ -189,8 +189,8 @@ impl<'v, 'm> Values<'v, 'm> {
             return self.variable(edit, load, pointer, spot);
         }
         let effect = self.effects.instruction(load);
-        let is_own = self.effects.own(load) != Some(Own::default());
-        let is_constant = effect.reads.is_empty() && !effect.ordering_barrier && !is_own;
+        let is_kept = self.shape.keeps_own(self.effects, load);
+        let is_constant = effect.reads.is_empty() && !effect.ordering_barrier && is_kept;
         if !is_constant || !is_plain(edit.declarations, load) {
             return Ok(None);
         }
@@ -226,7 +226,7 @@ impl<'v, 'm> Values<'v, 'm> {
 }
 
 /// Whether an instruction gives the same result for the same operands, and does nothing else.
-pub(super) fn is_copied<'m>(
+pub(in crate::transform) fn is_copied<'m>(
     declarations: &Declarations<'m>,
     effects: &Effects<'_, 'm>,
     inst: Inst<'m>,
@@ -244,7 +244,7 @@ pub(super) fn is_copied<'m>(
 }
 
 /// Whether no decoration of its result asks for more than the instruction says.
-pub(super) fn is_plain(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
+pub(in crate::transform) fn is_plain(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
     let result = inst.result();
     let decorations = result.map_or(&[][..], |id| declarations.decorations(id));
     let is_harmless = |kind: u32| {

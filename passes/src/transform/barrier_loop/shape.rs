@@ -1,11 +1,13 @@
 //! Loops that loads can be staged in.
 
+use super::private;
+use super::reason::Reason;
 use super::region::Region;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::phases::mutant::{Rule, is_out};
-use crate::analysis::phases::{Body, Effect, Item, MemoryRegions, Role, Side};
+use crate::analysis::phases::{Body, Effect, Effects, Item, MemoryRegions, Own, Role, Side};
 use crate::module::{BlockIndex, Function, Id, Inst, WordOffset};
 use crate::transform::whole_variables::Spot;
 use spirv::Op;
@@ -13,53 +15,60 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How control leaves the loop.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Exit {
+pub(in crate::transform) struct Exit {
     /// The block that it leaves from.
-    pub(super) block: BlockIndex,
-    pub(super) condition: Id,
-    pub(super) stays_if_true: bool,
+    pub(in crate::transform) block: BlockIndex,
+    pub(in crate::transform) condition: Id,
+    pub(in crate::transform) stays_if_true: bool,
     /// Whether an iteration asks before it comes to the barrier.
-    pub(super) is_first: bool,
+    pub(in crate::transform) is_first: bool,
+    /// The block outside that it leads to.
+    pub(in crate::transform) target: BlockIndex,
 }
 
 /// A loop: one way in, one back, one out, and a barrier that every iteration comes to first.
-pub(super) struct Shape<'s, 'm> {
-    pub(super) function: &'s Function<'m>,
-    pub(super) dominators: &'s Dominators,
-    pub(super) header: BlockIndex,
-    pub(super) latch: BlockIndex,
+pub(in crate::transform) struct Shape<'s, 'm> {
+    pub(in crate::transform) function: &'s Function<'m>,
+    pub(in crate::transform) dominators: &'s Dominators,
+    pub(in crate::transform) header: BlockIndex,
+    pub(in crate::transform) latch: BlockIndex,
     /// The block with the barrier, and the place of the barrier among its instructions.
-    pub(super) block: BlockIndex,
-    pub(super) barrier: usize,
-    pub(super) exit: Exit,
-    pub(super) front_label: Id,
+    pub(in crate::transform) block: BlockIndex,
+    pub(in crate::transform) barrier: usize,
+    pub(in crate::transform) exit: Exit,
+    /// The block that leads to the loop.
+    pub(in crate::transform) front: BlockIndex,
+    pub(in crate::transform) front_label: Id,
     /// The branch that leads to the loop.
-    pub(super) front_end: WordOffset,
-    pub(super) latch_label: Id,
-    pub(super) label: Id,
-    /// The first instruction of the function, and the one behind the barrier.
-    pub(super) first: WordOffset,
-    pub(super) behind: WordOffset,
+    pub(in crate::transform) front_end: WordOffset,
+    pub(in crate::transform) latch_label: Id,
+    pub(in crate::transform) label: Id,
+    /// The first instruction of the function, the barrier, and the instruction after it.
+    pub(in crate::transform) first: WordOffset,
+    pub(in crate::transform) at: WordOffset,
+    pub(in crate::transform) behind: WordOffset,
     /// Phis that name the blocks that are cut.
-    pub(super) phis: Vec<Inst<'m>>,
+    pub(in crate::transform) phis: Vec<Inst<'m>>,
     /// By result: where instructions of the loop stand.
-    pub(super) spots: BTreeMap<Id, Spot>,
+    pub(in crate::transform) spots: BTreeMap<Id, Spot>,
     /// Blocks of the loop, and those of them that are in no loop inside of it.
-    pub(super) blocks: BTreeSet<BlockIndex>,
+    pub(in crate::transform) blocks: BTreeSet<BlockIndex>,
     own: BTreeSet<BlockIndex>,
     /// What the loop writes and publishes.
     changes: MemoryRegions,
+    /// What it does to the memory of its invocation.
+    private: Own,
     /// What stands in front of the barrier.
-    pub(super) region: Region,
+    pub(in crate::transform) region: Region,
 }
 
 /// The shapes of the loops of `function`, in the order of their headers.
-pub(super) fn shapes<'s, 'm>(
+pub(in crate::transform) fn shapes<'s, 'm>(
     function: &'s Function<'m>,
     cfg: &'s Cfg,
     loops: &'s Loops,
-    body: &Body,
-) -> Vec<Shape<'s, 'm>> {
+    (body, effects): (&Body, &Effects<'_, 'm>),
+) -> Vec<(WordOffset, Result<Shape<'s, 'm>, Reason>)> {
     let Some(innermost) = loops.innermost(cfg.len()) else {
         return Vec::new();
     };
@@ -67,7 +76,10 @@ pub(super) fn shapes<'s, 'm>(
     let shape = |(number, natural): (usize, &Loop)| {
         let is_own = |block: &&BlockIndex| innermost.get(**block) == Some(&Some(number));
         let own = natural.body.iter().filter(is_own).copied().collect();
-        shape(function, cfg, &loops.dominators, body, natural, own)
+        let header = function.block(natural.header)?.offset;
+        let blocks = (natural, own);
+        let shape = shape(function, cfg, &loops.dominators, (body, effects), blocks);
+        Some((header, shape))
     };
     natural.filter_map(shape).collect()
 }
@@ -76,24 +88,25 @@ fn shape<'s, 'm>(
     function: &'s Function<'m>,
     cfg: &'s Cfg,
     dominators: &'s Dominators,
-    body: &Body,
-    natural: &Loop,
-    own: BTreeSet<BlockIndex>,
-) -> Option<Shape<'s, 'm>> {
+    (body, effects): (&Body, &Effects<'_, 'm>),
+    (natural, own): (&Loop, BTreeSet<BlockIndex>),
+) -> Result<Shape<'s, 'm>, Reason> {
     let header = natural.header;
-    let (latch, front) = natural.latch_and_front(cfg)?;
-    let block_of = |number: BlockIndex| function.block(number);
-    let front_end = block_of(front)?.end()?;
+    let (latch, front) = natural.latch_and_front(cfg).ok_or(Reason::Entries)?;
+    let block_of = |number: BlockIndex| function.block(number).ok_or(Reason::Region);
+    let front_end = block_of(front)?.end().ok_or(Reason::Front)?;
     if cfg.succs(front) != [header] || front_end.op() != Some(Op::Branch) {
-        return None;
+        return Err(Reason::Front);
     }
     let (block, barrier) = first_barrier(dominators, body, natural, &own, latch)?;
-    let has_merge = block_of(header)?.end()?.op() == Some(Op::LoopMerge);
+    let header_end = block_of(header)?.end().ok_or(Reason::Region)?;
+    let has_merge = header_end.op() == Some(Op::LoopMerge);
     if block == header && has_merge {
-        return None; // the merge instruction stays in the header
+        return Err(Reason::HeaderBarrier); // the merge instruction stays in the header
     }
     let exit = exit(function, cfg, dominators, natural, &own, block, latch)?;
-    let region = Region::analyze(function, cfg, [header, block], &natural.body, &own)?;
+    let region = Region::analyze(function, cfg, [header, block], &natural.body, &own)
+        .ok_or(Reason::Region)?;
     let insts = &block_of(block)?.insts;
     let mut phis = Vec::new();
     let behind = cfg.succs(block).iter().copied();
@@ -103,15 +116,18 @@ fn shape<'s, 'm>(
     }
     let mut spots = BTreeMap::new();
     let mut changes = MemoryRegions::NONE;
+    let mut private = Own::default();
     for at in &natural.body {
         for (index, inst) in block_of(*at)?.insts.iter().enumerate() {
             spots.extend(inst.result().map(|result| (result, (*at, index))));
+            private::add(&mut private, effects, *inst);
         }
         for item in body.block(*at) {
             changes |= item.effect.writes | item.effect.publishes;
         }
     }
-    Some(Shape {
+    let first = block_of(BlockIndex::ENTRY)?.insts.first();
+    Ok(Shape {
         function,
         dominators,
         header,
@@ -119,17 +135,20 @@ fn shape<'s, 'm>(
         block,
         barrier,
         exit,
+        front,
         front_label: block_of(front)?.label,
         front_end: front_end.offset,
         latch_label: block_of(latch)?.label,
         label: block_of(block)?.label,
-        first: block_of(BlockIndex::ENTRY)?.insts.first()?.offset,
-        behind: insts.get(barrier + 1)?.offset,
+        first: first.ok_or(Reason::Region)?.offset,
+        at: insts.get(barrier).ok_or(Reason::Region)?.offset,
+        behind: insts.get(barrier + 1).ok_or(Reason::Region)?.offset,
         phis,
         spots,
         blocks: natural.body.clone(),
         own,
         changes,
+        private,
         region,
     })
 }
@@ -143,7 +162,7 @@ fn first_barrier(
     natural: &Loop,
     own: &BTreeSet<BlockIndex>,
     latch: BlockIndex,
-) -> Option<Spot> {
+) -> Result<Spot, Reason> {
     let mut found = None;
     let mut at = latch;
     loop {
@@ -156,23 +175,29 @@ fn first_barrier(
         if at == natural.header {
             break;
         }
-        at = dominators.immediate(at)?;
+        at = dominators.immediate(at).ok_or(Reason::Region)?;
     }
-    let (block, barrier) = found?;
-    let first = body.block(block).get(barrier)?;
-    let is_whole = matches!(first.role, Role::Half(_, Side::Both));
+    let (block, barrier) = found.ok_or(Reason::NoBarrier)?;
+    let first = body.block(block).get(barrier).ok_or(Reason::Region)?;
+    if !matches!(first.role, Role::Half(_, Side::Both)) {
+        return Err(Reason::AlreadySplit);
+    }
     let is_right = |at: BlockIndex, index: usize, item: &Item| match item.role {
         Role::Half(..) => (at, index) >= (block, barrier) || at != block,
         Role::First | Role::Plain | Role::Last => !item.effect.ordering_barrier,
     };
     let is_behind = |at: BlockIndex| at == block || dominators.dominates(block, at);
-    let all = natural.body.iter().all(|at| {
-        let mut items = body.block(*at).iter().enumerate();
-        items.all(|(index, item)| {
-            is_right(*at, index, item) && (is_behind(*at) || !matches!(item.role, Role::Half(..)))
-        })
-    });
-    (is_whole && all).then_some((block, barrier))
+    for at in &natural.body {
+        for (index, item) in body.block(*at).iter().enumerate() {
+            if !is_behind(*at) && matches!(item.role, Role::Half(..)) {
+                return Err(Reason::EarlyBarrier);
+            }
+            if !is_right(*at, index, item) {
+                return Err(Reason::Ordering);
+            }
+        }
+    }
+    Ok((block, barrier))
 }
 
 /// The one way out of the loop, by a branch that every iteration comes to.
@@ -184,42 +209,50 @@ fn exit(
     own: &BTreeSet<BlockIndex>,
     block: BlockIndex,
     latch: BlockIndex,
-) -> Option<Exit> {
+) -> Result<Exit, Reason> {
     let is_inside = |block: &BlockIndex| natural.body.contains(block);
     let leaves = |at: &&BlockIndex| !cfg.succs(**at).iter().all(is_inside);
     let leaving: Vec<&BlockIndex> = natural.body.iter().filter(leaves).collect();
     let [at] = leaving.as_slice() else {
-        return None;
+        return Err(Reason::Exits);
     };
     let is_of_each = own.contains(at) && dominators.dominates(**at, latch);
-    let branch = function.block(**at)?.terminator()?;
-    let target = |index| Some(is_inside(&cfg.index_of(branch.id(index).ok()?)?));
+    let branch = function.block(**at).and_then(|block| block.terminator());
+    let branch = branch.filter(|branch| branch.op() == Some(Op::BranchConditional));
+    let branch = branch.filter(|_| is_of_each).ok_or(Reason::Exits)?;
+    let target = |index| {
+        let target = branch.id(index).ok().and_then(|id| cfg.index_of(id));
+        target.ok_or(Reason::Exits)
+    };
     let (then, otherwise) = (target(1)?, target(2)?);
-    let is_branch = branch.op() == Some(Op::BranchConditional) && then != otherwise;
-    let is_first = **at != block && dominators.dominates(**at, block);
-    (is_of_each && is_branch).then_some(Exit {
+    let stays_if_true = is_inside(&then);
+    if stays_if_true == is_inside(&otherwise) {
+        return Err(Reason::Exits);
+    }
+    Ok(Exit {
         block: **at,
-        condition: branch.id(0).ok()?,
-        stays_if_true: then,
-        is_first,
+        condition: branch.id(0).map_err(|_| Reason::Exits)?,
+        stays_if_true,
+        is_first: **at != block && dominators.dominates(**at, block),
+        target: if stays_if_true { otherwise } else { then },
     })
 }
 
 impl<'m> Shape<'_, 'm> {
     /// The instruction at a place.
-    pub(super) fn inst(&self, (block, index): Spot) -> Option<Inst<'m>> {
+    pub(in crate::transform) fn inst(&self, (block, index): Spot) -> Option<Inst<'m>> {
         let insts = &self.function.block(block)?.insts;
         insts.get(index).copied()
     }
 
     /// The instruction of the region whose result is `id`.
-    pub(super) fn of_region(&self, id: Id) -> Option<Inst<'m>> {
+    pub(in crate::transform) fn of_region(&self, id: Id) -> Option<Inst<'m>> {
         let spot = self.spots.get(&id)?;
         self.is_in_region(*spot).then(|| self.inst(*spot)).flatten()
     }
 
     /// Whether control has come through `spot` whenever it comes to the end of the barrier.
-    pub(super) fn is_before(&self, spot: Spot) -> bool {
+    pub(in crate::transform) fn is_before(&self, spot: Spot) -> bool {
         if spot.0 == self.block {
             spot.1 < self.barrier
         } else {
@@ -228,22 +261,32 @@ impl<'m> Shape<'_, 'm> {
     }
 
     /// Whether the loop may change what an access with `effect` touches.
-    pub(super) fn changes(&self, effect: Effect) -> bool {
+    pub(in crate::transform) fn changes(&self, effect: Effect) -> bool {
         effect.touches().meets(self.changes) && !is_out(Rule::Unchanged)
     }
 
+    /// Whether the loop leaves the variables of the invocation as they are that `load` reads.
+    pub(in crate::transform) fn keeps_own(
+        &self,
+        effects: &Effects<'_, 'm>,
+        load: Inst<'m>,
+    ) -> bool {
+        let own = effects.own(load);
+        own.is_some_and(|own| !own.conflicts(&self.private))
+    }
+
     /// Whether `block` is in no loop inside of this one.
-    pub(super) fn is_own(&self, block: BlockIndex) -> bool {
+    pub(in crate::transform) fn is_own(&self, block: BlockIndex) -> bool {
         self.own.contains(&block)
     }
 
     /// Whether every iteration comes to `block` once.
-    pub(super) fn is_in_each(&self, block: BlockIndex) -> bool {
+    pub(in crate::transform) fn is_in_each(&self, block: BlockIndex) -> bool {
         self.own.contains(&block) && self.dominators.dominates(block, self.latch)
     }
 
     /// What a phi of the header is when control comes from the block `label`.
-    pub(super) fn phi_from(&self, phi: Id, label: Id) -> Option<Id> {
+    pub(in crate::transform) fn phi_from(&self, phi: Id, label: Id) -> Option<Id> {
         let phi = self.inst(*self.spots.get(&phi)?)?;
         let mut pairs = phi.operands().chunks_exact(2);
         let pair = pairs.find(|pair| pair.get(1) == Some(&label.0))?;
@@ -252,7 +295,7 @@ impl<'m> Shape<'_, 'm> {
 
     /// Whether an instruction may be executed before the end of the first barrier, in its
     /// iteration.
-    pub(super) fn may_precede(&self, spot: Spot) -> bool {
+    pub(in crate::transform) fn may_precede(&self, spot: Spot) -> bool {
         if spot.0 == self.block {
             spot.1 < self.barrier
         } else {
@@ -261,7 +304,7 @@ impl<'m> Shape<'_, 'm> {
     }
 
     /// The block of the loop with this label.
-    pub(super) fn block_of(&self, label: Id) -> Option<BlockIndex> {
+    pub(in crate::transform) fn block_of(&self, label: Id) -> Option<BlockIndex> {
         let mut blocks = self.blocks.iter().copied();
         blocks.find(|block| {
             let found = self.function.block(*block);
@@ -269,8 +312,24 @@ impl<'m> Shape<'_, 'm> {
         })
     }
 
+    /// Whether the branch at the end of `block` names `next`.
+    pub(in crate::transform) fn leads_to(&self, block: BlockIndex, next: BlockIndex) -> bool {
+        let label = self.function.block(next).map(|next| next.label.0);
+        let end = self.function.block(block).and_then(|of| of.terminator());
+        let (Some(label), Some(end)) = (label, end) else {
+            return false;
+        };
+        let targets = match end.op() {
+            Some(Op::Branch) => end.operands(),
+            Some(Op::BranchConditional) => end.operands().get(1..3).unwrap_or(&[]),
+            // Literals of a switch may look like the label: that leads to more ways, not to fewer.
+            _ => end.operands().get(1..).unwrap_or(&[]),
+        };
+        targets.contains(&label)
+    }
+
     /// Whether an instruction is of the region.
-    pub(super) fn is_in_region(&self, spot: Spot) -> bool {
+    pub(in crate::transform) fn is_in_region(&self, spot: Spot) -> bool {
         self.region.has(spot.0) && (spot.0 != self.block || spot.1 < self.barrier)
     }
 }

@@ -31,32 +31,25 @@
 //! under the condition of the loop where that is asked before it, the loads of the next iteration
 //! under that iteration's, and both under copies of the branches that lead to them.
 
-mod copy;
-mod region;
-mod shape;
-mod slice;
-mod values;
-
+use super::barrier_loop::copy::{Copy, Names};
+use super::barrier_loop::kept::{keep, words};
+use super::barrier_loop::shape::{self, Shape};
+use super::barrier_loop::slice::{Slice, Slicer};
+use super::barrier_loop::unused::remove_unused;
+use super::barrier_loop::values::{Made, Values};
 use super::edit::Edit;
 use super::inlined::{entries, follow, inlined};
 use super::move_split_barriers::look;
 use super::options::PassOptions;
 use super::rewrite::RewrittenModule;
 use super::whole_variables::{Spot, whole_variables};
-use crate::analysis::layout::Extents;
 use crate::analysis::loops::Loops;
 use crate::analysis::phases::mutant::{Rule, is_out};
 use crate::analysis::phases::{Aliasing, Effects};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{
-    Constants, Declarations, FloatFormat, Id, Inst, Module, SpecValues, Type, WordOffset,
-};
-use copy::{Copy, Names, variable_of};
-use shape::Shape;
-use slice::{Slice, Slicer};
-use spirv::{Capability, Op, StorageClass};
-use std::collections::{BTreeMap, BTreeSet};
-use values::{Made, Values};
+use crate::module::{Constants, Declarations, Id, Inst, Module, SpecValues};
+use spirv::Op;
+use std::collections::BTreeSet;
 
 /// 32-bit words that are staged in each invocation: so many registers hold them over the work.
 const MOST_WORDS: u64 = 32;
@@ -110,14 +103,14 @@ fn stage_one(declarations: &Declarations<'_>) -> Result<Option<RewrittenModule>,
         }
         let effects = Effects::analyze(declarations, &constants, function, Aliasing::Possible);
         let loops = Loops::analyze(&cfg, MOST_LOOPS);
-        for shape in shape::shapes(function, &cfg, &loops, &body) {
+        let shapes = shape::shapes(function, &cfg, &loops, (&body, &effects)).into_iter();
+        for shape in shapes.filter_map(|(_, shape)| shape.ok()) {
             let mut edit = Edit::new(declarations);
             let staged = Staging {
                 edit: &mut edit,
                 shape: &shape,
                 effects: &effects,
                 constants: &constants,
-                declared: BTreeSet::new(),
             }
             .stage()?;
             if staged {
@@ -133,8 +126,6 @@ struct Staging<'s, 'd, 'm> {
     shape: &'s Shape<'s, 'm>,
     effects: &'s Effects<'s, 'm>,
     constants: &'s Constants,
-    /// Capabilities that were not declared.
-    declared: BTreeSet<u32>,
 }
 
 /// The loads of a loop that run one iteration ahead, and what they need.
@@ -163,26 +154,26 @@ impl<'m> Staging<'_, '_, 'm> {
             declarations,
             effects: self.effects,
             variables: &variables,
+            can_store: false,
+            kept: BTreeSet::new(),
         };
         let Some(wanted) = self.wanted(&slicer)? else {
             return Ok(false);
         };
-        let mut kept = BTreeMap::new();
+        let kept = keep(self.edit, self.shape, &wanted.loads)?;
         for load in &wanted.loads {
             let (Some(ty), Some(result)) = (load.result_type(), load.result()) else {
                 return Err(Diagnostic::bug("a load has no result").at_word(load.offset));
             };
-            self.declare(ty)?;
-            let class = StorageClass::Function as u32;
-            let pointer = self.edit.type_of(Op::TypePointer, &[class, ty.0])?;
-            let variable = variable_of(self.edit, self.shape, pointer)?;
-            kept.insert(result, variable);
-            self.edit
-                .replace(load.offset, Op::Load, &[ty.0, result.0, variable])?;
+            let variable = kept.variables.get(&result);
+            let lost = || Diagnostic::bug("a load is not kept").at_word(load.offset);
+            let variable = variable.ok_or_else(lost)?;
+            let operands = [ty.0, result.0, *variable];
+            self.edit.replace(load.offset, Op::Load, &operands)?;
         }
         let first = self.first(&wanted.slice)?;
         let (place, label) = (self.shape.front_end, self.shape.front_label.0);
-        let front = Copy::new(self.edit, &slicer, &wanted.slice, &kept, place, label);
+        let front = Copy::new(self.edit, &slicer, &wanted.slice, &kept, (place, label));
         let front = front.write(&first, None)?;
         for made in &wanted.made {
             let operands = made.words.get(1..).unwrap_or(&[]);
@@ -190,10 +181,13 @@ impl<'m> Staging<'_, '_, 'm> {
                 .before_from(self.shape.behind, made.origin, made.op, operands)?;
         }
         let (place, label) = (self.shape.behind, self.shape.label.0);
-        let turn = Copy::new(self.edit, &slicer, &wanted.slice, &kept, place, label);
+        let turn = Copy::new(self.edit, &slicer, &wanted.slice, &kept, (place, label));
         let turn = turn.write(&wanted.next, wanted.condition)?;
         self.rename_phis(front, turn)?;
-        self.remove_unused(&wanted);
+        let made = wanted.made.iter().flat_map(|made| &made.words);
+        let begin = wanted.next.values().chain(&wanted.condition);
+        let used = made.chain(begin).copied();
+        remove_unused(self.edit, self.shape, self.effects, &wanted.loads, used);
         Ok(true)
     }
 
@@ -232,24 +226,8 @@ impl<'m> Staging<'_, '_, 'm> {
 
     /// 32-bit words of all values that are staged.
     fn words(&self, slicer: &Slicer<'_, 'm>, slice: &Slice) -> u64 {
-        let declarations = self.edit.declarations;
-        let mut extents = Extents::new(declarations, self.constants);
         let loads = staged(slicer, slice);
-        let words = loads.map(|load| {
-            let ty = load.result_type();
-            let is_value = ty.and_then(|ty| declarations.ty(ty)).is_some_and(|ty| {
-                matches!(
-                    ty,
-                    Type::Int { .. }
-                        | Type::Float { .. }
-                        | Type::Vector { .. }
-                        | Type::Matrix { .. }
-                )
-            });
-            let extent = ty.filter(|_| is_value).and_then(|ty| extents.of(ty));
-            extent.map_or(MOST_WORDS + 1, |extent| extent.size.div_ceil(4))
-        });
-        words.sum()
+        words(self.edit.declarations, self.constants, loads).unwrap_or(u64::MAX)
     }
 
     /// What the next iteration begins with; `None`: that cannot be computed.
@@ -275,29 +253,6 @@ impl<'m> Staging<'_, '_, 'm> {
             };
         }
         Ok(Some(names))
-    }
-
-    /// Declares what a variable of type `ty` needs that a load does not.
-    fn declare(&mut self, ty: Id) -> Result<(), Diagnostic> {
-        let declarations = self.edit.declarations;
-        let mut at = ty;
-        let capability = loop {
-            at = match declarations.ty(at) {
-                Some(Type::Vector { component, .. }) => *component,
-                Some(Type::Matrix { column, .. }) => *column,
-                Some(Type::Int { width: 8, .. }) => break Capability::Int8,
-                Some(Type::Int { width: 16, .. }) => break Capability::Int16,
-                Some(Type::Float {
-                    width: 16,
-                    format: FloatFormat::Ieee,
-                }) => break Capability::Float16,
-                _ => return Ok(()), // variables of any class may have it
-            };
-        };
-        if !declarations.has_capability(capability) && self.declared.insert(capability as u32) {
-            self.edit.capability(capability as u32)?;
-        }
-        Ok(())
     }
 
     /// What the first iteration begins with.
@@ -342,48 +297,6 @@ impl<'m> Staging<'_, '_, 'm> {
             }
         }
         Ok(())
-    }
-
-    /// Takes away what only the staged loads have needed.
-    fn remove_unused(&mut self, wanted: &Prefetch<'m>) {
-        let module = self.edit.module();
-        let mut uses: BTreeMap<u32, usize> = BTreeMap::new();
-        for inst in module.instructions() {
-            let result = inst.result();
-            for (_, id) in module.ids(inst).filter(|(_, id)| Some(*id) != result) {
-                *uses.entry(id.0).or_default() += 1;
-            }
-        }
-        let made = wanted.made.iter().flat_map(|made| &made.words);
-        let begin = wanted.next.values().chain(&wanted.condition);
-        for word in made.chain(begin) {
-            *uses.entry(*word).or_default() += 1;
-        }
-        let mut gone: BTreeSet<WordOffset> = wanted.loads.iter().map(|load| load.offset).collect();
-        let mut free = wanted.loads.clone();
-        while let Some(inst) = free.pop() {
-            for (_, id) in module.ids(inst) {
-                let Some(left) = uses.get_mut(&id.0) else {
-                    continue;
-                };
-                *left = left.saturating_sub(1);
-                let unused = *left == 0;
-                let def = self.shape.of_region(id).filter(|_| unused);
-                if let Some(def) = def.filter(|def| self.is_only_a_value(*def))
-                    && gone.insert(def.offset)
-                {
-                    self.edit.remove(def.offset);
-                    free.push(def);
-                }
-            }
-        }
-    }
-
-    /// Whether nothing is lost with an instruction whose result nobody uses.
-    fn is_only_a_value(&self, inst: Inst<'m>) -> bool {
-        let effect = self.effects.instruction(inst);
-        let is_quiet = !effect.ordering_barrier && effect.writes.is_empty();
-        is_quiet && inst.op() != Some(Op::Store) && self.effects.own(inst).is_some()
     }
 }
 

@@ -1,10 +1,11 @@
-//! What of a region has to be computed for its loads: their addresses, and the branches that lead
-//! to them.
+//! What of a region has to be computed for some of its loads and stores: their operands, and the
+//! branches that lead to them.
 
+use super::region::{Inner, Region};
 use super::shape::Shape;
 use super::values::{Variables, is_copied, is_plain};
 use crate::analysis::phases::mutant::{Rule, is_out};
-use crate::analysis::phases::{Effects, MemoryRegions, Own};
+use crate::analysis::phases::{Effects, MemoryRegions};
 use crate::module::{BlockIndex, Declarations, Id, Inst};
 use crate::transform::whole_variables::Spot;
 use spirv::{Capability, Op};
@@ -15,36 +16,52 @@ const MOST_ROUNDS: usize = 64;
 
 /// A part of a region.
 #[derive(Clone, Default)]
-pub(super) struct Slice {
+pub(in crate::transform) struct Slice {
     /// Its instructions but branches; phis of the header are not among them.
-    pub(super) needed: BTreeSet<Spot>,
+    pub(in crate::transform) needed: BTreeSet<Spot>,
     /// Phis of the header.
-    pub(super) phis: BTreeSet<Id>,
+    pub(in crate::transform) phis: BTreeSet<Id>,
     /// Variables, each with a load of it.
-    pub(super) variables: BTreeMap<Id, Spot>,
-    /// Where control goes from each block. A selection with nothing in it that is needed is passed.
-    pub(super) next: BTreeMap<BlockIndex, Vec<BlockIndex>>,
+    pub(in crate::transform) variables: BTreeMap<Id, Spot>,
+    /// Inner loops that are needed as a whole, by the block that control comes in by.
+    pub(in crate::transform) inner: BTreeSet<BlockIndex>,
+    /// Where control goes from each block, and from inner loops, which have the place of their
+    /// first block. A selection with nothing in it that is needed is passed.
+    pub(in crate::transform) next: BTreeMap<BlockIndex, Vec<BlockIndex>>,
 }
 
 impl Slice {
     /// The needed instructions of a block, in order.
-    pub(super) fn of_block(&self, block: BlockIndex) -> impl Iterator<Item = Spot> {
+    pub(in crate::transform) fn of_block(&self, block: BlockIndex) -> impl Iterator<Item = Spot> {
         self.needed.range((block, 0)..=(block, usize::MAX)).copied()
+    }
+
+    /// Where a branch to `block` leads in a copy: past inner loops that are not needed.
+    pub(in crate::transform) fn target(&self, region: &Region, block: BlockIndex) -> BlockIndex {
+        if self.inner.contains(&block) {
+            block
+        } else {
+            region.beyond(block)
+        }
     }
 }
 
 /// What slices are made by.
-pub(super) struct Slicer<'s, 'm> {
-    pub(super) shape: &'s Shape<'s, 'm>,
-    pub(super) declarations: &'s Declarations<'m>,
-    pub(super) effects: &'s Effects<'s, 'm>,
-    pub(super) variables: &'s Variables,
+pub(in crate::transform) struct Slicer<'s, 'm> {
+    pub(in crate::transform) shape: &'s Shape<'s, 'm>,
+    pub(in crate::transform) declarations: &'s Declarations<'m>,
+    pub(in crate::transform) effects: &'s Effects<'s, 'm>,
+    pub(in crate::transform) variables: &'s Variables,
+    /// Whether stores to workgroup memory may be copied.
+    pub(in crate::transform) can_store: bool,
+    /// Loads whose values are there already: what they need is not.
+    pub(in crate::transform) kept: BTreeSet<Id>,
 }
 
 impl<'m> Slicer<'_, 'm> {
     /// Loads of the region whose values come to shared memory in it, in the order of the region:
     /// of memory that others may write, but the loop does not.
-    pub(super) fn loads(&self) -> Vec<Spot> {
+    pub(in crate::transform) fn loads(&self) -> Vec<Spot> {
         let mut wanted = BTreeSet::new();
         let mut work: Vec<Id> = Vec::new();
         for block in self.shape.blocks.iter() {
@@ -85,7 +102,7 @@ impl<'m> Slicer<'_, 'm> {
     }
 
     /// Whether the instruction at `spot` is a load of the region whose value can be kept.
-    pub(super) fn is_staged(&self, spot: Spot) -> bool {
+    pub(in crate::transform) fn is_staged(&self, spot: Spot) -> bool {
         let inst = self.shape.inst(spot);
         let inst = inst.filter(|inst| inst.op() == Some(Op::Load) && self.shape.is_in_region(spot));
         inst.is_some_and(|inst| {
@@ -98,13 +115,17 @@ impl<'m> Slicer<'_, 'm> {
 
     /// The slice with the instruction at `spot` as well; `None`: it cannot be computed for another
     /// iteration.
-    pub(super) fn with(&self, slice: &Slice, spot: Spot) -> Option<Slice> {
+    pub(in crate::transform) fn with(&self, slice: &Slice, spot: Spot) -> Option<Slice> {
         let mut slice = slice.clone();
         let mut work = vec![spot];
         for _ in 0..MOST_ROUNDS {
             while let Some(spot) = work.pop() {
-                if slice.needed.insert(spot) {
-                    self.take(&mut slice, &mut work, spot)?;
+                match self.shape.region.inner_of(spot.0) {
+                    Some(entry) => self.take_inner(&mut slice, &mut work, entry)?,
+                    None if slice.needed.insert(spot) => {
+                        self.take(&mut slice, &mut work, spot)?;
+                    }
+                    None => {}
                 }
             }
             slice.next = self.ways(&slice);
@@ -129,7 +150,7 @@ impl<'m> Slicer<'_, 'm> {
     }
 
     /// Whether a copy of the branch at the end of `block` has several ways to go, or a merge block.
-    pub(super) fn decides(&self, block: BlockIndex, next: &[BlockIndex]) -> bool {
+    pub(in crate::transform) fn decides(&self, block: BlockIndex, next: &[BlockIndex]) -> bool {
         let exit = self.shape.exit;
         let merge = self
             .shape
@@ -150,13 +171,27 @@ impl<'m> Slicer<'_, 'm> {
             if !alive.contains(block) {
                 continue;
             }
-            let next = match self.passed(slice, *block) {
+            let mut next = match self.passed(slice, *block) {
                 Some(merge) => vec![merge],
                 None if is_out(Rule::Arms) => {
                     region.succs(*block).iter().take(1).copied().collect()
                 }
                 None => region.succs(*block).to_vec(),
             };
+            if self.passed(slice, *block).is_none() {
+                for entry in &slice.inner {
+                    let Some(inner) = region.inner().get(entry) else {
+                        continue;
+                    };
+                    if inner.preds.contains(block) {
+                        let leads = self.shape.leads_to(*block, inner.behind);
+                        next.retain(|next| *next != inner.behind || leads);
+                        next.push(*entry);
+                        ways.insert(*entry, vec![inner.behind]);
+                        alive.insert(inner.behind);
+                    }
+                }
+            }
             alive.extend(&next);
             ways.insert(*block, next);
         }
@@ -171,9 +206,16 @@ impl<'m> Slicer<'_, 'm> {
         let between = self.shape.region.between(block, merge);
         let is_closed = !between.contains(&self.shape.block)
             && !(exit.is_first && (block == exit.block || between.contains(&exit.block)));
+        let is_inner = |entry: &BlockIndex| {
+            let inner = region_inner(self.shape, *entry);
+            inner.is_some_and(|inner| {
+                inner.preds.contains(&block) || !inner.preds.is_disjoint(&between)
+            })
+        };
         let is_empty = between
             .iter()
-            .all(|at| slice.of_block(*at).next().is_none());
+            .all(|at| slice.of_block(*at).next().is_none())
+            && !slice.inner.iter().any(is_inner);
         let is_phi = |spot: Spot| self.shape.inst(spot).and_then(|inst| inst.op()) == Some(Op::Phi);
         let is_same = !slice.of_block(merge).any(is_phi);
         (is_closed && is_empty && is_same).then_some(merge)
@@ -203,6 +245,40 @@ impl<'m> Slicer<'_, 'm> {
         })
     }
 
+    /// Notes what inner loops need: all of their instructions are copied.
+    fn take_inner(&self, slice: &mut Slice, work: &mut Vec<Spot>, entry: BlockIndex) -> Option<()> {
+        if !slice.inner.insert(entry) {
+            return Some(());
+        }
+        let inner = region_inner(self.shape, entry)?;
+        for block in &inner.blocks {
+            let insts = &self.shape.function.block(*block)?.insts;
+            for (index, inst) in insts.iter().enumerate() {
+                let is_label = |id: &Id| {
+                    let block = self.shape.block_of(*id);
+                    block
+                        .is_some_and(|block| inner.blocks.contains(&block) || block == inner.behind)
+                };
+                let ids = || self.declarations.module.ids(*inst).map(|(_, id)| id);
+                match inst.op()? {
+                    Op::Branch | Op::LoopMerge | Op::SelectionMerge => {
+                        if !ids().all(|id| is_label(&id)) {
+                            return None;
+                        }
+                    }
+                    Op::BranchConditional | Op::Switch => {
+                        self.value(&mut slice.phis, work, inst.id(0).ok()?)?;
+                        if !ids().skip(1).all(|id| is_label(&id)) {
+                            return None;
+                        }
+                    }
+                    _ => self.take(slice, work, (*block, index))?,
+                }
+            }
+        }
+        Some(())
+    }
+
     /// Notes what an instruction needs.
     fn take(&self, slice: &mut Slice, work: &mut Vec<Spot>, spot: Spot) -> Option<()> {
         let inst = self.shape.inst(spot)?;
@@ -215,11 +291,29 @@ impl<'m> Slicer<'_, 'm> {
                 }
                 let from = inst.operands().iter().skip(1).step_by(2);
                 let mut from = from.map(|label| self.shape.block_of(Id(*label)));
-                from.all(|block| block.is_some_and(|block| self.shape.region.has(block)))
-                    .then_some(())
+                from.try_for_each(|block| self.label(work, block?))
             }
-            Op::Store => self.value(phis, work, inst.id(1).ok()?),
+            Op::Store => {
+                let pointer = inst.id(0).ok()?;
+                if self.variables.contains_key(&pointer) {
+                    let load = self.load_of(pointer)?;
+                    slice.variables.entry(pointer).or_insert(load);
+                } else {
+                    let writes = self.effects.instruction(inst).writes;
+                    let is_shared = self.can_store
+                        && !writes.is_empty()
+                        && writes.without(MemoryRegions::WORKGROUP).is_empty();
+                    if !is_shared {
+                        return None;
+                    }
+                    self.value(phis, work, pointer)?;
+                }
+                self.value(phis, work, inst.id(1).ok()?)
+            }
             Op::Load => {
+                if self.kept.contains(&inst.result()?) {
+                    return Some(());
+                }
                 let pointer = inst.id(0).ok()?;
                 let Some(stores) = self.variables.get(&pointer) else {
                     return if self.is_early(inst) {
@@ -231,9 +325,6 @@ impl<'m> Slicer<'_, 'm> {
                 slice.variables.insert(pointer, spot);
                 let early = stores.iter().map(|(store, _)| *store);
                 for store in early.filter(|store| self.shape.may_precede(*store)) {
-                    if !self.shape.is_in_region(store) {
-                        return None; // in a loop that is passed
-                    }
                     work.push(store);
                 }
                 Some(())
@@ -254,7 +345,7 @@ impl<'m> Slicer<'_, 'm> {
         let is_phi = self.shape.inst(spot)?.op() == Some(Op::Phi);
         if is_phi && spot.0 == self.shape.header {
             phis.insert(id);
-        } else if self.shape.is_in_region(spot) {
+        } else if self.shape.is_in_region(spot) || self.shape.region.inner_of(spot.0).is_some() {
             work.push(spot);
         } else {
             return None;
@@ -262,12 +353,39 @@ impl<'m> Slicer<'_, 'm> {
         Some(())
     }
 
+    /// A load of a variable in the loop.
+    fn load_of(&self, variable: Id) -> Option<Spot> {
+        let is_one = |(_, inst): &(usize, &Inst<'_>)| {
+            inst.op() == Some(Op::Load) && inst.id(0).ok() == Some(variable)
+        };
+        self.shape.blocks.iter().find_map(|block| {
+            let insts = self.shape.function.block(*block)?.insts.iter();
+            let (index, _) = insts.enumerate().find(is_one)?;
+            Some((*block, index))
+        })
+    }
+
+    /// Notes that control comes from `block` in a copy.
+    fn label(&self, work: &mut Vec<Spot>, block: BlockIndex) -> Option<()> {
+        if self.shape.region.has(block) {
+            return Some(());
+        }
+        self.shape.region.inner_of(block)?;
+        work.push((block, 0));
+        Some(())
+    }
+
     /// Whether a load gives the same in front of the loop or in the iteration before: the loop does
     /// not change what it reads.
     fn is_early(&self, load: Inst<'m>) -> bool {
         let effect = self.effects.instruction(load);
-        let is_own = self.effects.own(load) != Some(Own::default());
+        let is_kept = self.shape.keeps_own(self.effects, load);
         let is_free = effect.reads.is_empty() || !self.shape.changes(effect);
-        !effect.ordering_barrier && !is_own && is_free && is_plain(self.declarations, load)
+        !effect.ordering_barrier && is_kept && is_free && is_plain(self.declarations, load)
     }
+}
+
+/// The inner loops that control comes to by `entry`.
+fn region_inner<'s>(shape: &'s Shape<'_, '_>, entry: BlockIndex) -> Option<&'s Inner> {
+    shape.region.inner().get(&entry)
 }

@@ -10,21 +10,31 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_BLOCKS: usize = 512;
 
 /// What control comes to before the first barrier of an iteration.
-pub(super) struct Region {
+pub(in crate::transform) struct Region {
     /// Its blocks without those of inner loops, each before those that control comes to from it.
     /// The first is the header, the last the block with the barrier.
-    pub(super) blocks: Vec<BlockIndex>,
+    pub(in crate::transform) blocks: Vec<BlockIndex>,
     succs: BTreeMap<BlockIndex, Vec<BlockIndex>>,
     /// The merge blocks that selections name.
     merges: BTreeMap<BlockIndex, BlockIndex>,
-    /// By block of an inner loop that control comes in by: where it goes on behind it.
-    behind: BTreeMap<BlockIndex, BlockIndex>,
+    /// By block that control comes in by: the inner loops there.
+    inner: BTreeMap<BlockIndex, Inner>,
+}
+
+/// Inner loops, one after the other, with no block of the outer loop between them.
+pub(in crate::transform) struct Inner {
+    /// Their blocks.
+    pub(in crate::transform) blocks: BTreeSet<BlockIndex>,
+    /// Where control goes on after them.
+    pub(in crate::transform) behind: BlockIndex,
+    /// The blocks of the region that it comes from.
+    pub(in crate::transform) preds: BTreeSet<BlockIndex>,
 }
 
 impl Region {
     /// The region between `header` and `last`. `inside` are the blocks of the loop, `own` those of
     /// them that are in no loop inside of it.
-    pub(super) fn analyze(
+    pub(in crate::transform) fn analyze(
         function: &Function<'_>,
         cfg: &Cfg,
         [header, last]: [BlockIndex; 2],
@@ -35,7 +45,7 @@ impl Region {
             blocks: Vec::new(),
             succs: BTreeMap::new(),
             merges: BTreeMap::new(),
-            behind: BTreeMap::new(),
+            inner: BTreeMap::new(),
         };
         let mut work = vec![header];
         while let Some(block) = work.pop() {
@@ -51,9 +61,12 @@ impl Region {
                 let next = if own.contains(next) {
                     *next
                 } else {
-                    let behind = around(cfg, *next, inside, own)?;
-                    region.behind.insert(*next, behind);
-                    behind
+                    if !region.inner.contains_key(next) {
+                        region.inner.insert(*next, around(cfg, *next, inside, own)?);
+                    }
+                    let inner = region.inner.get_mut(next)?;
+                    inner.preds.insert(block);
+                    inner.behind
                 };
                 if cfg.order(next)? <= cfg.order(block)? {
                     return None; // a way back
@@ -75,28 +88,44 @@ impl Region {
         (region.blocks.last() == Some(&last)).then_some(region)
     }
 
-    pub(super) fn has(&self, block: BlockIndex) -> bool {
+    pub(in crate::transform) fn has(&self, block: BlockIndex) -> bool {
         self.succs.contains_key(&block)
     }
 
     /// Where control goes from a block, in the region.
-    pub(super) fn succs(&self, block: BlockIndex) -> &[BlockIndex] {
+    pub(in crate::transform) fn succs(&self, block: BlockIndex) -> &[BlockIndex] {
         self.succs.get(&block).map_or(&[], Vec::as_slice)
     }
 
     /// The merge block that the selection at the end of `block` names, in the region.
-    pub(super) fn merge(&self, block: BlockIndex) -> Option<BlockIndex> {
+    pub(in crate::transform) fn merge(&self, block: BlockIndex) -> Option<BlockIndex> {
         let merge = self.merges.get(&block).copied();
         merge.filter(|merge| self.has(*merge))
     }
 
     /// Where control goes on when it goes to `block`, with loops passed.
-    pub(super) fn beyond(&self, block: BlockIndex) -> BlockIndex {
-        self.behind.get(&block).copied().unwrap_or(block)
+    pub(in crate::transform) fn beyond(&self, block: BlockIndex) -> BlockIndex {
+        self.inner.get(&block).map_or(block, |inner| inner.behind)
+    }
+
+    /// Inner loops, by the block that control comes in by.
+    pub(in crate::transform) fn inner(&self) -> &BTreeMap<BlockIndex, Inner> {
+        &self.inner
+    }
+
+    /// The block that control comes in by to the inner loops that `block` is in.
+    pub(in crate::transform) fn inner_of(&self, block: BlockIndex) -> Option<BlockIndex> {
+        let mut inner = self.inner.iter();
+        let found = inner.find(|(_, inner)| inner.blocks.contains(&block));
+        found.map(|(entry, _)| *entry)
     }
 
     /// The blocks that control comes to from `block` before it comes to `end`.
-    pub(super) fn between(&self, block: BlockIndex, end: BlockIndex) -> BTreeSet<BlockIndex> {
+    pub(in crate::transform) fn between(
+        &self,
+        block: BlockIndex,
+        end: BlockIndex,
+    ) -> BTreeSet<BlockIndex> {
         let mut found = BTreeSet::new();
         let mut work = self.succs(block).to_vec();
         while let Some(next) = work.pop() {
@@ -108,14 +137,14 @@ impl Region {
     }
 }
 
-/// Where control comes from the inner loop that it enters by `block`, and from those that follow
-/// it: one place, in the loop.
+/// The inner loop that control enters by `block`, and those that follow it, if it goes on from them
+/// to one place, in the loop, and comes in by one.
 fn around(
     cfg: &Cfg,
     block: BlockIndex,
     inside: &BTreeSet<BlockIndex>,
     own: &BTreeSet<BlockIndex>,
-) -> Option<BlockIndex> {
+) -> Option<Inner> {
     let mut seen = BTreeSet::from([block]);
     let mut work = vec![block];
     let mut behind = None;
@@ -132,5 +161,9 @@ fn around(
             }
         }
     }
-    behind
+    Some(Inner {
+        blocks: seen,
+        behind: behind?,
+        preds: BTreeSet::new(),
+    })
 }

@@ -1,5 +1,6 @@
 //! Writes a slice of a region for another iteration, with the branches of the region.
 
+use super::arrays::Indexed;
 use super::shape::Shape;
 use super::slice::{Slice, Slicer};
 use crate::analysis::phases::mutant::{Rule, is_out};
@@ -10,19 +11,32 @@ use spirv::{Op, StorageClass};
 use std::collections::BTreeMap;
 
 /// What a copy begins with: by phi of the header and by variable, the value there.
-pub(super) type Names = BTreeMap<Id, u32>;
+pub(in crate::transform) type Names = BTreeMap<Id, u32>;
+
+/// The variables that values of loads are kept in, by result of the load, and what the copy does
+/// with them.
+#[derive(Clone, Debug, Default)]
+pub(in crate::transform) struct Kept {
+    pub(in crate::transform) variables: Names,
+    /// The copy has the values from the variables; otherwise it loads and stores them there.
+    pub(in crate::transform) is_taken: bool,
+}
 
 /// One copy of a slice.
-pub(super) struct Copy<'c, 'd, 'm> {
-    pub(super) edit: &'c mut Edit<'d, 'm>,
-    pub(super) slicer: &'c Slicer<'c, 'm>,
-    pub(super) slice: &'c Slice,
-    /// The variables that loads are kept in, by result of the load.
-    pub(super) kept: &'c BTreeMap<Id, u32>,
+pub(in crate::transform) struct Copy<'c, 'd, 'm> {
+    pub(in crate::transform) edit: &'c mut Edit<'d, 'm>,
+    pub(in crate::transform) slicer: &'c Slicer<'c, 'm>,
+    pub(in crate::transform) slice: &'c Slice,
+    pub(in crate::transform) kept: &'c Kept,
+    /// Label of the block where control goes if the loop ends before it begins. The copy then ends
+    /// in the part where the loop goes on; without this label both paths meet at its end.
+    pub(in crate::transform) elsewhere: Option<u32>,
+    /// The arrays that the copy stores to, and which of their buffers.
+    pub(in crate::transform) arrays: Option<Indexed<'c, 'm>>,
     /// The instruction that all of it is written before.
-    pub(super) place: WordOffset,
+    pub(in crate::transform) place: WordOffset,
     /// The label of the block that it is written into.
-    pub(super) label: u32,
+    pub(in crate::transform) label: u32,
     /// What ids of the region are called in the copy.
     names: Names,
     /// Variables of the copy, for those that the region stores to.
@@ -31,19 +45,20 @@ pub(super) struct Copy<'c, 'd, 'm> {
 }
 
 impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
-    pub(super) fn new(
+    pub(in crate::transform) fn new(
         edit: &'c mut Edit<'d, 'm>,
         slicer: &'c Slicer<'c, 'm>,
         slice: &'c Slice,
-        kept: &'c BTreeMap<Id, u32>,
-        place: WordOffset,
-        label: u32,
+        kept: &'c Kept,
+        (place, label): (WordOffset, u32),
     ) -> Self {
         Copy {
             edit,
             slicer,
             slice,
             kept,
+            elsewhere: None,
+            arrays: None,
             place,
             label,
             names: Names::new(),
@@ -59,7 +74,7 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
     /// Writes all of it; `first` has what phis and variables are when it begins. With a `guard` it
     /// stands in a selection with this condition, in which the loop goes on. The label of the block
     /// that is behind it, if that is a new one.
-    pub(super) fn write(
+    pub(in crate::transform) fn write(
         mut self,
         first: &Names,
         guard: Option<u32>,
@@ -67,10 +82,9 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
         let begin = self.label;
         let exit = self.shape().exit;
         let ends_early = guard.is_some() || (exit.is_first && !is_out(Rule::Guarded));
-        let end = if ends_early {
-            Some(self.edit.fresh()?)
-        } else {
-            None
+        let end = match self.elsewhere {
+            None if ends_early => Some(self.edit.fresh()?),
+            elsewhere => elsewhere,
         };
         if let (Some(condition), Some(end)) = (guard, end) {
             let then = self.edit.fresh()?;
@@ -81,6 +95,7 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
         self.variables(first)?;
         let blocks: Vec<BlockIndex> = self.slice.next.keys().copied().collect();
         let region = &self.shape().region;
+        let is_entry = |block: &BlockIndex| self.slice.inner.contains(block);
         let mut entering: BTreeMap<BlockIndex, usize> = BTreeMap::new();
         for to in self.slice.next.values().flatten() {
             *entering.entry(*to).or_default() += 1;
@@ -95,6 +110,7 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
             let mut at = *block;
             while let Some([next]) = self.slice.next.get(&at).map(Vec::as_slice)
                 && entering.get(next) == Some(&1)
+                && !is_entry(next)
                 && !self.slicer.decides(at, &[*next])
             {
                 chain.push(*next);
@@ -112,7 +128,9 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
                 self.labels.insert(*block, label);
             }
         }
+        self.name_inner()?;
         for (head, chain) in &heads {
+            self.inner_before(*head)?;
             if *head != self.shape().header {
                 let label = self.label_of(*head)?;
                 self.before(Op::Label, &[label])?;
@@ -127,12 +145,93 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
                 self.leave(*last, end)?;
             }
         }
-        if let Some(end) = end {
+        if let Some(end) = end.filter(|end| Some(*end) != self.elsewhere) {
             self.before(Op::Branch, &[end])?;
             self.before(Op::Label, &[end])?;
             self.label = end;
         }
         Ok((self.label != begin).then_some(self.label))
+    }
+
+    /// Names the results and the labels of inner loops that are copied: some are used before the
+    /// place where they stand.
+    fn name_inner(&mut self) -> Result<(), Diagnostic> {
+        let shape = self.shape();
+        for entry in &self.slice.inner {
+            let inner = shape.region.inner().get(entry);
+            let blocks = inner.into_iter().flat_map(|inner| &inner.blocks);
+            for block in blocks {
+                let label = self.edit.fresh()?;
+                self.labels.insert(*block, label);
+                let insts = shape.function.block(*block).into_iter();
+                let insts = insts.flat_map(|block| &block.insts);
+                for result in insts.filter_map(|inst| inst.result()) {
+                    let name = self.edit.fresh()?;
+                    self.names.insert(result, name);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the inner loops that control comes from to `head`.
+    fn inner_before(&mut self, head: BlockIndex) -> Result<(), Diagnostic> {
+        let shape = self.shape();
+        let slice = self.slice;
+        for entry in &slice.inner {
+            let inner = shape.region.inner().get(entry);
+            let Some(inner) = inner.filter(|inner| inner.behind == head) else {
+                continue;
+            };
+            for (number, block) in shape.function.numbered() {
+                if !inner.blocks.contains(&number) {
+                    continue;
+                }
+                let label = self.label_of(number)?;
+                self.before(Op::Label, &[label])?;
+                self.label = label;
+                for inst in &block.insts {
+                    self.inner_instruction(*inst)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies an instruction of an inner loop: its result has a name.
+    fn inner_instruction(&mut self, inst: Inst<'m>) -> Result<(), Diagnostic> {
+        let lost = || Diagnostic::bug("an instruction of a loop is not there");
+        let op = inst.op().ok_or_else(lost)?;
+        let words = match op {
+            Op::Phi => self.phi(inst)?,
+            Op::Branch
+            | Op::BranchConditional
+            | Op::Switch
+            | Op::LoopMerge
+            | Op::SelectionMerge => self.branch(inst)?,
+            _ => self.renamed(inst)?,
+        };
+        let mut operands = words.get(1..).unwrap_or(&[]).to_vec();
+        if let (Some(result), Some(slot)) = (inst.result(), operands.get_mut(1)) {
+            *slot = self.name(result);
+        }
+        self.edit
+            .before_from(self.place, inst.offset, op, &operands)
+    }
+
+    /// The words of a branch or a merge instruction with the labels of the copy.
+    fn branch(&self, inst: Inst<'m>) -> Result<Vec<u32>, Diagnostic> {
+        let mut words = inst.words.to_vec();
+        for (index, id) in self.edit.module().ids(inst) {
+            let name = match self.shape().block_of(id) {
+                Some(block) => self.label_of(block)?,
+                None => self.name(id),
+            };
+            if let Some(word) = words.get_mut(index) {
+                *word = name;
+            }
+        }
+        Ok(words)
     }
 
     fn before(&mut self, op: Op, operands: &[u32]) -> Result<(), Diagnostic> {
@@ -156,7 +255,11 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
         for variable in self.slice.variables.keys() {
             let stores = self.slicer.variables.get(variable);
             let mut stores = stores.into_iter().flatten();
-            let is_stored = stores.any(|(store, _)| self.slice.needed.contains(store));
+            let is_stored = stores.any(|(store, _)| {
+                let inner = self.shape().region.inner_of(store.0);
+                self.slice.needed.contains(store)
+                    || inner.is_some_and(|inner| self.slice.inner.contains(&inner))
+            });
             let value = first.get(variable).copied();
             if is_stored {
                 let ty = self.edit.declarations.type_of(*variable);
@@ -196,9 +299,22 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
             self.names.insert(result, value);
             return Ok(());
         }
+        let kept = inst.result().and_then(|result| {
+            let variable = self.kept.variables.get(&result);
+            variable.map(|variable| (result, *variable))
+        });
+        if let Some((result, variable)) = kept.filter(|_| self.kept.is_taken) {
+            let ty = inst.result_type().ok_or_else(lost)?;
+            let fresh = self.edit.fresh()?;
+            self.names.insert(result, fresh);
+            let operands = [ty.0, fresh, variable];
+            return self
+                .edit
+                .before_from(self.place, inst.offset, op, &operands);
+        }
         let mut words = match op {
             Op::Phi => self.phi(inst)?,
-            _ => self.renamed(inst),
+            _ => self.renamed(inst)?,
         };
         if let Some(result) = inst.result() {
             let fresh = self.edit.fresh()?;
@@ -210,24 +326,37 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
         let operands = words.get(1..).unwrap_or(&[]);
         self.edit
             .before_from(self.place, inst.offset, op, operands)?;
-        let kept = inst.result().and_then(|result| self.kept.get(&result));
-        if let (Some(variable), Some(value)) = (kept, words.get(2)) {
-            let operands = [*variable, *value];
+        if let (Some((_, variable)), Some(value)) = (kept, words.get(2)) {
+            let operands = [variable, *value];
             self.edit
                 .before_from(self.place, inst.offset, Op::Store, &operands)?;
         }
         Ok(())
     }
 
-    /// The words of an instruction with the names of the copy; the result keeps its own.
-    fn renamed(&self, inst: Inst<'m>) -> Vec<u32> {
+    /// The words of an instruction with the names of the copy; the result keeps its own. Pointers
+    /// to arrays are those of the copy's buffer.
+    fn renamed(&mut self, inst: Inst<'m>) -> Result<Vec<u32>, Diagnostic> {
         let mut words = inst.words.to_vec();
         for (index, id) in self.edit.module().ids(inst) {
+            let name = match self.arrays {
+                Some(arrays) if Some(index) == arrays.pointer_word(inst) => {
+                    if self.names.contains_key(&id) {
+                        self.name(id)
+                    } else {
+                        arrays.pointer(self.edit, (self.place, inst.offset), id)?
+                    }
+                }
+                _ => self.name(id),
+            };
             if let Some(word) = words.get_mut(index) {
-                *word = self.name(id);
+                *word = name;
             }
         }
-        words
+        if let Some(arrays) = self.arrays {
+            arrays.index(inst, &mut words);
+        }
+        Ok(words)
     }
 
     /// A phi of the blocks that lead to its own in the copy.
@@ -236,7 +365,7 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
         for pair in phi.operands().chunks_exact(2) {
             if let [value, from] = *pair
                 && let Some(block) = self.shape().block_of(Id(from))
-                && self.slice.next.contains_key(&block)
+                && (self.slice.next.contains_key(&block) || self.labels.contains_key(&block))
             {
                 words.extend([self.name(Id(value)), self.label_of(block)?]);
             }
@@ -277,7 +406,7 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
                 _ => self.shape().block_of(id),
             };
             *word = match target {
-                Some(target) => self.label_of(self.shape().region.beyond(target))?,
+                Some(target) => self.label_of(self.slice.target(&self.shape().region, target))?,
                 None => self.name(id),
             };
         }
@@ -289,7 +418,7 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
 }
 
 /// A new variable of the class Function, of the pointer type `ty`.
-pub(super) fn variable_of(
+pub(in crate::transform) fn variable_of(
     edit: &mut Edit<'_, '_>,
     shape: &Shape<'_, '_>,
     ty: u32,

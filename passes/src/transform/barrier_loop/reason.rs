@@ -1,0 +1,158 @@
+//! Why a loop with barriers stays as it is.
+
+use std::fmt::{self, Display};
+
+/// What a transformation of a loop finds in its way.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// Several blocks lead to the loop, or back to its header.
+    Entries,
+    /// What leads to the loop does so by a branch that may go elsewhere.
+    Front,
+    /// No barrier of the workgroup that every iteration executes once.
+    NoBarrier,
+    /// A barrier of the loop is a pair of halves already.
+    AlreadySplit,
+    /// Barriers that not every iteration comes to, before the first that it does.
+    EarlyBarrier,
+    /// An atomic operation, fence, volatile access or unknown instruction orders memory.
+    Ordering,
+    /// Several branches leave the loop.
+    Exits,
+    /// The loop is left between its first barrier and its last one.
+    ExitInWork,
+    /// A barrier is in the block with the loop's merge instruction.
+    HeaderBarrier,
+    /// The part before the first barrier has too many blocks, or branches back to its beginning.
+    Region,
+    /// One barrier an iteration: one array serves no two iterations there.
+    OneBarrier,
+    /// Nothing is stored to workgroup memory before the first barrier.
+    NoStores,
+    /// A store to workgroup memory before the first barrier is in a loop that stays.
+    StoreInLoop,
+    /// A value, an address or a branch that a store depends on cannot be computed an iteration
+    /// early.
+    NotEarly,
+    /// The condition of the next iteration cannot be computed an iteration early.
+    Condition,
+    /// Values are stored to workgroup memory that need no load.
+    NoLoads,
+    /// An array is read before the first barrier of an iteration.
+    ReadEarly,
+    /// An array is written between the barriers as well.
+    WrittenLate,
+    /// An array may be read where its iteration did not write it.
+    Carried,
+    /// An array is used outside of the loop, too.
+    UsedElsewhere,
+    /// A pointer to an array is not used by loads, stores and access chains alone.
+    Pointers,
+    /// An array has an explicit layout, an initializer, or a type that cannot be multiplied.
+    Layout,
+    /// What an iteration does before its first barrier conflicts with what it does after it.
+    Conflict,
+    /// The loaded values need more registers than are allowed.
+    Registers,
+    /// The arrays need more workgroup memory than is allowed.
+    Memory,
+    /// It is not shown that all of the workgroup comes to the loop together.
+    NotUniform,
+    /// An arrive waits for its wait around the loop.
+    Open,
+    /// The operands of a barrier are no constants, or it does not order workgroup memory.
+    Semantics,
+}
+
+impl Reason {
+    /// A short name, for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Entries => "several entries",
+            Reason::Front => "conditional entry",
+            Reason::NoBarrier => "no barrier of each iteration",
+            Reason::AlreadySplit => "split already",
+            Reason::EarlyBarrier => "early barrier",
+            Reason::Ordering => "ordering instruction",
+            Reason::Exits => "several exits",
+            Reason::ExitInWork => "exit between the barriers",
+            Reason::HeaderBarrier => "barrier in the header",
+            Reason::Region => "large stage",
+            Reason::OneBarrier => "one barrier",
+            Reason::NoStores => "no stores",
+            Reason::StoreInLoop => "store in an inner loop",
+            Reason::NotEarly => "not known early",
+            Reason::Condition => "condition not known early",
+            Reason::NoLoads => "no loads",
+            Reason::ReadEarly => "array read early",
+            Reason::WrittenLate => "array written late",
+            Reason::Carried => "contents carried over",
+            Reason::UsedElsewhere => "array used elsewhere",
+            Reason::Pointers => "pointers",
+            Reason::Layout => "layout",
+            Reason::Conflict => "conflict",
+            Reason::Registers => "registers",
+            Reason::Memory => "workgroup memory",
+            Reason::NotUniform => "not uniform",
+            Reason::Open => "open arrive",
+            Reason::Semantics => "semantics",
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Reason::Entries => "several blocks lead to its header, or back to it",
+            Reason::Front => "the branch that leads to it may go elsewhere",
+            Reason::NoBarrier => "it has no barrier of the workgroup that every iteration executes",
+            Reason::AlreadySplit => "one of its barriers is split already",
+            Reason::EarlyBarrier => {
+                "an earlier barrier than the first of every iteration is in a branch or a loop"
+            }
+            Reason::Ordering => {
+                "an atomic operation, a fence or a volatile access in it orders memory"
+            }
+            Reason::Exits => "several branches leave it",
+            Reason::ExitInWork => "a branch between its barriers leaves it",
+            Reason::HeaderBarrier => "a barrier is in the block with its OpLoopMerge",
+            Reason::Region => {
+                "what comes before its first barrier has too many blocks, or branches back"
+            }
+            Reason::OneBarrier => "an iteration has one barrier alone",
+            Reason::NoStores => "nothing is stored to workgroup memory before its first barrier",
+            Reason::StoreInLoop => {
+                "a store to workgroup memory is in an inner loop whose iterations are not constant"
+            }
+            Reason::NotEarly => {
+                "what a store to workgroup memory depends on is not known an iteration early"
+            }
+            Reason::Condition => "whether it goes on is not known an iteration early",
+            Reason::NoLoads => "what is stored to workgroup memory needs no load",
+            Reason::ReadEarly => "an array is read before the first barrier of an iteration",
+            Reason::WrittenLate => "an array is written after the first barrier of an iteration",
+            Reason::Carried => "an iteration may read what an earlier one stored",
+            Reason::UsedElsewhere => "an array is used outside of it, too",
+            Reason::Pointers => {
+                "a pointer to an array is not used by loads, stores and access chains alone"
+            }
+            Reason::Layout => "an array has an explicit layout or an initializer",
+            Reason::Conflict => {
+                "what it does before its first barrier may touch memory that it writes after it"
+            }
+            Reason::Registers => "the loaded values need more registers than are allowed",
+            Reason::Memory => "more workgroup memory would be needed than is allowed",
+            Reason::NotUniform => {
+                "it is not shown that all of the workgroup comes to it and leaves it together"
+            }
+            Reason::Open => "an arrive before it has its wait behind it",
+            Reason::Semantics => {
+                "the operands of a barrier are no constants, or it does not order workgroup memory"
+            }
+        }
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}

@@ -1,0 +1,350 @@
+//! Whether a loop can be pipelined, and what of it moves.
+
+use super::contents::Contents;
+use super::work::Work;
+use crate::analysis::cfg::Cfg;
+use crate::analysis::layout::Extents;
+use crate::analysis::loops::Loops;
+use crate::analysis::pairing::{Open, Pairing};
+use crate::analysis::phases::{Body, Effects, MemoryRegions, Own, Role};
+use crate::analysis::uniformity::Uniformity;
+use crate::module::{BlockIndex, Constants, Declarations, Function, Id, Inst, Scope, WordOffset};
+use crate::transform::barrier_loop::arrays::{Arrays, array_of};
+use crate::transform::barrier_loop::kept::words;
+use crate::transform::barrier_loop::private;
+use crate::transform::barrier_loop::reason::Reason;
+use crate::transform::barrier_loop::shape::Shape;
+use crate::transform::barrier_loop::slice::{Slice, Slicer};
+use crate::transform::barrier_loop::values::Variables;
+use crate::transform::operands::{Fence, VOLATILE, fence};
+use crate::transform::options::{Ahead, PipelineLoops};
+use crate::transform::whole_variables::{Spot, whole_variables};
+use spirv::{Capability, Op};
+use std::collections::BTreeSet;
+
+/// What is known of an entry function.
+pub(super) struct Facts<'f, 'm> {
+    pub(super) declarations: &'f Declarations<'m>,
+    pub(super) constants: &'f Constants,
+    pub(super) function: &'f Function<'m>,
+    pub(super) effects: &'f Effects<'f, 'm>,
+    pub(super) body: &'f Body,
+    pub(super) cfg: &'f Cfg,
+    pub(super) loops: &'f Loops,
+    pub(super) pairing: &'f Pairing,
+    pub(super) uniformity: &'f Uniformity,
+    /// Of workgroup memory, that the entry point takes.
+    pub(super) bytes: u64,
+    pub(super) options: PipelineLoops,
+}
+
+/// A loop that can be pipelined, as far as is known without writing it.
+pub(super) struct Pipeline<'p, 'm> {
+    pub(super) facts: &'p Facts<'p, 'm>,
+    pub(super) shape: Shape<'p, 'm>,
+    pub(super) work: Work,
+    pub(super) arrays: Arrays<'m>,
+    /// Variables with their stores in the loop.
+    pub(super) variables: Variables,
+    /// The stores to the arrays.
+    pub(super) stores: Vec<Inst<'m>>,
+    /// All that the stores need.
+    pub(super) stage: Slice,
+    /// The parts of it that give the values of loads, and that store them.
+    pub(super) halves: Option<Halves<'m>>,
+    /// What both barriers order.
+    pub(super) fence: Fence,
+    /// The first instruction that is executed after the loop and is no phi.
+    pub(super) after: WordOffset,
+    /// Whether the loop has to be passed where it has no iteration: its barriers are not executed
+    /// then.
+    pub(super) is_passed: bool,
+}
+
+/// A stage in two parts: values of loads are kept from one to the other.
+pub(super) struct Halves<'m> {
+    pub(super) loads: Slice,
+    pub(super) stores: Slice,
+    pub(super) kept: Vec<Inst<'m>>,
+}
+
+impl<'p, 'm> Pipeline<'p, 'm> {
+    /// What becomes of the loop `shape`.
+    ///
+    /// # Errors
+    /// Why it stays.
+    pub(super) fn find(facts: &'p Facts<'p, 'm>, shape: Shape<'p, 'm>) -> Result<Self, Reason> {
+        let work = Work::find(&shape, facts.cfg, facts.body)?;
+        work.check_exit(&shape)?;
+        let header = facts
+            .function
+            .block(work.last.0)
+            .and_then(|block| block.end());
+        if header.is_some_and(|end| end.op() == Some(Op::LoopMerge)) {
+            return Err(Reason::HeaderBarrier);
+        }
+        let fence = order(facts, &shape, &work)?;
+        let (after, is_passed) = around(facts, &shape)?;
+        let (spots, variables) = staged_stores(facts, &shape)?;
+        let arrays = Arrays::find(facts.declarations, facts.function, variables)?;
+        check_accesses(&shape, &work, &arrays)?;
+        let memory = memory(facts, &arrays).ok_or(Reason::Layout)?;
+        if memory > u64::from(facts.options.most_memory) {
+            return Err(Reason::Memory);
+        }
+        work.check_order(&shape, facts.body, &arrays)?;
+        check_contents(facts, &shape, &arrays)?;
+        let mut variables = whole_variables(facts.declarations, facts.function);
+        for stores in variables.values_mut() {
+            stores.retain(|(spot, _)| shape.blocks.contains(&spot.0));
+        }
+        let (stage, halves) = slices(facts, &shape, &variables, &spots)?;
+        let stores = spots.iter().filter_map(|spot| shape.inst(*spot)).collect();
+        Ok(Pipeline {
+            facts,
+            shape,
+            work,
+            arrays,
+            variables,
+            stores,
+            stage,
+            halves,
+            fence,
+            after,
+            is_passed,
+        })
+    }
+}
+
+/// What both barriers of an iteration order together.
+fn order(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>, work: &Work) -> Result<Fence, Reason> {
+    let mut union: Option<Fence> = None;
+    for (block, index) in [(shape.block, shape.barrier), work.last] {
+        let item = facts.body.block(block).get(index).ok_or(Reason::Region)?;
+        let Role::Half(number, _) = item.role else {
+            return Err(Reason::Region);
+        };
+        let barrier = facts.body.barriers.get(number).ok_or(Reason::Region)?;
+        let orders = barrier.orders;
+        if !barrier.is_known || !MemoryRegions::WORKGROUP.without(orders).is_empty() {
+            return Err(Reason::Semantics);
+        }
+        let inst = facts.declarations.module.at(item.offset);
+        let one = inst.and_then(|inst| fence(facts.declarations, inst));
+        let one = one.ok_or(Reason::Semantics)?;
+        union = Some(match union {
+            None => one,
+            Some(other) => other.union(one).ok_or(Reason::Semantics)?,
+        });
+    }
+    let fence = union.ok_or(Reason::Semantics)?;
+    let is_kernel = facts.declarations.has_capability(Capability::Kernel);
+    let has_halves = !is_kernel || (fence.releases() && fence.acquires());
+    if fence.bits & VOLATILE == 0 && has_halves {
+        Ok(fence)
+    } else {
+        Err(Reason::Semantics)
+    }
+}
+
+/// Where control goes after the loop, where nothing is open, and whether the loop has to be passed
+/// where it has no iteration: then it may not be all of the workgroup that comes to it.
+fn around(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>) -> Result<(WordOffset, bool), Reason> {
+    let target = shape.exit.target;
+    let is_one_way = facts.cfg.preds(target) == [shape.exit.block];
+    let block = facts.function.block(target).ok_or(Reason::Exits)?;
+    let first = block.insts.iter().find(|inst| inst.op() != Some(Op::Phi));
+    let first = first.filter(|_| is_one_way).ok_or(Reason::Exits)?;
+    let is_closed = |offset| facts.pairing.open_before(Scope::Workgroup, offset) == Open::Never;
+    if !is_closed(shape.front_end) || !is_closed(first.offset) {
+        return Err(Reason::Open);
+    }
+    let is_uniform = |block: BlockIndex| facts.uniformity.block(block).is_none();
+    let is_passed = shape.exit.is_first && ![shape.front, target].into_iter().all(is_uniform);
+    if is_passed && !can_be_passed(facts, shape, target) {
+        return Err(Reason::NotUniform);
+    }
+    Ok((first.offset, is_passed))
+}
+
+/// Whether nothing after the loop uses values of it but variables, and control can go there from
+/// before the loop.
+fn can_be_passed(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>, target: BlockIndex) -> bool {
+    let label = facts.function.block(target).map(|block| block.label.0);
+    facts.function.numbered().all(|(number, block)| {
+        let is_inside = shape.blocks.contains(&number);
+        block.insts.iter().all(|inst| {
+            let is_continue =
+                inst.op() == Some(Op::LoopMerge) && inst.id(1).ok().map(|id| id.0) == label;
+            let mut ids = facts.declarations.module.ids(*inst).map(|(_, id)| id);
+            !is_continue && (is_inside || !ids.any(|id| shape.spots.contains_key(&id)))
+        })
+    })
+}
+
+/// The stores to workgroup memory before the first barrier, in the order of the stage, and the
+/// arrays that they go to.
+fn staged_stores(
+    facts: &Facts<'_, '_>,
+    shape: &Shape<'_, '_>,
+) -> Result<(Vec<Spot>, BTreeSet<Id>), Reason> {
+    let (mut spots, mut arrays) = (Vec::new(), BTreeSet::new());
+    for block in &shape.blocks {
+        for (index, item) in facts.body.block(*block).iter().enumerate() {
+            let spot = (*block, index);
+            let writes = item.effect.writes & MemoryRegions::WORKGROUP;
+            if writes.is_empty() || !shape.may_precede(spot) {
+                continue;
+            }
+            if !shape.is_in_region(spot) && shape.region.inner_of(*block).is_none() {
+                return Err(Reason::StoreInLoop);
+            }
+            let store = shape.inst(spot).filter(|inst| inst.op() == Some(Op::Store));
+            let store = store.ok_or(Reason::Pointers)?;
+            let pointer = store.id(0).map_err(|_| Reason::Pointers)?;
+            arrays.insert(array_of(facts.declarations, pointer).ok_or(Reason::Pointers)?);
+            spots.push(spot);
+        }
+    }
+    if spots.is_empty() {
+        return Err(Reason::NoStores);
+    }
+    Ok((spots, arrays))
+}
+
+/// That the arrays are stored to by the stage, read by the work, and nothing else.
+fn check_accesses(shape: &Shape<'_, '_>, work: &Work, arrays: &Arrays<'_>) -> Result<(), Reason> {
+    for (spot, access) in &arrays.accesses {
+        let is_store = access.result().is_none();
+        if !shape.blocks.contains(&spot.0) {
+            return Err(Reason::UsedElsewhere);
+        }
+        match (work.has(*spot), is_store) {
+            (true, true) => return Err(Reason::WrittenLate),
+            (false, false) => return Err(Reason::ReadEarly),
+            (false, true) if !shape.may_precede(*spot) => return Err(Reason::WrittenLate),
+            (true, false) | (false, true) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of workgroup memory that the entry point takes with two buffers.
+fn memory(facts: &Facts<'_, '_>, arrays: &Arrays<'_>) -> Option<u64> {
+    let mut extents = Extents::new(facts.declarations, facts.constants);
+    let mut bytes = facts.bytes;
+    for variable in &arrays.variables {
+        let pointee = facts.declarations.pointee_of(*variable)?;
+        bytes = bytes.checked_add(extents.of(pointee)?.size)?;
+    }
+    Some(bytes)
+}
+
+/// That each iteration stores all that it reads.
+fn check_contents<'m>(
+    facts: &Facts<'_, 'm>,
+    shape: &Shape<'_, 'm>,
+    arrays: &Arrays<'m>,
+) -> Result<(), Reason> {
+    let mut around = shape.blocks.clone();
+    for one in facts.loops.natural.iter().flatten() {
+        if one.body.contains(&shape.header) {
+            around.extend(&one.body);
+        }
+    }
+    let mut made = BTreeSet::new();
+    let mut changes = MemoryRegions::NONE;
+    let mut private = Own::default();
+    for block in &around {
+        let insts = facts.function.block(*block).into_iter();
+        for inst in insts.flat_map(|block| &block.insts) {
+            made.extend(inst.result());
+            private::add(&mut private, facts.effects, *inst);
+        }
+        for item in facts.body.block(*block) {
+            changes |= item.effect.writes | item.effect.publishes;
+        }
+    }
+    let contents = Contents {
+        shape,
+        declarations: facts.declarations,
+        effects: facts.effects,
+        variables: &whole_variables(facts.declarations, facts.function),
+        arrays,
+        made: &made,
+        changes,
+        private: &private,
+        around: &around,
+    };
+    contents.check()
+}
+
+/// What the stores need, and its parts where loads are to run ahead alone.
+fn slices<'m>(
+    facts: &Facts<'_, 'm>,
+    shape: &Shape<'_, 'm>,
+    variables: &Variables,
+    spots: &[Spot],
+) -> Result<(Slice, Option<Halves<'m>>), Reason> {
+    let mut slicer = Slicer {
+        shape,
+        declarations: facts.declarations,
+        effects: facts.effects,
+        variables,
+        can_store: true,
+        kept: BTreeSet::new(),
+    };
+    let stage = all(&slicer, spots)?;
+    match facts.options.ahead {
+        Ahead::Stage => Ok((stage, None)),
+        Ahead::Loads => {
+            let halves = halves(facts, &mut slicer, spots)?;
+            Ok((stage, Some(halves)))
+        }
+        Ahead::Either => {
+            let halves = halves(facts, &mut slicer, spots).ok();
+            Ok((stage, halves))
+        }
+    }
+}
+
+/// What the stores need in two parts.
+fn halves<'m>(
+    facts: &Facts<'_, 'm>,
+    slicer: &mut Slicer<'_, 'm>,
+    spots: &[Spot],
+) -> Result<Halves<'m>, Reason> {
+    let shape = slicer.shape;
+    if spots.iter().any(|spot| !shape.is_in_region(*spot)) {
+        return Err(Reason::StoreInLoop);
+    }
+    let candidates = slicer.loads();
+    let result = |spot: &Spot| shape.inst(*spot).and_then(|inst| inst.result());
+    slicer.kept = candidates.iter().filter_map(result).collect();
+    let stores = all(slicer, spots)?;
+    let is_kept = |spot: &&Spot| result(spot).is_some_and(|id| slicer.kept.contains(&id));
+    let loads: Vec<Spot> = stores.needed.iter().filter(is_kept).copied().collect();
+    if loads.is_empty() {
+        return Err(Reason::NoLoads);
+    }
+    let kept: Vec<Inst<'m>> = loads.iter().filter_map(|spot| shape.inst(*spot)).collect();
+    let words = words(facts.declarations, facts.constants, kept.iter().copied());
+    if words.is_none_or(|words| words > u64::from(facts.options.most_words)) {
+        return Err(Reason::Registers);
+    }
+    slicer.kept.clear();
+    Ok(Halves {
+        loads: all(slicer, &loads)?,
+        stores,
+        kept,
+    })
+}
+
+/// What all of `spots` need.
+fn all(slicer: &Slicer<'_, '_>, spots: &[Spot]) -> Result<Slice, Reason> {
+    let mut slice = Slice::default();
+    for spot in spots {
+        slice = slicer.with(&slice, *spot).ok_or(Reason::NotEarly)?;
+    }
+    Ok(slice)
+}

@@ -1,0 +1,244 @@
+//! Makes the iterations of a loop with two barriers overlap: while one iteration works on what it
+//! has stored in workgroup memory, the next one is loaded. Of
+//!
+//! ```text
+//! loop { tile = load(i); barrier; work on tile; barrier }
+//! ```
+//!
+//! it makes, with two buffers for the tile,
+//!
+//! ```text
+//! if (first) tile[0] = load(first);
+//! arrive;
+//! loop {
+//!     if (next) x = load(next);
+//!     wait;
+//!     work on tile[i & 1];
+//!     if (next) tile[next & 1] = x;
+//!     arrive
+//! }
+//! wait;
+//! ```
+//!
+//! One barrier an iteration instead of two, and the loads have all of the work to arrive in. Where
+//! halves are not wanted (`plain`), a barrier is in the place of each arrive, and the waits go.
+//! With `stage` the loads and stores are together before the work: no values in registers, and no
+//! load whose latency the work of its own invocation hides.
+//!
+//! The stage is what an iteration does before its first barrier. What its stores need is copied for
+//! another iteration (`../barrier_loop`): once before the loop, and once or twice in it. Loops that
+//! copy to workgroup memory a constant number of times are unrolled first.
+//!
+//! Why it is right. Call what is before the first barrier of an iteration or after its last one
+//! outside, the rest work.
+//!
+//! - The stage of the next iteration gives the same one iteration early: its loads read nothing
+//!   that the loop writes or that an instruction in it orders, and all else is computed from values
+//!   that are known by then. It runs under the conditions that it ran under.
+//! - Work reads what the stage of its iteration stored, in the buffer of that iteration: the stage
+//!   stores to the same places in every iteration, and nothing else stores to the arrays
+//!   (`contents.rs`).
+//! - A buffer is stored to while the other one is read. Between the last read of a buffer and the
+//!   next store to it, and between a store and the reads of it, is the one barrier that is left,
+//!   which orders all that either of the two did.
+//! - What is outside does not conflict with work (`work.rs`): accesses of two invocations are there
+//!   at most as far apart in time as before.
+//! - All of the workgroup comes to the loop together and leaves it together, so that the new arrive
+//!   and the new wait are executed by all.
+
+mod contents;
+mod find;
+mod leftover;
+mod work;
+mod write;
+
+use super::edit::Edit;
+use super::inlined::{entries, follow, inlined_with};
+use super::move_split_barriers::uniformity;
+use super::options::{PassOptions, PipelineLoops};
+use super::rewrite::RewrittenModule;
+use super::unroll_barrier_loops::{Unrolled, unroll};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::loops::Loops;
+use crate::analysis::pairing::Pairing;
+use crate::analysis::phases::{Aliasing, Body, Effects};
+use crate::analysis::uniformity::Level;
+use crate::analysis::workgroup_memory::WorkgroupMemory;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::module::{Constants, Declarations, EntryPoint, Inst, Module, SpecValues, WordOffset};
+use crate::transform::barrier_loop::reason::Reason;
+use crate::transform::barrier_loop::shape;
+use find::{Facts, Pipeline};
+use spirv::Op;
+
+/// Loops of a function that are looked at, and that are pipelined.
+const MOST_LOOPS: usize = 64;
+
+/// Instructions that the copies of a loop have together which copies to workgroup memory.
+const MOST_UNROLLED: usize = 4096;
+
+pub(super) fn run(
+    module: &Module<'_>,
+    declarations: &Declarations<'_>,
+    options: &PassOptions,
+    _: &mut Diagnostics,
+) -> Result<Option<RewrittenModule>, Diagnostics> {
+    let PassOptions::PipelineLoops(options) = *options else {
+        return Err(Diagnostic::bug("how loops are pipelined was not said").into());
+    };
+    if !can_have_loops(module, declarations) {
+        return Ok(None);
+    }
+    inlined_with(
+        module,
+        declarations,
+        |_| true,
+        |declarations| {
+            let one = |declarations: &Declarations<'_>| pipeline_one(declarations, options);
+            let mut done = match unroll(declarations, MOST_UNROLLED, Unrolled::Copies)? {
+                Some(unrolled) => follow(&unrolled, one)?,
+                None => one(declarations)?,
+            };
+            for _ in 0..MOST_LOOPS {
+                let Some(first) = &done else {
+                    break;
+                };
+                match follow(first, one)? {
+                    Some(next) => done = Some(next),
+                    None => break,
+                }
+            }
+            Ok(done)
+        },
+    )
+}
+
+/// What becomes of a loop.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct LoopOutcome {
+    /// The header of the loop: its word in the module after inlining.
+    pub place: WordOffset,
+    /// Nothing where it is pipelined, else why it stays.
+    pub stays: Option<Reason>,
+}
+
+/// What `pipeline-barrier-loops` makes of each loop of a module that has a barrier of the
+/// workgroup, in the order of the loops that comes out of inlining and unrolling.
+///
+/// # Errors
+/// What the pass would say.
+pub fn pipelined_loops(
+    module: &Module<'_>,
+    options: PipelineLoops,
+) -> Result<Vec<LoopOutcome>, Diagnostics> {
+    let declarations = Declarations::of_made(module, "reading")?;
+    let mut found = Vec::new();
+    if !can_have_loops(module, &declarations) {
+        return Ok(found);
+    }
+    let mut look = |declarations: &Declarations<'_>, source: &dyn Fn(WordOffset) -> WordOffset| {
+        each_loop(declarations, options, |header, written| {
+            let stays = written.err();
+            if stays != Some(Reason::NoBarrier) {
+                let place = source(header);
+                found.push(LoopOutcome { place, stays });
+            }
+            Ok(true)
+        })
+    };
+    inlined_with(
+        module,
+        &declarations,
+        |_| true,
+        |inlined| {
+            match unroll(inlined, MOST_UNROLLED, Unrolled::Copies)? {
+                Some(unrolled) => {
+                    let declarations = Declarations::of_made(&unrolled.module, "unrolling")?;
+                    let source = |at| unrolled.source_map.of(at).unwrap_or(at);
+                    look(&declarations, &source)?;
+                }
+                None => look(inlined, &|at| at)?,
+            }
+            Ok(None)
+        },
+    )?;
+    Ok(found)
+}
+
+/// Whether the module has whole barriers, and entry points that may have halves.
+fn can_have_loops(module: &Module<'_>, declarations: &Declarations<'_>) -> bool {
+    let is_whole = |inst: Inst<'_>| inst.op() == Some(Op::ControlBarrier);
+    let is_compute = declarations.entry_points.iter().all(EntryPoint::is_compute);
+    is_compute && module.instructions().any(is_whole)
+}
+
+/// Pipelines the first loop that can be.
+fn pipeline_one(
+    declarations: &Declarations<'_>,
+    options: PipelineLoops,
+) -> Result<Option<RewrittenModule>, Diagnostics> {
+    let mut done = None;
+    each_loop(declarations, options, |_, written| {
+        done = match written {
+            Ok(edit) => edit.finish()?,
+            Err(_) => None,
+        };
+        Ok(done.is_none())
+    })?;
+    Ok(done)
+}
+
+/// Shows `visit` each loop of the entry functions: where its header is, and the changes that
+/// pipeline it, or why there are none. It says whether to go on.
+fn each_loop<'m>(
+    declarations: &Declarations<'m>,
+    options: PipelineLoops,
+    mut visit: impl FnMut(WordOffset, Result<Edit<'_, 'm>, Reason>) -> Result<bool, Diagnostics>,
+) -> Result<(), Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
+    let aliasing = if options.aliased {
+        Aliasing::Possible
+    } else {
+        Aliasing::Declared
+    };
+    for (entry, function) in entries(declarations) {
+        let pairing = Pairing::analyse(declarations, &constants, entry, &mut diagnostics);
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        let cfg = Cfg::analyze(declarations.module, function);
+        let loops = Loops::analyze(&cfg, MOST_LOOPS);
+        let effects = Effects::analyze(declarations, &constants, function, aliasing);
+        let body = Body::analyze(
+            declarations,
+            function,
+            &effects,
+            &pairing,
+            options.all_memory,
+        );
+        let facts = Facts {
+            declarations,
+            constants: &constants,
+            function,
+            effects: &effects,
+            body: &body,
+            cfg: &cfg,
+            loops: &loops,
+            pairing: &pairing,
+            uniformity: &uniformity(declarations, &constants, entry, function, Level::Workgroup),
+            bytes: WorkgroupMemory::analyze(declarations, &constants, entry).bytes,
+            options,
+        };
+        for (header, shape) in shape::shapes(function, &cfg, &loops, (&body, &effects)) {
+            let written = match shape.and_then(|shape| Pipeline::find(&facts, shape)) {
+                Ok(pipeline) => pipeline.write()?,
+                Err(reason) => Err(reason),
+            };
+            if !visit(header, written)? {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}

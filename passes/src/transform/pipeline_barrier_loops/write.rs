@@ -1,0 +1,352 @@
+//! Writes a loop whose iterations overlap.
+
+use super::find::Pipeline;
+use super::leftover::remove_inner_loops;
+use crate::diagnostic::Diagnostic;
+use crate::module::{BlockIndex, Id, Inst, WordOffset};
+use crate::transform::barrier_loop::arrays::Indexed;
+use crate::transform::barrier_loop::copy::{Copy, Kept, Names};
+use crate::transform::barrier_loop::kept::keep;
+use crate::transform::barrier_loop::reason::Reason;
+use crate::transform::barrier_loop::slice::{Slice, Slicer};
+use crate::transform::barrier_loop::unused::remove_unused;
+use crate::transform::barrier_loop::values::Values;
+use crate::transform::edit::Edit;
+use crate::transform::operands::{WORKGROUP, barrier_operands};
+use crate::transform::split_control_barriers::declare;
+use spirv::Op;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Buffers of an array.
+const BUFFERS: u32 = 2;
+
+/// What the next iteration begins with.
+struct Next {
+    names: Names,
+    /// Whether there is one, where that is asked after the first barrier.
+    condition: Option<u32>,
+    /// Words of instructions that compute it, with the ids that they use.
+    used: Vec<u32>,
+}
+
+/// The numbers of buffers.
+struct Buffers {
+    first: u32,
+    current: u32,
+    next: u32,
+}
+
+/// What of a stage is copied.
+struct Part<'p> {
+    slice: &'p Slice,
+    kept: &'p Kept,
+    /// The number of the buffer that it stores to.
+    buffer: u32,
+}
+
+struct Writing<'w, 'd, 'm> {
+    pipeline: &'w Pipeline<'w, 'm>,
+    edit: Edit<'d, 'm>,
+    /// By label of a block that was cut: the label of its last part.
+    cut: BTreeMap<u32, u32>,
+    /// The label after the loop that control goes to where the loop is passed.
+    passing: Option<u32>,
+}
+
+impl<'p, 'm> Pipeline<'p, 'm> {
+    /// The changes; a reason if values of the next iteration are not known early.
+    pub(super) fn write(&self) -> Result<Result<Edit<'p, 'm>, Reason>, Diagnostic> {
+        let mut writing = Writing {
+            pipeline: self,
+            edit: Edit::new(self.facts.declarations),
+            cut: BTreeMap::new(),
+            passing: None,
+        };
+        Ok(writing.write()?.map(|()| writing.edit))
+    }
+
+    /// All slices that are copied.
+    fn slices(&self) -> impl Iterator<Item = &Slice> {
+        let halves = self.halves.iter();
+        let halves = halves.flat_map(|halves| [&halves.loads, &halves.stores]);
+        [&self.stage].into_iter().chain(halves)
+    }
+}
+
+impl<'w, 'm> Writing<'w, '_, 'm> {
+    fn write(&mut self) -> Result<Result<(), Reason>, Diagnostic> {
+        let shape = &self.pipeline.shape;
+        let next = match self.next()? {
+            Ok(next) => next,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let buffers = self.buffers()?;
+        self.pipeline.arrays.declare(&mut self.edit, BUFFERS)?;
+
+        let first = self.first()?;
+        let none = Kept::default();
+        let place = (shape.front_end, shape.front_label);
+        if self.pipeline.is_passed {
+            self.passing = Some(self.edit.fresh()?);
+        }
+        let stage = Part {
+            slice: &self.pipeline.stage,
+            kept: &none,
+            buffer: buffers.first,
+        };
+        self.copy(&stage, place, &first, None)?;
+        self.arrive(shape.front_end)?;
+
+        let at = (shape.at, shape.label);
+        let last = shape.function.block(self.pipeline.work.last.0);
+        let last = last.ok_or_else(|| Diagnostic::bug("a loop has no last barrier"))?;
+        let end = (self.pipeline.work.end, last.label);
+        let (begin, condition) = (&next.names, next.condition);
+        match &self.pipeline.halves {
+            Some(halves) => {
+                let mut kept = keep(&mut self.edit, shape, &halves.kept)?;
+                let loads = Part {
+                    slice: &halves.loads,
+                    kept: &kept,
+                    buffer: buffers.next,
+                };
+                self.copy(&loads, at, begin, condition)?;
+                self.wait(shape.at)?;
+                kept.is_taken = true;
+                let stores = Part {
+                    slice: &halves.stores,
+                    kept: &kept,
+                    buffer: buffers.next,
+                };
+                self.copy(&stores, end, begin, condition)?;
+            }
+            None => {
+                self.wait(shape.at)?;
+                let stage = Part {
+                    buffer: buffers.next,
+                    ..stage
+                };
+                self.copy(&stage, at, begin, condition)?;
+            }
+        }
+        self.arrive(self.pipeline.work.end)?;
+        self.edit.remove(shape.at);
+        self.edit.remove(self.pipeline.work.end);
+        self.wait(self.pipeline.after)?;
+        self.meet_after()?;
+
+        let stored: BTreeSet<WordOffset> =
+            self.pipeline.stores.iter().map(|one| one.offset).collect();
+        let is_inside = |spot: (BlockIndex, usize)| shape.blocks.contains(&spot.0);
+        let is_gone = |inst: Inst<'m>| stored.contains(&inst.offset);
+        let arrays = &self.pipeline.arrays;
+        arrays.rebase(&mut self.edit, buffers.current, is_inside, is_gone)?;
+        for store in &self.pipeline.stores {
+            self.edit.remove(store.offset);
+        }
+        self.count(&buffers)?;
+        self.rename_phis()?;
+        remove_inner_loops(self.pipeline, &mut self.edit, &next.used)?;
+        let effects = self.pipeline.facts.effects;
+        let gone = &self.pipeline.stores;
+        remove_unused(&mut self.edit, shape, effects, gone, next.used.into_iter());
+        if !self.pipeline.facts.options.plain {
+            declare(&mut self.edit)?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// What the next iteration begins with, computed before the first barrier of this one.
+    fn next(&mut self) -> Result<Result<Next, Reason>, Diagnostic> {
+        let pipeline = self.pipeline;
+        let shape = &pipeline.shape;
+        let mut values = Values::new(shape, pipeline.facts.effects, &pipeline.variables);
+        let mut condition = None;
+        if !shape.exit.is_first {
+            condition = values.get(&mut self.edit, shape.exit.condition)?;
+            if condition.is_none() {
+                return Ok(Err(Reason::Condition));
+            }
+        }
+        let mut names = Names::new();
+        for slice in pipeline.slices() {
+            for phi in &slice.phis {
+                match values.of_phi(&mut self.edit, *phi)? {
+                    Some(value) => names.insert(*phi, value.0),
+                    None => return Ok(Err(Reason::NotEarly)),
+                };
+            }
+            for (variable, load) in &slice.variables {
+                if names.contains_key(variable) {
+                    continue;
+                }
+                let load = shape.inst(*load);
+                let load = load.ok_or_else(|| Diagnostic::bug("a load is not there"))?;
+                match values.of_variable(&mut self.edit, *variable, load)? {
+                    Some(value) => names.insert(*variable, value.0),
+                    None => return Ok(Err(Reason::NotEarly)),
+                };
+            }
+        }
+        for made in &values.made {
+            let operands = made.words.get(1..).unwrap_or(&[]);
+            self.edit
+                .before_from(shape.at, made.origin, made.op, operands)?;
+        }
+        let condition = condition.map(|id| id.0);
+        let words = values.made.iter().flat_map(|made| made.words.clone());
+        let used: Vec<u32> = words
+            .chain(names.values().copied())
+            .chain(condition)
+            .collect();
+        Ok(Ok(Next {
+            names,
+            condition,
+            used,
+        }))
+    }
+
+    fn buffers(&mut self) -> Result<Buffers, Diagnostic> {
+        Ok(Buffers {
+            first: self.edit.number(0)?,
+            current: self.edit.fresh()?,
+            next: self.edit.fresh()?,
+        })
+    }
+
+    /// Writes the phi of the header that counts buffers, and the number of the next one.
+    fn count(&mut self, buffers: &Buffers) -> Result<(), Diagnostic> {
+        let shape = &self.pipeline.shape;
+        let lost = || Diagnostic::bug("the header of a loop is not there");
+        let header = shape.function.block(shape.header).ok_or_else(lost)?;
+        let first = header.insts.first().ok_or_else(lost)?.offset;
+        let is_phi = |inst: &&Inst<'_>| inst.op() == Some(Op::Phi);
+        let plain = header
+            .insts
+            .iter()
+            .find(|inst| !is_phi(inst))
+            .ok_or_else(lost)?;
+        let uint = self.edit.uint()?;
+        let one = self.edit.number(BUFFERS - 1)?;
+        let Buffers {
+            first: zero,
+            current,
+            next,
+        } = *buffers;
+        let last_part = |label: Id| self.cut.get(&label.0).copied().unwrap_or(label.0);
+        let (front, latch) = (last_part(shape.front_label), last_part(shape.latch_label));
+        self.edit
+            .before(first, Op::Phi, &[uint, current, zero, front, next, latch])?;
+        self.edit
+            .before(plain.offset, Op::ISub, &[uint, next, one, current])
+    }
+
+    /// What the first iteration begins with.
+    fn first(&mut self) -> Result<Names, Diagnostic> {
+        let pipeline = self.pipeline;
+        let shape = &pipeline.shape;
+        let mut names = Names::new();
+        for phi in &pipeline.stage.phis {
+            let lost = || Diagnostic::bug("a phi does not name a block that leads to it");
+            let value = shape.phi_from(*phi, shape.front_label).ok_or_else(lost)?;
+            names.insert(*phi, value.0);
+        }
+        for (variable, load) in &pipeline.stage.variables {
+            let load = shape.inst(*load);
+            let ty = load.and_then(|load| Some((load.result_type()?, load.offset)));
+            let lost = || Diagnostic::bug("a variable is not loaded any more");
+            let (ty, origin) = ty.ok_or_else(lost)?;
+            let value = self.edit.fresh()?;
+            let operands = [ty.0, value, variable.0];
+            self.edit
+                .before_from(shape.front_end, origin, Op::Load, &operands)?;
+            names.insert(*variable, value);
+        }
+        Ok(names)
+    }
+
+    /// Cuts the block after the loop, where control goes from before the loop if it is passed.
+    fn meet_after(&mut self) -> Result<(), Diagnostic> {
+        let Some(label) = self.passing else {
+            return Ok(());
+        };
+        let shape = &self.pipeline.shape;
+        let target = shape.function.block(shape.exit.target);
+        let target = target.ok_or_else(|| Diagnostic::bug("a loop ends nowhere"))?;
+        let place = self.pipeline.after;
+        self.edit.before(place, Op::Branch, &[label])?;
+        self.edit.before(place, Op::Label, &[label])?;
+        self.cut.insert(target.label.0, label);
+        Ok(())
+    }
+
+    /// Writes a part of the stage for another iteration, before the instruction at a place in the
+    /// block with a label.
+    fn copy(
+        &mut self,
+        part: &Part<'_>,
+        (place, label): (WordOffset, Id),
+        first: &Names,
+        guard: Option<u32>,
+    ) -> Result<(), Diagnostic> {
+        let pipeline = self.pipeline;
+        let slicer = Slicer {
+            shape: &pipeline.shape,
+            declarations: pipeline.facts.declarations,
+            effects: pipeline.facts.effects,
+            variables: &pipeline.variables,
+            can_store: true,
+            kept: BTreeSet::new(),
+        };
+        let now = self.cut.get(&label.0).copied().unwrap_or(label.0);
+        let mut copy = Copy::new(&mut self.edit, &slicer, part.slice, part.kept, (place, now));
+        copy.arrays = Some(Indexed {
+            arrays: &pipeline.arrays,
+            index: part.buffer,
+        });
+        if place == pipeline.shape.front_end {
+            copy.elsewhere = self.passing;
+        }
+        if let Some(last) = copy.write(first, guard)? {
+            self.cut.insert(label.0, last);
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, place: WordOffset) -> Result<(), Diagnostic> {
+        let fence = self.pipeline.fence;
+        if self.pipeline.facts.options.plain {
+            let operands = barrier_operands(&mut self.edit, WORKGROUP, fence)?;
+            return self.edit.before(place, Op::ControlBarrier, &operands);
+        }
+        let operands = barrier_operands(&mut self.edit, WORKGROUP, fence.release_half())?;
+        self.edit
+            .before(place, Op::ControlBarrierArriveINTEL, &operands)
+    }
+
+    fn wait(&mut self, place: WordOffset) -> Result<(), Diagnostic> {
+        if self.pipeline.facts.options.plain {
+            return Ok(());
+        }
+        let fence = self.pipeline.fence.acquire_half();
+        let operands = barrier_operands(&mut self.edit, WORKGROUP, fence)?;
+        self.edit
+            .before(place, Op::ControlBarrierWaitINTEL, &operands)
+    }
+
+    /// Phis that name a block which was cut name its last part.
+    fn rename_phis(&mut self) -> Result<(), Diagnostic> {
+        for phi in &self.pipeline.facts.function.phis {
+            let mut operands = phi.words.get(1..).unwrap_or(&[]).to_vec();
+            for from in operands.iter_mut().skip(3).step_by(2) {
+                if let Some(last) = self.cut.get(from) {
+                    *from = *last;
+                }
+            }
+            if phi.words.get(1..) != Some(&operands) {
+                self.edit.replace(phi.offset, Op::Phi, &operands)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! Random loops with barriers, pipelined in every form, on both vendors' GPUs, without and with
+//! optimisation: they leave what they leave on the host, with no finding of the simulator.
+//!
+//! `SPLITBAR_PIPELINES=3000 cargo test -p splitbar-tests --test suite -- pipelines/` runs more of
+//! them, `SPLITBAR_FIRST_SEED=N` begins with this one.
+
+use crate::random::variable;
+use crate::support::{always_split, assembled, linkable, told, trial};
+use anyhow::{Context, Result, bail, ensure};
+use libtest_mimic::Trial;
+use splitbar::Optimization;
+use splitbar::simulate::machine::Schedule;
+use splitbar::simulate::{BufferName, Inputs, Job};
+use splitbar_passes::module::Module;
+use splitbar_passes::pipeline::{self, Settings, Step};
+use splitbar_passes::transform::registry::{PIPELINE_BARRIER_LOOPS, PassOptions};
+use splitbar_passes::transform::{Ahead, PipelineLoops, pipelined_loops};
+use splitbar_tests::pipelines::{self, Fill, Program};
+
+const TARGETS: [&str; 5] = ["gfx942", "gfx1100", "gfx1201", "sm_70", "sm_90"];
+const LEVELS: [Optimization; 2] = [Optimization::O0, Optimization::O2];
+/// Programs of a normal run.
+const SEEDS: u64 = 40;
+/// Programs of one trial.
+const CHUNK: u64 = 5;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let asked = || -> Result<_> {
+        Ok((
+            variable("SPLITBAR_FIRST_SEED")?,
+            variable("SPLITBAR_PIPELINES")?,
+        ))
+    };
+    let (first, count): (Option<u64>, Option<u64>) = match asked() {
+        Ok(asked) => asked,
+        Err(error) => return vec![trial("pipelines/variables".to_owned(), move || Err(error))],
+    };
+    let first = first.unwrap_or(0);
+    let end = first + count.unwrap_or(SEEDS);
+    let chunks = (first..end).step_by(CHUNK as usize);
+    let random = chunks.map(|begin| {
+        let seeds = begin..end.min(begin + CHUNK);
+        let name = format!("pipelines/{}-{}", seeds.start, seeds.end - 1);
+        trial(name, move || all(seeds))
+    });
+    random.collect()
+}
+
+fn all(seeds: std::ops::Range<u64>) -> Result<()> {
+    linkable("gfx1201")?;
+    let mut failed = Vec::new();
+    for seed in seeds {
+        if let Err(error) = one(seed) {
+            failed.push(format!(
+                "SPLITBAR_FIRST_SEED={seed} SPLITBAR_PIPELINES=1: {error:#}"
+            ));
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    bail!("{}", failed.join("\n"))
+}
+
+fn one(seed: u64) -> Result<()> {
+    let program = pipelines::program(seed);
+    let module = assembled(&pipelines::text(&program))?;
+    let module = Module::parse(&module).map_err(|refused| anyhow::anyhow!("{refused}"))?;
+    let form = form(seed);
+    let outcomes = told(pipelined_loops(&module, form))?;
+    let can = form.ahead != Ahead::Loads || !has_a_loop(&program);
+    let done = outcomes.iter().filter(|one| one.stays.is_none()).count();
+    ensure!(
+        done == usize::from(can),
+        "{done} loops are pipelined: {outcomes:?}"
+    );
+    let step = Step {
+        pass: PIPELINE_BARRIER_LOOPS,
+        options: PassOptions::PipelineLoops(form),
+    };
+    let given = module.clone().into_owned();
+    let once = told(pipeline::run(
+        given,
+        std::slice::from_ref(&step),
+        Settings::default(),
+        &mut |_, _| (),
+    ))?;
+    let again = once.module.clone();
+    let again = told(pipeline::run(
+        again,
+        &[step],
+        Settings::default(),
+        &mut |_, _| (),
+    ))?;
+    ensure!(
+        again.module.words() == once.module.words(),
+        "a second run changes it"
+    );
+    let bytes = once.module.words().iter();
+    let bytes: Vec<u8> = bytes.flat_map(|word| word.to_le_bytes()).collect();
+    for name in TARGETS {
+        for level in LEVELS {
+            agrees(seed, &program, &bytes, (name, level))
+                .with_context(|| format!("{name}, {level:?}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// How the loop of `seed` is pipelined.
+fn form(seed: u64) -> PipelineLoops {
+    let [one, two] = [seed % 3, seed % 2];
+    PipelineLoops {
+        ahead: [Ahead::Loads, Ahead::Stage, Ahead::Either][one as usize],
+        plain: two == 1,
+        ..PipelineLoops::default()
+    }
+}
+
+/// Whether a stage has a loop that is not unrolled.
+fn has_a_loop(program: &Program) -> bool {
+    let mut arrays = program.arrays.iter();
+    arrays.any(|array| array.fill == Fill::Strided)
+}
+
+/// That the module leaves what the program does.
+fn agrees(
+    seed: u64,
+    program: &Program,
+    module: &[u8],
+    (name, level): (&str, Optimization),
+) -> Result<()> {
+    let mut options = always_split(name)?;
+    options.optimization = level;
+    let output = crate::random::compiled(module, options)?;
+    let job = Job::compiled(&output, 0)?;
+    let words = pipelines::inputs(program, seed);
+    let wanted = pipelines::run(program, &words);
+    let inputs = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let contents = [inputs, vec![0; program.results() * 4]];
+    let places = (0..).map(|binding| BufferName::Binding(0, binding));
+    let inputs = Inputs::new([1, 1, 1], places.zip(contents).collect());
+    for schedule in 0..2 {
+        let outcome = job.run(&inputs, Schedule::nth(schedule, seed))?;
+        if let Some(finding) = outcome.report.findings.first() {
+            bail!("{finding}");
+        }
+        let found = outcome.buffers.get(1).context("no results")?;
+        let found = found.as_chunks::<4>().0.iter();
+        let found = found.map(|word| u32::from_le_bytes(*word));
+        for (at, (found, wanted)) in found.zip(&wanted).enumerate() {
+            ensure!(
+                found == *wanted,
+                "word {at} is {found:#x} instead of {wanted:#x}"
+            );
+        }
+    }
+    Ok(())
+}
