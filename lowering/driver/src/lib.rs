@@ -70,7 +70,9 @@ mod without_llvm;
 pub use advise::{Advice, Candidate, Estimated, Estimator, Faster, Refused, advise};
 pub use backend::llvm_version;
 pub use check::{CheckOptions, check};
-pub use compile::{Barrier, BarrierKind, BarrierMotion, Entry, Output, SplitDecisions, Version};
+pub use compile::{
+    Barrier, BarrierKind, BarrierMotion, Entry, Output, SplitDecisions, UnsplitBarrier, Version,
+};
 pub use compiler::{BarrierForm, Compiler, Input};
 pub use failure::{Failure, exit};
 pub use isolate::{

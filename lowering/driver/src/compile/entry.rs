@@ -3,8 +3,9 @@
 use super::cost_model::{SplitDecisions, Version};
 use super::motion::BarrierMotion;
 use super::plan::PlannedKernel;
-use super::plan_text::plan_text;
+use super::plan_text::{Splitting, plan_text};
 use super::prepare::SourcePair;
+use super::unsplit::UnsplitBarrier;
 use crate::usage::{Resident, ResourceUsage};
 use crate::window::Window;
 use splitbar_audit::verdict::Audit;
@@ -39,6 +40,9 @@ pub struct Entry {
     pub decisions: Option<SplitDecisions>,
     /// What became of its barriers, and of pairs that people wrote, when barriers were split.
     pub motions: Vec<BarrierMotion>,
+    /// The OpControlBarriers of the workgroup that are not split, each with the reason, where the
+    /// options have barriers split.
+    pub unsplit: Vec<UnsplitBarrier>,
     /// The plan's pairs, as the given module has them.
     pub(crate) source_pairs: Vec<SourcePair>,
 }
@@ -57,6 +61,7 @@ impl Entry {
             audit: None,
             decisions: kernel.decisions,
             motions: kernel.prepared.motions.clone(),
+            unsplit: kernel.unsplit,
             source_pairs: kernel.prepared.source_pairs.clone(),
         }
     }
@@ -88,6 +93,11 @@ impl Entry {
     /// Its plan as text, with the windows where they were measured.
     pub(crate) fn plan_text(&self) -> String {
         let windows = self.windows.as_deref();
-        plan_text(&self.plan, windows, &self.motions, self.decisions.as_ref())
+        let splitting = Splitting {
+            motions: &self.motions,
+            decisions: self.decisions.as_ref(),
+            unsplit: &self.unsplit,
+        };
+        plan_text(&self.plan, windows, splitting)
     }
 }

@@ -3,6 +3,7 @@
 use super::cost_model::SplitDecisions;
 use super::entry::Entry;
 use super::motion::BarrierMotion;
+use super::unsplit::UnsplitBarrier;
 use crate::usage::{Resident, ResourceUsage};
 use crate::window::Window;
 use serde::Serialize;
@@ -66,6 +67,9 @@ struct Reflection<'o> {
     /// What became of barriers that were split; not there where none was.
     #[serde(skip_serializing_if = "<[BarrierMotion]>::is_empty")]
     moves: &'o [BarrierMotion],
+    /// The OpControlBarriers that are not split; not there where none was to be.
+    #[serde(skip_serializing_if = "<[UnsplitBarrier]>::is_empty")]
+    unsplit: &'o [UnsplitBarrier],
 }
 
 /// A kernel parameter. Sizes and offsets are bytes.
@@ -194,6 +198,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         audit: entry.audit.as_ref(),
         choice: entry.decisions.as_ref(),
         moves: &entry.motions,
+        unsplit: &entry.unsplit,
     }
 }
 
@@ -351,6 +356,7 @@ mod tests {
             audit: None,
             decisions: None,
             motions: Vec::new(),
+            unsplit: Vec::new(),
             source_pairs: Vec::new(),
         }
     }
