@@ -64,6 +64,24 @@ impl Resident {
     }
 }
 
+/// The most registers, fewer than those of `usage`, with which `workgroups` fit at once; `None`
+/// where fewer registers do not help.
+pub(crate) fn registers_that_keep(
+    usage: ResourceUsage,
+    workgroups: u32,
+    plan: &EntryPlan,
+    target: &Target,
+) -> Option<u32> {
+    (1..usage.registers).rev().find(|registers| {
+        let fewer = ResourceUsage {
+            registers: *registers,
+            ..usage
+        };
+        let resident = Resident::estimate(fewer, plan, target);
+        resident.is_some_and(|resident| resident.workgroups >= workgroups)
+    })
+}
+
 /// How many workgroups are resident at once at least, and at most, where only ptxas knows the
 /// registers: `most` says how many it takes at most. `None` as for [`Resident::estimate`].
 pub(crate) fn resident_between(

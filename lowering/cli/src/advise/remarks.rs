@@ -1,6 +1,7 @@
 //! Sentences under the table of strategies, in text and in the picture.
 
-use splitbar::{Advice, Estimated};
+use super::super::flags::named;
+use splitbar::{Advice, Candidate, Estimated};
 
 /// Why strategies have no estimate, each reason once.
 pub(super) fn not_estimated(advice: &Advice) -> Vec<String> {
@@ -29,4 +30,53 @@ pub(super) fn faster(advice: &Advice) -> Option<String> {
         100.0 * faster.of_choice,
         advice.choice
     ))
+}
+
+/// The flag that the advice is for, in the title.
+pub(super) fn split_barriers(advice: &Advice) -> String {
+    match advice.split_barriers {
+        "never" => String::new(),
+        when => format!(", with --split-barriers {when}"),
+    }
+}
+
+/// The estimated cycles, and how many per cent of those of full barriers they are.
+pub(super) fn cycles(candidate: &Candidate) -> Option<String> {
+    let cycles = candidate.estimate.as_ref()?.cycles()?;
+    Some(match candidate.of_full {
+        Some(of_full) => format!("{cycles} ({:.1} %)", 100.0 * of_full),
+        None => cycles.to_string(),
+    })
+}
+
+/// The barriers that are not split, each reason once.
+pub(super) fn unsplit(advice: &Advice) -> Vec<String> {
+    let mut reasons: Vec<(bool, &str, Vec<String>)> = Vec::new();
+    for barrier in &advice.unsplit {
+        let word = barrier.word.to_string();
+        let mut known = reasons.iter_mut();
+        match known.find(|(removed, why, _)| (*removed, *why) == (barrier.removed, &barrier.reason))
+        {
+            Some((_, _, words)) => words.push(word),
+            None => reasons.push((barrier.removed, &barrier.reason, vec![word])),
+        }
+    }
+    let lines = reasons.iter().map(|(removed, why, words)| {
+        let outcome = if *removed {
+            "removed"
+        } else {
+            "a full barrier"
+        };
+        let places = if words.len() == 1 { "word" } else { "words" };
+        format!("barrier at {places} {}: {outcome}, {why}", words.join(", "))
+    });
+    lines.collect()
+}
+
+/// Options that bring more.
+pub(super) fn improvements(advice: &Advice) -> Vec<String> {
+    let lines = advice.improvements.iter();
+    lines
+        .map(|line| format!("better: {}", named(line)))
+        .collect()
 }

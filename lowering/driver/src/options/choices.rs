@@ -105,6 +105,16 @@ pub(super) const SPLIT_BARRIERS: &Named<SplitBarriers> = &[
     ),
 ];
 
+impl SplitBarriers {
+    /// Its name, as the options are written.
+    pub(crate) fn name(self) -> &'static str {
+        let mut names = SPLIT_BARRIERS.iter();
+        names
+            .find(|(_, value, _)| *value == self)
+            .map_or("", |(name, ..)| name)
+    }
+}
+
 pub(super) const NARROW_BARRIERS: &Named<NarrowBarriers> = &[
     (
         "never",

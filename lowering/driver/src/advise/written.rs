@@ -1,150 +1,33 @@
-//! What each strategy costs a kernel on a GPU, and which one to take.
+//! Advice on entry points with pairs that people wrote.
 //!
 //! The module is compiled once with each strategy that fits, with every barrier split. The same
-//! figures count as for the choice of `auto` (`weigh.rs`), which has one strategy that splits to
-//! decide about.
+//! figures count as for the choice of `auto`, which has one strategy that splits to decide about.
 
-use crate::compile::{
-    Barrier, Entry, Known, Output, ProfileSites, Source, SourceSlots, Version, barriers,
-};
-use crate::compiler::Compiler;
+use super::advice::{Advice, Candidate, Estimator, Refused};
+use super::strategies::{Compiled, candidate, waves};
+use crate::compile::{Barrier, Entry, Known, Output};
 use crate::failure::Failure;
-use crate::options::{Choice, Options, SplitBarriers};
-use crate::window::Window;
-use serde::Serialize;
-use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::module::Scope;
-use splitbar_plan::{Overlap, PhaseCycles, Strategy};
+use crate::options::Options;
+use splitbar_plan::{Overlap, Strategy};
 
-/// What is advised for one entry point.
-#[derive(Clone, Debug, Serialize)]
-pub struct Advice {
-    /// The entry point.
-    pub entry: String,
-    /// The GPU.
-    pub target: &'static str,
-    /// Waves of a workgroup; `None` when only the launch knows its size.
-    pub waves: Option<u32>,
-    /// Lanes of a wave.
-    #[serde(rename = "wavefront_size")]
-    pub wave_size: u32,
-    /// What was compiled, `fused` first.
-    pub candidates: Vec<Candidate>,
-    /// What the target has and this kernel cannot take.
-    pub refused: Vec<Refused>,
-    /// The strategy to take.
-    pub choice: &'static str,
-    /// Why.
-    pub reasons: Vec<String>,
-    /// What a simulator finds faster than the choice, by more than 2 %; `None` where nothing is, or
-    /// nothing was estimated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub faster: Option<Faster>,
-}
-
-/// How much of its cycles a strategy saves at least to be called faster: estimates that are closer
-/// do not tell strategies apart.
-const NOTABLE: f64 = 0.02;
-
-/// A strategy whose estimate is better than that of the choice.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Faster {
-    /// Its name.
-    pub strategy: &'static str,
-    /// Its cycles over those of the choice, less than 1.
-    pub of_choice: f64,
-}
-
-/// What a simulator of time says of a launch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Estimated {
-    /// Cycles from the first workgroup's start to the last one's end.
-    Cycles(u64),
-    /// Why there is no estimate.
-    Refused(String),
-}
-
-/// Estimates the launch of an entry point, by its position, of what was compiled.
-pub type Estimator<'e> = &'e mut dyn FnMut(&Output, usize) -> Estimated;
-
-/// A strategy that fits.
-#[derive(Clone, Debug, Serialize)]
-pub struct Candidate {
-    /// Its name.
-    pub strategy: &'static str,
-    /// Whether waves overlap between arrive and wait.
-    #[serde(skip)]
-    pub overlap: Overlap,
-    /// Instructions of all windows together: those of machine code where it was measured.
-    pub window: Window,
-    /// Its barriers, and which of them are worth it.
-    pub barriers: Vec<Barrier>,
-    /// What the kernel takes, and how many workgroups are resident at once.
-    #[serde(flatten)]
-    pub version: Version,
-    /// What a phase costs; `None` where it was not measured.
-    pub phase_cycles: Option<PhaseCycles>,
-    /// How long a launch takes; `None` where no estimate was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub estimate: Option<Estimated>,
-}
-
-/// A strategy that does not fit.
-#[derive(Clone, Debug, Serialize)]
-pub struct Refused {
-    /// Its name.
-    pub strategy: &'static str,
-    /// Why.
-    pub reason: String,
-}
-
-/// Compiles `bytes` with each strategy and advises one for each entry point that has pairs of
-/// execution scope Workgroup. `options` say the rest; their strategy does not matter. An
-/// `estimator` is asked for the time of each strategy that fits.
+/// The advice on each entry point with pairs of the workgroup, beside its position. `fused` is the
+/// module with full barriers. An `estimator` is asked for the time of each strategy.
 ///
 /// # Errors
-/// As [`Compiler::compile`] with the strategy `fused`, or with another one for a reason that lies
-/// not in the strategy.
-pub fn advise(
+/// As [`Compiled::with_each`].
+pub(super) fn written(
     bytes: &[u8],
     options: &Options,
-    mut estimator: Option<Estimator<'_>>,
-) -> Result<(Vec<Advice>, Diagnostics), Failure> {
-    let slots = SourceSlots::default();
-    let (spec, size) = (&options.spec, options.workgroup_size);
-    let source = Source::read(&slots, bytes, spec, size, &mut ())?;
-    let sites = ProfileSites::read(options, &source)?;
-    let known = Known {
-        given: source.module(),
-        sites: &sites,
-        options,
-    };
-    let with = |strategy| compiled(bytes, options, Some(strategy));
-    let fused = with(Strategy::Fused)?;
-    let mut outputs: Vec<(Strategy, Output)> = Vec::new();
-    let mut refused = Vec::new();
-    let others = Strategy::all_of_target(options.target).into_iter();
-    for strategy in others.filter(|s| s.scope() == Scope::Workgroup && *s != Strategy::Fused) {
-        match with(strategy) {
-            Ok(output) => outputs.push((strategy, output)),
-            Err(failure) => refused.push(Refused {
-                strategy: strategy.name(),
-                reason: failure.of_strategy().ok_or(failure)?,
-            }),
-        }
-    }
-    for entry in fused.entries() {
-        sites.check(&entry.plan).map_err(Failure::from)?;
-    }
-    let mut warnings = fused.warnings().clone();
-    warnings.extend(sites.doubts.clone());
-    outputs.insert(0, (Strategy::Fused, fused));
-    let entries = outputs
-        .first()
-        .map_or(0, |(_, output)| output.entries().len());
+    fused: &Output,
+    known: Known<'_>,
+    estimator: &mut Option<Estimator<'_>>,
+) -> Result<Vec<(usize, Advice)>, Failure> {
+    let Compiled { outputs, refused } = Compiled::with_each(bytes, options)?;
+    let full = std::iter::once((Strategy::Fused, fused));
+    let others = outputs.iter().map(|(strategy, output)| (*strategy, output));
+    let outputs: Vec<(Strategy, &Output)> = full.chain(others).collect();
     let mut all = Vec::new();
-    for index in 0..entries {
+    for index in 0..fused.entries().len() {
         let of = outputs
             .iter()
             .filter_map(|(strategy, output)| Some((*strategy, output.entries().get(index)?)));
@@ -153,43 +36,12 @@ pub fn advise(
             continue; // without pairs there is nothing to choose
         };
         if let Some(estimator) = estimator.as_mut() {
-            for (candidate, (_, output)) in advice.candidates.iter_mut().zip(&outputs) {
-                candidate.estimate = Some(estimator(output, index));
-            }
-            advice.faster = faster(advice.choice, &advice.candidates);
+            let code = outputs.iter().map(|(_, output)| *output);
+            advice.estimate(index, code, estimator);
         }
-        all.push(advice);
+        all.push((index, advice));
     }
-    Ok((all, warnings))
-}
-
-/// Compiles with `strategy` and measures.
-fn compiled(
-    bytes: &[u8],
-    options: &Options,
-    strategy: Option<Strategy>,
-) -> Result<Output, Failure> {
-    let options = Options {
-        measure: true,
-        strategy,
-        choice: Choice::AlwaysSplit,
-        profile: None,
-        split_barriers: match options.split_barriers {
-            SplitBarriers::Never => SplitBarriers::Never,
-            SplitBarriers::Auto | SplitBarriers::Always => SplitBarriers::Always,
-        },
-        ..options.clone()
-    };
-    Compiler::new(&options).compile(bytes)
-}
-
-/// Waves of a workgroup, where its size is known.
-fn waves(entry: &Entry) -> Option<u32> {
-    entry.plan.workgroup_size.map(|[x, y, z]| {
-        let invocations = u64::from(x) * u64::from(y) * u64::from(z);
-        let waves = invocations.div_ceil(u64::from(entry.plan.wave_size));
-        u32::try_from(waves).unwrap_or(u32::MAX)
-    })
+    Ok(all)
 }
 
 /// The advice for one entry point, compiled with each strategy; `None` if it has no pairs.
@@ -213,49 +65,15 @@ fn entry(
         target: known.options.target.name,
         waves,
         wave_size: plan.wave_size,
+        split_barriers: known.options.split_barriers.name(),
         choice,
         reasons,
         candidates,
         refused,
+        unsplit: compiled.first()?.1.unsplit.clone(),
+        improvements: Vec::new(),
         faster: None,
     })
-}
-
-/// What is estimated to be faster than `choice`, the fastest of it.
-#[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
-fn faster(choice: &str, candidates: &[Candidate]) -> Option<Faster> {
-    let estimates = candidates.iter().filter_map(|candidate| {
-        let Some(Estimated::Cycles(cycles)) = candidate.estimate else {
-            return None;
-        };
-        Some((cycles, candidate.strategy))
-    });
-    let (chosen, _) = estimates.clone().find(|(_, name)| *name == choice)?;
-    let (least, strategy) = estimates.min_by_key(|(cycles, _)| *cycles)?;
-    let of_choice = least.max(1) as f64 / chosen.max(1) as f64;
-    (of_choice < 1.0 - NOTABLE).then_some(Faster {
-        strategy,
-        of_choice,
-    })
-}
-
-fn candidate(strategy: Strategy, entry: &Entry, known: Known<'_>) -> Candidate {
-    let windows = entry.final_windows();
-    let barriers = barriers(&entry.plan, &entry.source_pairs, windows, known);
-    let mut window = Window { source: 0, kept: 0 };
-    for one in barriers.iter().filter_map(|barrier| barrier.window) {
-        window.source += one.source;
-        window.kept += one.kept;
-    }
-    Candidate {
-        strategy: strategy.name(),
-        overlap: strategy.overlap(),
-        window,
-        barriers,
-        version: entry.version(),
-        phase_cycles: PhaseCycles::estimate(strategy, known.options.target),
-        estimate: None,
-    }
 }
 
 /// The strategy to take and why. The first of `candidates` is `fused`; `None` without one.
@@ -316,7 +134,7 @@ impl Candidate {
     }
 
     /// What speaks for it.
-    fn speaks_for(&self) -> String {
+    pub(super) fn speaks_for(&self) -> String {
         let why: Vec<&str> = self
             .worth()
             .map(|barrier| barrier.reason.as_str())
@@ -333,10 +151,12 @@ impl Candidate {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::compile::{BarrierFacts, BarrierKind};
+    use crate::advise::advice::{Estimated, faster};
+    use crate::compile::{BarrierFacts, BarrierKind, Version};
     use crate::usage::Resident;
+    use crate::window::Window;
     use splitbar_passes::module::WordOffset;
-    use splitbar_plan::Target;
+    use splitbar_plan::{PhaseCycles, Target};
 
     fn candidate(strategy: Strategy, kept: u32, workgroups: u32) -> Candidate {
         let target = Target::by_name("sm_80").unwrap();
@@ -363,6 +183,7 @@ mod tests {
             },
             phase_cycles: PhaseCycles::estimate(strategy, target),
             estimate: None,
+            of_full: None,
         }
     }
 
