@@ -206,7 +206,7 @@ fn of_launch(arg: Arg) -> Arg {
 
 /// How long the launch takes on the simulator, or why that cannot be said.
 fn estimated(args: &AdviseArgs, inputs: &Inputs, output: &Output, entry: usize) -> Estimated {
-    let run = || -> Result<u64, String> {
+    let run = || -> Result<Estimated, String> {
         let refused = |refusal: Refusal| flags::named(&refusal.to_string());
         let job = args
             .launch
@@ -216,11 +216,15 @@ fn estimated(args: &AdviseArgs, inputs: &Inputs, output: &Output, entry: usize) 
             .estimate(inputs, args.launch.resident)
             .map_err(refused)?;
         match estimate.findings.first() {
-            None => Ok(estimate.cycles),
+            None => Ok(Estimated::Cycles {
+                cycles: estimate.cycles,
+                range: estimate.range,
+                resident: estimate.resident,
+            }),
             Some(finding) => Err(format!("the simulator finds {}", finding.message)),
         }
     };
-    run().map_or_else(Estimated::Refused, Estimated::Cycles)
+    run().unwrap_or_else(|refused| Estimated::Refused { refused })
 }
 
 fn text(advice: &Advice) -> String {
@@ -297,19 +301,34 @@ fn line(candidate: &Candidate) -> [String; 8] {
     let dash = || "-".to_owned();
     let version = &candidate.version;
     let resident = version.resident.as_ref();
+    let about = version.resident_estimate.as_ref();
     [
         candidate.strategy.to_owned(),
-        version
-            .usage
-            .map_or_else(dash, |usage| usage.registers.to_string()),
-        match (resident, version.resident_between) {
-            (Some(resident), _) => resident.workgroups.to_string(),
-            (None, Some([least, most])) if least == most => least.to_string(),
-            (None, Some([least, most])) => format!("{least} to {most}"),
+        match (version.usage, about) {
+            (Some(usage), _) => usage.registers.to_string(),
+            (None, Some(about)) => format!("about {}", about.registers),
             (None, None) => dash(),
         },
-        resident.map_or_else(dash, |r| format!("{:.0} %", r.occupancy * 100.0)),
-        resident.map_or_else(dash, |r| r.limiter.clone()),
+        match (resident, version.resident_between, about) {
+            (Some(resident), ..) => resident.workgroups.to_string(),
+            (None, Some([least, most]), _) if least == most => least.to_string(),
+            (None, Some([least, most]), Some(about)) => {
+                format!("about {} ({least} to {most})", about.workgroups)
+            }
+            (None, Some([least, most]), None) => format!("{least} to {most}"),
+            (None, None, Some(about)) => format!("about {}", about.workgroups),
+            (None, None, None) => dash(),
+        },
+        match (resident, about) {
+            (Some(resident), _) => format!("{:.0} %", resident.occupancy * 100.0),
+            (None, Some(about)) => format!("about {:.0} %", about.occupancy * 100.0),
+            (None, None) => dash(),
+        },
+        match (resident, about) {
+            (Some(resident), _) => resident.limiter.clone(),
+            (None, Some(about)) => about.limiter.clone(),
+            (None, None) => dash(),
+        },
         format!("{} of {}", candidate.window.kept, candidate.window.source),
         candidate
             .phase_cycles

@@ -105,7 +105,7 @@ pub use splitbar_plan::{
 pub use stage::{Artefact, Observer, Stage};
 pub use store::{Key, Store};
 pub use targets::{TargetRow, targets};
-pub use usage::{Resident, ResourceUsage};
+pub use usage::{Resident, ResidentEstimate, ResourceUsage};
 
 /// The examples of the guide, compiled. Its other blocks say to the suite how they are run.
 #[cfg(doctest)]

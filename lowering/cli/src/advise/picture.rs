@@ -89,7 +89,7 @@ fn cycles(candidate: &Candidate) -> Option<Value> {
 }
 
 fn estimated(candidate: &Candidate) -> Option<Value> {
-    let Some(Estimated::Cycles(cycles)) = candidate.estimate else {
+    let Some(Estimated::Cycles { cycles, .. }) = candidate.estimate else {
         return None;
     };
     Some(Value {

@@ -7,7 +7,7 @@ use splitbar::{Advice, Candidate, Estimated};
 pub(super) fn not_estimated(advice: &Advice) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for candidate in &advice.candidates {
-        let Some(Estimated::Refused(why)) = &candidate.estimate else {
+        let Some(Estimated::Refused { refused: why }) = &candidate.estimate else {
             continue; // it has one, or was not asked for one
         };
         match reasons.iter_mut().find(|(known, _)| known == why) {
@@ -40,13 +40,22 @@ pub(super) fn split_barriers(advice: &Advice) -> String {
     }
 }
 
-/// The estimated cycles, and how many per cent of those of full barriers they are.
+/// The estimated cycles, how many per cent of those of full barriers they are, and for how many
+/// workgroups at once.
 pub(super) fn cycles(candidate: &Candidate) -> Option<String> {
-    let cycles = candidate.estimate.as_ref()?.cycles()?;
-    Some(match candidate.of_full {
-        Some(of_full) => format!("{cycles} ({:.1} %)", 100.0 * of_full),
-        None => cycles.to_string(),
-    })
+    let Some(Estimated::Cycles {
+        cycles,
+        range,
+        resident,
+    }) = candidate.estimate
+    else {
+        return None;
+    };
+    let range = range.map_or_else(String::new, |[least, most]| format!(", {least} to {most}"));
+    let of_full = candidate.of_full.map_or_else(String::new, |of_full| {
+        format!(" ({:.1} %)", 100.0 * of_full)
+    });
+    Some(format!("{cycles}{of_full}{range}, {resident} at once"))
 }
 
 /// The barriers that are not split, each reason once.

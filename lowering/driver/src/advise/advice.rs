@@ -55,12 +55,23 @@ pub struct Faster {
 
 /// What a simulator of time says of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(untagged)]
 pub enum Estimated {
-    /// Cycles from the first workgroup's start to the last one's end.
-    Cycles(u64),
-    /// Why there is no estimate.
-    Refused(String),
+    /// An estimate.
+    Cycles {
+        /// Cycles from the first workgroup's start to the last one's end.
+        cycles: u64,
+        /// Where hardly any figure of the GPU is public: the fewest and the most.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        range: Option<[u64; 2]>,
+        /// How many workgroups are taken to be resident at once.
+        resident: u32,
+    },
+    /// There is none.
+    Refused {
+        /// Why.
+        refused: String,
+    },
 }
 
 /// Estimates the launch of an entry point, by its position, of what was compiled.
@@ -125,8 +136,8 @@ impl Estimated {
     /// The cycles, where there is an estimate.
     pub fn cycles(&self) -> Option<u64> {
         match self {
-            Estimated::Cycles(cycles) => Some(*cycles),
-            Estimated::Refused(_) => None,
+            Estimated::Cycles { cycles, .. } => Some(*cycles),
+            Estimated::Refused { .. } => None,
         }
     }
 }

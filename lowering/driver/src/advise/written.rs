@@ -191,8 +191,14 @@ mod tests {
     fn a_difference_in_time_is_said_from_two_percent_on() {
         let with = |strategy, cycles: Option<u64>| Candidate {
             estimate: Some(match cycles {
-                Some(cycles) => Estimated::Cycles(cycles),
-                None => Estimated::Refused(String::new()),
+                Some(cycles) => Estimated::Cycles {
+                    cycles,
+                    range: None,
+                    resident: 1,
+                },
+                None => Estimated::Refused {
+                    refused: String::new(),
+                },
             }),
             ..candidate(strategy, 128, 4)
         };

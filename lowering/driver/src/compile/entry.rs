@@ -6,7 +6,7 @@ use super::plan::PlannedKernel;
 use super::plan_text::{Splitting, plan_text};
 use super::prepare::SourcePair;
 use super::unsplit::UnsplitBarrier;
-use crate::usage::{Resident, ResourceUsage};
+use crate::usage::{Resident, ResidentEstimate, ResourceUsage};
 use crate::window::Window;
 use splitbar_audit::verdict::Audit;
 use splitbar_layout::abi::KernelAbi;
@@ -34,6 +34,8 @@ pub struct Entry {
     /// How many workgroups that are at least, and at most, on NVIDIA GPUs where ptxas is not
     /// installed; `None` too where the kernel calls functions or has local memory.
     pub resident_between: Option<[u32; 2]>,
+    /// How many workgroups that may be, where `resident` does not say it.
+    pub resident_estimate: Option<ResidentEstimate>,
     /// The audit of waits, caches and fences; `None` when it was not asked for.
     pub audit: Option<Audit>,
     /// The decisions among strategies; `None` if there was nothing to decide.
@@ -58,6 +60,7 @@ impl Entry {
             usage: None,
             resident: None,
             resident_between: None,
+            resident_estimate: None,
             audit: None,
             decisions: kernel.decisions,
             motions: kernel.prepared.motions.clone(),
@@ -72,6 +75,7 @@ impl Entry {
             usage: self.usage,
             resident: self.resident.clone(),
             resident_between: self.resident_between,
+            resident_estimate: self.resident_estimate.clone(),
         }
     }
 
@@ -88,6 +92,7 @@ impl Entry {
         self.usage = None;
         self.resident = None;
         self.resident_between = None;
+        self.resident_estimate = None;
     }
 
     /// Its plan as text, with the windows where they were measured.
