@@ -10,7 +10,9 @@ use splitbar::diagnostic::Code;
 use splitbar::{
     BarrierKind, Choice, Compiler, Optimization, Options, PairPlan, SplitBarriers, Strategy, Target,
 };
-use splitbar_passes::module::{Inst, Module, Scope, WordOffset};
+use splitbar_passes::analysis::callgraph::CallGraph;
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::{Declarations, Id, Inst, Module, Scope, WordOffset};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::FuseAt;
 use splitbar_passes::transform::registry::{
@@ -19,6 +21,8 @@ use splitbar_passes::transform::registry::{
 };
 use splitbar_tests::corpus;
 use splitbar_tests::fixture::{self, Fixture};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 const TARGETS: [&str; 7] = [
     "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90",
@@ -245,6 +249,8 @@ fn chosen(fixture: &Fixture, target: &str, choice: Choice) -> Result<()> {
         let inst = module.at(word);
         inst.is_some_and(|inst| inst.op() == Some(Op::ControlBarrier))
     };
+    // Of one entry point at least: not every one has every barrier.
+    let mut outcomes = BTreeSet::new();
     for entry in output.entries() {
         let decisions = entry.decisions.as_ref().context("nothing was decided")?;
         for barrier in &decisions.barriers {
@@ -258,11 +264,18 @@ fn chosen(fixture: &Fixture, target: &str, choice: Choice) -> Result<()> {
             let mut decided = decisions.barriers.iter();
             let split = decided.any(|barrier| barrier.word == word && barrier.split);
             let unsplit = entry.unsplit.iter().find(|barrier| barrier.word == word);
-            ensure!(split == unsplit.is_none(), "word {word}: {}", output.plan());
+            ensure!(
+                !(split && unsplit.is_some()),
+                "word {word}: {}",
+                output.plan()
+            );
             ensure!(
                 unsplit.is_none_or(|barrier| barrier.reason.len() > 10),
                 "word {word}: {unsplit:?}"
             );
+            if split || unsplit.is_some() {
+                outcomes.insert(word);
+            }
         }
         let split = decisions.barriers.iter().any(|barrier| barrier.split);
         let of_workgroup = |pair: &&PairPlan| pair.scope == Scope::Workgroup;
@@ -271,8 +284,34 @@ fn chosen(fixture: &Fixture, target: &str, choice: Choice) -> Result<()> {
             ensure!(split == (pairs > 0), "{}", output.plan());
         }
     }
+    let called = called(&module);
+    for word in barriers_of_workgroup(&module) {
+        ensure!(
+            outcomes.contains(&word) || !called.iter().any(|words| words.contains(&word)),
+            "word {word}: {}",
+            output.plan()
+        );
+    }
     linkable(target)?;
     agrees(fixture, &output, SCHEDULES / 2)
+}
+
+/// Where the functions stand that an entry point calls: translators leave others in the module.
+fn called(module: &Module<'_>) -> Vec<Range<WordOffset>> {
+    let declarations = Declarations::new(module, &mut Diagnostics::new());
+    let calls = CallGraph::analyze(&declarations);
+    let mut seen: BTreeSet<Id> = BTreeSet::new();
+    let entries = declarations.entry_points.iter();
+    let mut work: Vec<Id> = entries.map(|entry| entry.function).collect();
+    while let Some(function) = work.pop() {
+        if seen.insert(function) {
+            work.extend(calls.callees(function).iter().map(|(callee, _)| *callee));
+        }
+    }
+    let functions = seen.into_iter().filter_map(|id| declarations.function(id));
+    functions
+        .map(|function| function.offset..function.end)
+        .collect()
 }
 
 /// The OpControlBarriers of the workgroup, by their words.
