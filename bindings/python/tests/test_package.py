@@ -40,6 +40,24 @@ def test_products(kernel):
     assert "define" in amd.llvm_ir and amd.bitcode[:2] == b"BC"
 
 
+@pytest.mark.parametrize("target", ["gfx1201", "sm_90"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"strategy": "auto"},
+        {"strategy": "auto=balanced"},
+        {"strategy": "auto=fast"},
+        {"strategy": "auto=always-split"},
+        {"split_barriers": "auto"},
+    ],
+)
+def test_options_mean_the_same(kernel, target, settings):
+    module = kernel("plain_matmul")
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+    assert splitbar.compile(module, target=target, **settings).asm.encode() == lower(module, target, *flags)
+
+
 def test_command(kernel):
     command = [sys.executable, "-m", "splitbar", "lower", "-", "--target"]
     run = lambda target: subprocess.run([*command, target], input=kernel("reduction"), capture_output=True)

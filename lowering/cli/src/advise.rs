@@ -16,18 +16,23 @@ use super::{report, write};
 use clap::{Arg, Args, Command, ValueEnum};
 use splitbar::simulate::{Inputs, Job, Refusal};
 use splitbar::{
-    Advice, Candidate, Estimated, OptionInfo, Options, Output, Part, Target, exit, require_llvm,
+    Advice, Candidate, Estimated, OptionInfo, Options, Output, Part, SplitBarriers, Target, exit,
+    require_llvm,
 };
 use std::path::{Path, PathBuf};
 
 /// Behind the help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
+  splitbar advise kernel.spv
   splitbar advise kernel.spv --target gfx1201
   splitbar advise kernel.spv --targets sm_80,sm_90 --ptxas /opt/cuda/bin/ptxas --format json
   splitbar advise kernel.spv --targets sm_90,gfx1201 --format svg > advice.svg
   splitbar advise kernel.spv --target gfx1201 --profile dump.bin
   splitbar advise k.spv --targets gfx1201,gfx942 --estimate --groups 8,1,1 --buffer 0:0=zeros:4096
+
+Where nobody says --split-barriers, an entry point with split barriers is advised on as it is, and
+one with plain barriers with --split-barriers auto: the first row is the kernel with full barriers.
 
 A split pays where it leaves as many workgroups resident at once as a full barrier does, where
 enough instructions are left in the window, and where waves differ in time by more than a phase
@@ -36,6 +41,9 @@ ptxas is installed; cycles of a phase come from a timing simulator. --estimate h
 simulator run each strategy's code, and says where it finds another one faster (docs/timing.md).
 Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read, 3
 unsupported by a target or this build (limits included), 4 a bug in splitbar.";
+
+/// GPUs of several generations of both vendors, where nobody names one.
+const GPUS: &str = "gfx942,gfx1100,gfx1201,sm_80,sm_90";
 
 /// `advise` compiles, with each strategy in turn.
 #[derive(Clone, Debug)]
@@ -51,6 +59,14 @@ impl Takes for Advise {
             _ => option.part <= Part::Code,
         }
     }
+
+    fn flag(arg: Arg) -> Arg {
+        if arg.get_id() == "split-barriers" {
+            arg.default_value("auto")
+        } else {
+            arg
+        }
+    }
 }
 
 /// What the command line says.
@@ -60,7 +76,7 @@ pub(super) struct AdviseArgs {
     /// The SPIR-V module; `-` is the standard input
     input: PathBuf,
     /// The GPUs, with commas between them
-    #[arg(long, visible_alias = "target", required = true, value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
+    #[arg(long, visible_alias = "target", default_value = GPUS, value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
     targets: Vec<&'static Target>,
     /// Goes by this profile of the module where it measured a barrier
     ///
@@ -109,7 +125,7 @@ pub(super) fn run(args: &AdviseArgs) -> u8 {
         Ok(advice) => {
             let printed = match args.format {
                 AdviceFormat::Text if advice.is_empty() => {
-                    "no split barriers of a workgroup\n".to_owned()
+                    "no barriers of a workgroup\n".to_owned()
                 }
                 AdviceFormat::Text => advice.iter().map(text).collect::<Vec<_>>().join("\n"),
                 AdviceFormat::Json => format!("{}\n", serde_json::json!(advice)),
@@ -137,6 +153,7 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
         .iter()
         .map(|target| {
             let mut options = Options::new(target);
+            options.split_barriers = SplitBarriers::Auto;
             args.options.set(&mut options).map(|()| options)
         })
         .collect::<Result<Vec<Options>, String>>()?;
@@ -189,7 +206,7 @@ fn of_launch(arg: Arg) -> Arg {
 
 /// How long the launch takes on the simulator, or why that cannot be said.
 fn estimated(args: &AdviseArgs, inputs: &Inputs, output: &Output, entry: usize) -> Estimated {
-    let run = || -> Result<u64, String> {
+    let run = || -> Result<Estimated, String> {
         let refused = |refusal: Refusal| flags::named(&refusal.to_string());
         let job = args
             .launch
@@ -199,11 +216,15 @@ fn estimated(args: &AdviseArgs, inputs: &Inputs, output: &Output, entry: usize) 
             .estimate(inputs, args.launch.resident)
             .map_err(refused)?;
         match estimate.findings.first() {
-            None => Ok(estimate.cycles),
+            None => Ok(Estimated::Cycles {
+                cycles: estimate.cycles,
+                range: estimate.range,
+                resident: estimate.resident,
+            }),
             Some(finding) => Err(format!("the simulator finds {}", finding.message)),
         }
     };
-    run().map_or_else(Estimated::Refused, Estimated::Cycles)
+    run().unwrap_or_else(|refused| Estimated::Refused { refused })
 }
 
 fn text(advice: &Advice) -> String {
@@ -247,9 +268,17 @@ fn text(advice: &Advice) -> String {
         .map(|why| format!("  {why}\n"))
         .collect();
     let faster = remarks::faster(advice).map_or_else(String::new, |faster| format!("  {faster}\n"));
+    let outcomes: String = remarks::unsplit(advice)
+        .iter()
+        .chain(&remarks::improvements(advice))
+        .map(|line| format!("  {line}\n"))
+        .collect();
     format!(
-        "entry {} on {}, {waves}: {}\n{reasons}{faster}{indented}{refused}{not_estimated}",
-        advice.entry, advice.target, advice.choice
+        "entry {} on {}, {waves}{}: {}\n{reasons}{faster}{indented}{refused}{not_estimated}{outcomes}",
+        advice.entry,
+        advice.target,
+        remarks::split_barriers(advice),
+        advice.choice
     )
 }
 
@@ -272,19 +301,34 @@ fn line(candidate: &Candidate) -> [String; 8] {
     let dash = || "-".to_owned();
     let version = &candidate.version;
     let resident = version.resident.as_ref();
+    let about = version.resident_estimate.as_ref();
     [
         candidate.strategy.to_owned(),
-        version
-            .usage
-            .map_or_else(dash, |usage| usage.registers.to_string()),
-        match (resident, version.resident_between) {
-            (Some(resident), _) => resident.workgroups.to_string(),
-            (None, Some([least, most])) if least == most => least.to_string(),
-            (None, Some([least, most])) => format!("{least} to {most}"),
+        match (version.usage, about) {
+            (Some(usage), _) => usage.registers.to_string(),
+            (None, Some(about)) => format!("about {}", about.registers),
             (None, None) => dash(),
         },
-        resident.map_or_else(dash, |r| format!("{:.0} %", r.occupancy * 100.0)),
-        resident.map_or_else(dash, |r| r.limiter.clone()),
+        match (resident, version.resident_between, about) {
+            (Some(resident), ..) => resident.workgroups.to_string(),
+            (None, Some([least, most]), _) if least == most => least.to_string(),
+            (None, Some([least, most]), Some(about)) => {
+                format!("about {} ({least} to {most})", about.workgroups)
+            }
+            (None, Some([least, most]), None) => format!("{least} to {most}"),
+            (None, None, Some(about)) => format!("about {}", about.workgroups),
+            (None, None, None) => dash(),
+        },
+        match (resident, about) {
+            (Some(resident), _) => format!("{:.0} %", resident.occupancy * 100.0),
+            (None, Some(about)) => format!("about {:.0} %", about.occupancy * 100.0),
+            (None, None) => dash(),
+        },
+        match (resident, about) {
+            (Some(resident), _) => resident.limiter.clone(),
+            (None, Some(about)) => about.limiter.clone(),
+            (None, None) => dash(),
+        },
         format!("{} of {}", candidate.window.kept, candidate.window.source),
         candidate
             .phase_cycles
@@ -292,9 +336,6 @@ fn line(candidate: &Candidate) -> [String; 8] {
                 (least, most) if least == most => most.to_string(),
                 (least, most) => format!("{least} to {most}"),
             }),
-        match candidate.estimate {
-            Some(Estimated::Cycles(cycles)) => cycles.to_string(),
-            Some(Estimated::Refused(_)) | None => dash(),
-        },
+        remarks::cycles(candidate).unwrap_or_else(dash),
     ]
 }

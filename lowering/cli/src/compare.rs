@@ -89,13 +89,26 @@ impl Comparison {
             let estimate = &estimated.estimate;
             [
                 estimated.strategy.to_owned(),
-                estimate.cycles.to_string(),
+                match estimate.range {
+                    Some([least, most]) => format!("{} ({least} to {most})", estimate.cycles),
+                    None => estimate.cycles.to_string(),
+                },
                 format!("{:.3}", estimated.of_fused),
                 estimate.resident.to_string(),
                 estimate.issued.to_string(),
             ]
         }));
-        let mut text = format!("estimates on {}\n{}", self.target, columns(&lines));
+        let resident = self.estimates.first().map_or_else(String::new, |first| {
+            format!(
+                ", workgroups at once: {}",
+                super::estimate::resident(&first.estimate)
+            )
+        });
+        let mut text = format!(
+            "estimates on {}{resident}\n{}",
+            self.target,
+            columns(&lines)
+        );
         for refused in &self.refused {
             text.push_str(&format!("not {}: {}\n", refused.strategy, refused.why));
         }

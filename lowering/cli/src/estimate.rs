@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use splitbar::Target;
-use splitbar::simulate::estimate::{BarrierTime, Estimate};
+use splitbar::simulate::estimate::{BarrierTime, Estimate, ResidentSource};
 
 /// The estimate as JSON has it.
 #[derive(Serialize)]
@@ -25,6 +25,26 @@ pub(super) fn json(estimate: &Estimate, barriers: &[BarrierTime], target: &Targe
     text
 }
 
+/// The range of an estimate that has one.
+pub(super) fn range(estimate: &Estimate) -> String {
+    match estimate.range {
+        Some([least, most]) => {
+            format!(" ({least} to {most}: the figures of the GPU are estimates)")
+        }
+        None => String::new(),
+    }
+}
+
+/// How it is known how many workgroups are resident at once.
+pub(super) fn resident(estimate: &Estimate) -> String {
+    let limiter = estimate.limiter.as_deref().unwrap_or("--resident");
+    match estimate.resident_source {
+        ResidentSource::Requested => "as --resident says".to_owned(),
+        ResidentSource::Estimated => format!("about as many as fit, bound by {limiter}"),
+        _ => format!("as many as fit, bound by {limiter}"),
+    }
+}
+
 /// The estimate as text.
 pub(super) fn text(estimate: &Estimate, barriers: &[BarrierTime], target: &Target) -> String {
     let unit = match (target.nvptx(), target.default_wave_size()) {
@@ -34,13 +54,15 @@ pub(super) fn text(estimate: &Estimate, barriers: &[BarrierTime], target: &Targe
     };
     let [near, far, memory] = estimate.lines;
     let mut text = format!(
-        "estimate: {} cycles for {} workgroups of {} waves on one {unit} of {}, {} at once\n\
+        "estimate: {} cycles{} for {} workgroups of {} waves on one {unit} of {}, {} at once ({})\n\
          {} instructions of waves, {:.1} % of the places to issue one; cache lines of loads: {near} in its own cache, {far} in the shared one, {memory} in memory\n",
         estimate.cycles,
+        range(estimate),
         estimate.workgroups,
         estimate.waves,
         target.name,
         estimate.resident,
+        resident(estimate),
         estimate.issued,
         100.0 * estimate.utilisation,
     );

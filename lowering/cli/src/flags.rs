@@ -5,7 +5,7 @@ use super::explanations;
 use splitbar::diagnostic::{Diagnostic, Diagnostics, Severity};
 
 /// What the library names, and the command or flag for it.
-const FLAGS: [(&str, &str); 16] = [
+const FLAGS: [(&str, &str); 19] = [
     ("Bounds::unroll", "--unroll"),
     ("Bounds::waves", "--waves"),
     ("Inputs::push", "--push"),
@@ -14,7 +14,10 @@ const FLAGS: [(&str, &str); 16] = [
     ("Job::with_sampler", "--sampler"),
     ("Job::with_tensor", "--tensor"),
     ("Options::cluster", "--cluster-size"),
+    ("Options::fill_windows", "--fill-windows"),
+    ("Options::prefetch_loop_loads", "--prefetch-loop-loads"),
     ("Options::spec", "--spec"),
+    ("Options::unroll_barrier_loops", "--unroll-barrier-loops"),
     ("Options::workgroup_size", "--workgroup-size"),
     ("Output::assembly", "--emit asm"),
     ("Output::cubin", "--emit cubin"),

@@ -1,8 +1,8 @@
 //! The rules of SPIR-V and of its client API, and what the planner says, without any code.
 
 use crate::compile::{
-    Candidate, Prepared, PreparedSlots, ProfileSites, Source, SourceSlots, no_entry_point, plan,
-    prepare,
+    Candidate, Chosen, Prepared, PreparedSlots, ProfileSites, Source, SourceSlots, Split,
+    no_entry_point, plan, prepare,
 };
 use crate::failure::Failure;
 use crate::internal_error::guarded;
@@ -174,9 +174,10 @@ fn planned(
     options.validation = Validation::Waived;
     guarded(&options, || {
         let slots = PreparedSlots::default();
-        let prepared: Prepared<'_> = prepare(&slots, source, None, &options, &mut ())?;
+        let prepared: Prepared<'_> = prepare(&slots, source, Split::default(), &options, &mut ())?;
         let sites = ProfileSites::default();
-        let mut candidate: Candidate<'_, '_> = plan(&prepared, None, &sites, &options, &mut ())?;
+        let mut candidate: Candidate<'_, '_> =
+            plan(&prepared, Chosen::default(), &sites, &options, &mut ())?;
         let plans = candidate.kernels.iter().map(|kernel| &kernel.plan);
         let reserved = plans.map(|plan| plan.reserved_shared_bytes);
         Ok(Planned {

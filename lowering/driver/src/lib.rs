@@ -70,7 +70,9 @@ mod without_llvm;
 pub use advise::{Advice, Candidate, Estimated, Estimator, Faster, Refused, advise};
 pub use backend::llvm_version;
 pub use check::{CheckOptions, check};
-pub use compile::{Barrier, BarrierKind, BarrierMotion, Entry, Output, SplitDecisions, Version};
+pub use compile::{
+    Barrier, BarrierKind, BarrierMotion, Entry, Output, SplitDecisions, UnsplitBarrier, Version,
+};
 pub use compiler::{BarrierForm, Compiler, Input};
 pub use failure::{Failure, exit};
 pub use isolate::{
@@ -103,7 +105,7 @@ pub use splitbar_plan::{
 pub use stage::{Artefact, Observer, Stage};
 pub use store::{Key, Store};
 pub use targets::{TargetRow, targets};
-pub use usage::{Resident, ResourceUsage};
+pub use usage::{Resident, ResidentEstimate, ResourceUsage};
 
 /// The examples of the guide, compiled. Its other blocks say to the suite how they are run.
 #[cfg(doctest)]

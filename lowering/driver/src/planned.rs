@@ -1,6 +1,8 @@
 //! The plans of a module's entry points, where no code is made.
 
-use crate::compile::{BarrierMotion, Candidate, SplitDecisions, plan_text};
+use crate::compile::{
+    BarrierMotion, Candidate, SplitDecisions, Splitting, UnsplitBarrier, plan_text,
+};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_plan::EntryPlan;
 use std::fmt;
@@ -23,6 +25,9 @@ pub struct PlannedEntry {
     pub decisions: Option<SplitDecisions>,
     /// The results of splitting its barriers.
     pub motions: Vec<BarrierMotion>,
+    /// The OpControlBarriers of the workgroup that are not split, each with the reason, where the
+    /// options have barriers split.
+    pub unsplit: Vec<UnsplitBarrier>,
 }
 
 impl From<Candidate<'_, '_>> for Planned {
@@ -36,6 +41,7 @@ impl From<Candidate<'_, '_>> for Planned {
             plan: kernel.plan,
             decisions: kernel.decisions,
             motions: kernel.prepared.motions.clone(),
+            unsplit: kernel.unsplit,
         });
         Planned {
             entries: entries.collect(),
@@ -46,10 +52,14 @@ impl From<Candidate<'_, '_>> for Planned {
 
 impl fmt::Display for Planned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts = self
-            .entries
-            .iter()
-            .map(|entry| plan_text(&entry.plan, None, &entry.motions, entry.decisions.as_ref()));
+        let texts = self.entries.iter().map(|entry| {
+            let splitting = Splitting {
+                motions: &entry.motions,
+                decisions: entry.decisions.as_ref(),
+                unsplit: &entry.unsplit,
+            };
+            plan_text(&entry.plan, None, splitting)
+        });
         f.write_str(&texts.collect::<Vec<_>>().join("\n"))
     }
 }

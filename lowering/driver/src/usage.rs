@@ -1,7 +1,7 @@
 //! The resource usage of a kernel on a multiprocessor, as `ptxas -v` reports it.
 
 use crate::asm::amdgpu::metadata;
-use crate::asm::ptx::Pressure;
+use crate::asm::ptx::{Pressure, RegisterEstimate};
 use serde::Serialize;
 use splitbar_plan::target::residency::{Footprint, Residency};
 use splitbar_plan::{EntryPlan, Target};
@@ -19,6 +19,18 @@ pub struct ResourceUsage {
     pub spilled_bytes: u32,
 }
 
+impl ResourceUsage {
+    /// What a kernel may take whose registers are estimated.
+    pub(crate) fn from_ptx(estimate: &RegisterEstimate, shared_bytes: u32) -> ResourceUsage {
+        ResourceUsage {
+            registers: estimate.registers,
+            barriers: estimate.barriers,
+            shared_memory_bytes: shared_bytes,
+            spilled_bytes: 0,
+        }
+    }
+}
+
 /// What a compute unit (AMD: a WGP from gfx10 on) or a multiprocessor (NVIDIA) holds of a kernel at
 /// once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,6 +43,38 @@ pub struct Resident {
     pub limiter: String,
 }
 
+/// An estimate of the same, where nothing says what the kernel takes or what the GPU holds: without
+/// ptxas, or on a GPU that is not known well enough. No code depends on it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ResidentEstimate {
+    /// Registers of a thread: those that are live at once in the PTX where ptxas does not say it.
+    pub registers: u32,
+    /// As [`Resident::workgroups`].
+    pub workgroups: u32,
+    /// As [`Resident::occupancy`].
+    pub occupancy: f64,
+    /// As [`Resident::limiter`].
+    pub limiter: String,
+}
+
+impl ResidentEstimate {
+    /// That of a kernel which takes about `usage`; `None` where only the launch knows the size of
+    /// the workgroup, and on GPUs of which not even that is known.
+    pub(crate) fn new(
+        usage: ResourceUsage,
+        plan: &EntryPlan,
+        target: &Target,
+    ) -> Option<ResidentEstimate> {
+        let resident = Resident::on(Residency::for_estimates(target)?, usage, plan)?;
+        Some(ResidentEstimate {
+            registers: usage.registers,
+            workgroups: resident.workgroups,
+            occupancy: resident.occupancy,
+            limiter: resident.limiter,
+        })
+    }
+}
+
 impl Resident {
     /// That of a kernel which takes `usage`; `None` where only the launch knows the size of the
     /// workgroup, and on GPUs that are not known well enough.
@@ -39,13 +83,17 @@ impl Resident {
         plan: &EntryPlan,
         target: &Target,
     ) -> Option<Resident> {
+        Resident::on(Residency::for_target(target)?, usage, plan)
+    }
+
+    /// The same on a unit of this kind.
+    fn on(residency: Residency, usage: ResourceUsage, plan: &EntryPlan) -> Option<Resident> {
         let invocations = plan
             .workgroup_size?
             .into_iter()
             .map(u64::from)
             .product::<u64>();
         let waves = invocations.div_ceil(u64::from(plan.wave_size));
-        let residency = Residency::for_target(target)?;
         let footprint = Footprint {
             wave_size: plan.wave_size,
             waves: waves.try_into().unwrap_or(u32::MAX), // refused long before
@@ -62,6 +110,24 @@ impl Resident {
             limiter: resident.bound.to_string(),
         })
     }
+}
+
+/// The most registers, fewer than those of `usage`, with which `workgroups` fit at once; `None`
+/// where fewer registers do not help.
+pub(crate) fn registers_that_keep(
+    usage: ResourceUsage,
+    workgroups: u32,
+    plan: &EntryPlan,
+    target: &Target,
+) -> Option<u32> {
+    (1..usage.registers).rev().find(|registers| {
+        let fewer = ResourceUsage {
+            registers: *registers,
+            ..usage
+        };
+        let resident = Resident::estimate(fewer, plan, target);
+        resident.is_some_and(|resident| resident.workgroups >= workgroups)
+    })
 }
 
 /// How many workgroups are resident at once at least, and at most, where only ptxas knows the

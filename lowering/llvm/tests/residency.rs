@@ -64,10 +64,10 @@ fn waves_have_the_registers_that_llvm_gives_them() {
     for name in [
         "gfx700", "gfx803", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030",
         "gfx1036", "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152",
-        "gfx1153", "gfx1200", "gfx1201",
+        "gfx1153", "gfx1200", "gfx1201", "gfx1250", "gfx1251",
     ] {
         let target = Target::by_name(name).unwrap();
-        let residency = Residency::for_target(target).unwrap();
+        let residency = Residency::for_estimates(target).unwrap();
         for wave_size in target.wave_sizes {
             for waves in [residency.waves / 2, residency.waves] {
                 let registers = registers(target, *wave_size, waves);

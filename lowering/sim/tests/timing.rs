@@ -33,7 +33,7 @@ fn run(body: &str, groups: u32, threads: u32, resident: u32, steps: u64) -> Esti
         },
     };
     let setup = Setup {
-        timing: timing(),
+        timing: *timing(),
         resident,
     };
     estimate(&kernel, &mut global, &launch, setup, &mut |_| ())

@@ -138,6 +138,24 @@ const RDNA3_LARGE: Residency = Residency {
     ..RDNA2
 };
 
+/// gfx12.5, by LLVM's tables alone: no compute unit of it is described anywhere. LLVM counts 1,024
+/// registers of a lane in units of 16 and 16 waves of a SIMD (a test of splitbar-llvm), and has
+/// 320 KiB of workgroup memory.
+const GFX12_5: Residency = Residency {
+    pools: 4,
+    registers: &[(32, 1024)],
+    granules: &[(32, 16)],
+    waves: 16,
+    workgroups: 32,
+    shared_bytes: 327_680,
+    shared_granule: 2048,
+    reserved_bytes: 0,
+    barriers: None,
+};
+
+/// GPUs of [`GFX12_5`].
+const ESTIMATED: &[&str] = &["gfx1250", "gfx1251"];
+
 /// A multiprocessor of `warps` warps, `blocks` blocks and so much shared memory.
 const fn multiprocessor(warps: u32, blocks: u32, shared_kib: u32, reserved: u32) -> Residency {
     Residency {
@@ -268,6 +286,12 @@ impl Residency {
     pub fn for_target(target: &Target) -> Option<Residency> {
         let row = ROWS.iter().find(|(names, _)| names.contains(&target.gpu()));
         row.map(|(_, residency)| *residency)
+    }
+
+    /// That of `target`, or an estimate of it: for estimates of time, never for what code is made.
+    pub fn for_estimates(target: &Target) -> Option<Residency> {
+        let estimate = || ESTIMATED.contains(&target.gpu()).then_some(GFX12_5);
+        Residency::for_target(target).or_else(estimate)
     }
 
     /// A wave of `wave_size` lanes gets a multiple of so many registers per lane; `None` for a wave

@@ -133,7 +133,10 @@ impl Device for Simulated {
             ),
             Some(timing) => {
                 let resident = grid.groups.iter().product();
-                let setup = Setup { timing, resident };
+                let setup = Setup {
+                    timing: *timing,
+                    resident,
+                };
                 let estimate = estimate(&kernel, memory, &launch, setup, &mut |_| ());
                 let milliseconds = estimate.cycles as f64 / f64::from(timing.clock_mhz) / 1e3;
                 (estimate.report, Some(milliseconds as f32))

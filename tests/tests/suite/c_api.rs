@@ -192,13 +192,28 @@ fn c_compiles_kernels() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let program = c_program(&folder, "examples/c/compile.c", "splitbar")?;
     let module = path("reduction")?;
-    for (target, setting) in [("gfx1201", "O=2"), ("sm_90", "strategy=fused")] {
-        let ran = done(Command::new(&program).args([&module, target, setting]))?;
-        let flag = setting
-            .replace("O=", "-O")
-            .replace("strategy", "--strategy");
-        let alone = expect(&["lower", &module, "--target", target, &flag], b"", 0)?;
-        ensure!(ran.stdout == alone.stdout, "{target}: the code differs");
+    for (target, setting) in [
+        ("gfx1201", None),
+        ("gfx1201", Some("O=2")),
+        ("sm_90", Some("strategy=fused")),
+        ("gfx1201", Some("strategy=auto")),
+        ("sm_90", Some("strategy=auto=balanced")),
+        ("gfx1201", Some("strategy=auto=fast")),
+        ("sm_90", Some("strategy=auto=always-split")),
+        ("gfx1201", Some("split-barriers=auto")),
+    ] {
+        let ran = done(Command::new(&program).args([&module, target]).args(setting))?;
+        let flag = setting.map(|setting| match setting.strip_prefix("O=") {
+            Some(level) => format!("-O{level}"),
+            None => format!("--{setting}"),
+        });
+        let lower = ["lower", &module, "--target", target];
+        let flag: Vec<&str> = flag.iter().map(String::as_str).collect();
+        let alone = expect(&[&lower[..], &flag].concat(), b"", 0)?;
+        ensure!(
+            ran.stdout == alone.stdout,
+            "{target} {setting:?}: the code differs"
+        );
         let said = String::from_utf8_lossy(&ran.stderr);
         ensure!(said.contains("pair 0 of main: arrives at word"), "{said}");
     }

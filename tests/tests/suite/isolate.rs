@@ -47,7 +47,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect()
 }
 
-fn isolation() -> Result<Isolation> {
+pub(crate) fn isolation() -> Result<Isolation> {
     let mut isolation = Isolation::default();
     isolation.program = Some(tools::splitbar()?);
     Ok(isolation)

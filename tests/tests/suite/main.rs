@@ -54,6 +54,7 @@ mod python;
 mod qualifiers;
 mod random;
 mod references;
+mod same_bytes;
 mod samplers;
 mod sampling;
 mod schemas;
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
     trials.extend(images::trials());
     trials.extend(tensors::trials());
     trials.extend(samplers::trials());
+    trials.extend(same_bytes::trials());
     trials.extend(sampling::trials());
     trials.extend(abi::trials(&fixtures));
     trials.extend(qualifiers::trials());

@@ -91,6 +91,7 @@ fn rare_keys() -> Result<()> {
         "printf",
         "choice",
         "moves",
+        "unsplit",
         "audit",
         "resident",
         "resource_usage",

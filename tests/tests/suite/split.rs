@@ -6,15 +6,23 @@ use crate::support::{compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use spirv::Op;
-use splitbar::{BarrierKind, Choice, Optimization, Options, PairPlan, SplitBarriers, Strategy};
-use splitbar_passes::module::{Inst, Module, Scope};
+use splitbar::diagnostic::Code;
+use splitbar::{
+    BarrierKind, Choice, Compiler, Optimization, Options, PairPlan, SplitBarriers, Strategy, Target,
+};
+use splitbar_passes::analysis::callgraph::CallGraph;
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::{Declarations, Id, Inst, Module, Scope, WordOffset};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::FuseAt;
 use splitbar_passes::transform::registry::{
     FREEZE_SPECIALIZATION_CONSTANTS, FUSE_SPLIT_BARRIERS, PREFETCH_BARRIER_LOOP_LOADS, PassOptions,
     UNROLL_BARRIER_LOOPS,
 };
+use splitbar_tests::corpus;
 use splitbar_tests::fixture::{self, Fixture};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 const TARGETS: [&str; 7] = [
     "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90",
@@ -33,6 +41,9 @@ const STAGES: [(&str, Stage); 3] = [
         options.unroll_barrier_loops = Some(2048);
     }),
 ];
+
+/// Scope Workgroup (SPIR-V 3.27).
+const WORKGROUP: u32 = 2;
 
 /// Schedules of each kernel.
 const SCHEDULES: u32 = 8;
@@ -98,6 +109,10 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         "split/bounded_matmul/loads".to_owned(),
         stages_bounded,
     ));
+    for target in ["gfx1100", "gfx1201", "sm_90"] {
+        let title = format!("split/corpus/outcomes/{target}");
+        trials.push(trial(title, || every_barrier_has_an_outcome(target)));
+    }
     for (name, target, least) in WINDOWS {
         let title = format!("split/{name}/{target}/window");
         trials.push(trial(title, move || window(name, target, least)));
@@ -234,6 +249,8 @@ fn chosen(fixture: &Fixture, target: &str, choice: Choice) -> Result<()> {
         let inst = module.at(word);
         inst.is_some_and(|inst| inst.op() == Some(Op::ControlBarrier))
     };
+    // Of one entry point at least: not every one has every barrier.
+    let mut outcomes = BTreeSet::new();
     for entry in output.entries() {
         let decisions = entry.decisions.as_ref().context("nothing was decided")?;
         for barrier in &decisions.barriers {
@@ -243,6 +260,23 @@ fn chosen(fixture: &Fixture, target: &str, choice: Choice) -> Result<()> {
         for moved in &entry.motions {
             ensure!(is_full(moved.word), "no barrier at word {}", moved.word);
         }
+        for word in barriers_of_workgroup(&module) {
+            let mut decided = decisions.barriers.iter();
+            let split = decided.any(|barrier| barrier.word == word && barrier.split);
+            let unsplit = entry.unsplit.iter().find(|barrier| barrier.word == word);
+            ensure!(
+                !(split && unsplit.is_some()),
+                "word {word}: {}",
+                output.plan()
+            );
+            ensure!(
+                unsplit.is_none_or(|barrier| barrier.reason.len() > 10),
+                "word {word}: {unsplit:?}"
+            );
+            if split || unsplit.is_some() {
+                outcomes.insert(word);
+            }
+        }
         let split = decisions.barriers.iter().any(|barrier| barrier.split);
         let of_workgroup = |pair: &&PairPlan| pair.scope == Scope::Workgroup;
         let pairs = entry.plan.pairs.iter().filter(of_workgroup).count();
@@ -250,8 +284,93 @@ fn chosen(fixture: &Fixture, target: &str, choice: Choice) -> Result<()> {
             ensure!(split == (pairs > 0), "{}", output.plan());
         }
     }
+    let called = called(&module);
+    for word in barriers_of_workgroup(&module) {
+        ensure!(
+            outcomes.contains(&word) || !called.iter().any(|words| words.contains(&word)),
+            "word {word}: {}",
+            output.plan()
+        );
+    }
     linkable(target)?;
     agrees(fixture, &output, SCHEDULES / 2)
+}
+
+/// Where the functions stand that an entry point calls: translators leave others in the module.
+fn called(module: &Module<'_>) -> Vec<Range<WordOffset>> {
+    let declarations = Declarations::new(module, &mut Diagnostics::new());
+    let calls = CallGraph::analyze(&declarations);
+    let mut seen: BTreeSet<Id> = BTreeSet::new();
+    let entries = declarations.entry_points.iter();
+    let mut work: Vec<Id> = entries.map(|entry| entry.function).collect();
+    while let Some(function) = work.pop() {
+        if seen.insert(function) {
+            work.extend(calls.callees(function).iter().map(|(callee, _)| *callee));
+        }
+    }
+    let functions = seen.into_iter().filter_map(|id| declarations.function(id));
+    functions
+        .map(|function| function.offset..function.end)
+        .collect()
+}
+
+/// The OpControlBarriers of the workgroup, by their words.
+fn barriers_of_workgroup(module: &Module<'_>) -> Vec<WordOffset> {
+    let scope = |inst: Inst<'_>| module.def(inst.id(0).ok()?)?.operand(0).ok();
+    let barriers = module.instructions();
+    let barriers = barriers.filter(|inst| inst.op() == Some(Op::ControlBarrier));
+    let of_workgroup = barriers.filter(|inst| scope(*inst) == Some(WORKGROUP));
+    of_workgroup.map(|inst| inst.offset).collect()
+}
+
+/// Of the modules of the corpus with barriers one in so many is planned.
+const SHARE: usize = 10;
+
+/// Every barrier of real modules is split, or the plan names the reason: a barrier that is neither
+/// is an error of the compiler. `SPLITBAR_CORPUS=all` takes every module.
+fn every_barrier_has_an_outcome(target: &'static str) -> Result<()> {
+    let target = Target::by_name(target).context("no such target")?;
+    let (mut split, mut full, mut removed) = (0, 0, 0);
+    let mut seen = 0;
+    for (name, bytes) in corpus::modules()? {
+        let module = told(Module::parse(bytes))?;
+        if barriers_of_workgroup(&module).is_empty() {
+            continue;
+        }
+        seen += 1;
+        if !corpus::is_complete() && seen % SHARE != 0 {
+            continue;
+        }
+        for split_barriers in [SplitBarriers::Auto, SplitBarriers::Always] {
+            let mut options = Options::new(target);
+            options.choice = Choice::Fast;
+            options.split_barriers = split_barriers;
+            options.workgroup_size = Some([64, 1, 1]);
+            let planned = match Compiler::new(&options).plan(bytes.as_slice()) {
+                Ok(planned) => planned,
+                Err(refused) => {
+                    let mut problems = refused.diagnostics.iter();
+                    let bug = problems.find(|one| one.code == Code::Internal);
+                    ensure!(bug.is_none(), "{name}: {bug:?}");
+                    continue; // invalid, or unsupported on this target
+                }
+            };
+            for entry in &planned.entries {
+                split += entry.plan.pairs.len();
+                for barrier in &entry.unsplit {
+                    full += usize::from(!barrier.removed);
+                    removed += usize::from(barrier.removed);
+                }
+            }
+        }
+    }
+    // `auto=fast` splits nothing where no strategy that splits has windows that are known to pay.
+    let may_split = Strategy::of_target(target).is_split();
+    ensure!(
+        (split > 10) == may_split && full > 10 && removed > 0,
+        "split {split}, full {full}, removed {removed}"
+    );
+    Ok(())
 }
 
 fn window(name: &str, target: &str, least: u32) -> Result<()> {

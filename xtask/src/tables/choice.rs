@@ -107,9 +107,10 @@ impl Kernel {
             name: name.to_owned(),
             module: format!("fixtures/kernels/{name}/{name}.spv").into(),
             flags: if name.starts_with("opencl_") {
-                &["--workgroup-size", "128,1,1"] // theirs is that of the launch
+                // Theirs is that of the launch.
+                &["--split-barriers", "never", "--workgroup-size", "128,1,1"]
             } else {
-                &[]
+                &["--split-barriers", "never"]
             },
         }
     }
@@ -151,6 +152,15 @@ A kernel with nothing in its windows, and one for a GPU where no strategy splits
 
 `--split-barriers auto` uses the same rule for barriers that nobody split: one that is not worth it stays the instruction that it is. `advise` compiles with every strategy and
 advises one for each entry point.
+
+For a kernel with plain barriers `advise` shows what `--split-barriers auto` makes of it. The first row is the kernel as it is, with full barriers. Every barrier that is not split has its reason, and where
+other options split more barriers, or take fewer cycles, a line names them. `--targets` is gfx942, gfx1100, gfx1201, sm_80 and sm_90 unless you name others:
+
+```sh run
+cp docs/examples/plain.spv plain.spv
+splitbar advise plain.spv --targets gfx1201
+splitbar advise plain.spv --targets gfx1201 --estimate --groups 8,1,1 --buffer 0=seq:u32:512 --buffer 1=zeros:2048
+```
 
 `--estimate` runs each strategy's code on the simulator of time (`docs/timing.md`) and adds its cycles. It takes the flags of a launch of `sim`; what cannot be launched, such as a kernel in clusters, is
 said of its strategy. Where another strategy takes less than 98 % of the cycles of the one that is chosen, the advice says so; the choice stays, since an estimate is of one launch:

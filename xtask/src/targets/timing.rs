@@ -31,6 +31,8 @@ enum Order {
 #[serde(deny_unknown_fields)]
 struct Gpu {
     targets: Vec<String>,
+    #[serde(default)]
+    estimated: bool,
     clock_mhz: One,
     schedulers: One,
     order: (Order, String),
@@ -102,7 +104,10 @@ impl Gpu {
                 bail!("timing.toml: `{fact}` of {:?} has no source", self.targets);
             }
         }
-        let mut fields = vec![format!("order: Order::{:?}", self.order.0)];
+        let mut fields = vec![
+            format!("estimated: {}", self.estimated),
+            format!("order: Order::{:?}", self.order.0),
+        ];
         fields.extend(self.ones().map(|(name, one)| format!("{name}: {}", one.0)));
         fields.extend(self.pipes().map(|(name, (interval, latency, _))| {
             format!("{name}: Pipe {{ interval: {interval}, latency: {latency} }}")

@@ -65,7 +65,9 @@ def occupancy(module: bytes, *, target: str, axes: Axes | None = None) -> Axes:
     names, resident = [], []
     for advice in json.loads(ran.stdout):
         for candidate in advice["candidates"]:
-            names.append(f"{advice['entry']}\n{candidate['strategy']}")
+            is_plain = advice.get("split_barriers") == "auto"
+            suffix = "\nplain barriers split" if is_plain else ""
+            names.append(f"{advice['entry']}\n{candidate['strategy']}{suffix}")
             resident.append(_workgroups(candidate))
     axes = _axes(axes)
     axes.bar(names, resident)

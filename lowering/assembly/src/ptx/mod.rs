@@ -20,5 +20,5 @@ pub use access::{Access, access};
 pub use error::SyntaxError;
 pub use functions::functions;
 pub use parse::module;
-pub use pressure::{Pressure, pressure};
+pub use pressure::{Pressure, RegisterEstimate, estimate_registers, pressure};
 pub use registers::{Role, each_register};

@@ -43,6 +43,84 @@ pub fn pressure(text: &str) -> Result<Vec<Pressure>, super::SyntaxError> {
     Ok(kernels.filter_map(of).collect())
 }
 
+/// An estimate of what ptxas makes a kernel take, for every kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterEstimate {
+    /// The kernel.
+    pub name: String,
+    /// Registers of 32 bits for each thread: those that are live at once in the text.
+    pub registers: u32,
+    /// Hardware barriers, as for [`Pressure`].
+    pub barriers: u32,
+}
+
+/// Estimates what the kernels of `text` take: from the data flow where [`pressure`] has it, else by
+/// one pass over the text, in which a register is live from its first to its last mention.
+///
+/// # Errors
+/// The first place where the text is not PTX.
+pub fn estimate_registers(text: &str) -> Result<Vec<RegisterEstimate>, super::SyntaxError> {
+    let module = super::module(text)?;
+    let kernels = module.functions.iter().filter(|function| function.entry);
+    let estimates = kernels.map(|kernel| match of(kernel) {
+        Some(known) => RegisterEstimate {
+            name: known.name,
+            registers: known.registers - MARGIN,
+            barriers: known.barriers,
+        },
+        None => RegisterEstimate {
+            name: kernel.name.to_owned(),
+            registers: linear(&kernel.body).min(MOST_REGISTERS),
+            barriers: insts(&kernel.body).map(barriers).max().unwrap_or(0),
+        },
+    });
+    Ok(estimates.collect())
+}
+
+/// Registers that ptxas gives a thread at most; above that it spills.
+const MOST_REGISTERS: u32 = 255;
+
+/// The instructions of `body`.
+fn insts<'t>(body: &'t [Statement<'t>]) -> impl Iterator<Item = &'t Instruction<'t>> {
+    body.iter().filter_map(|statement| match &statement.what {
+        What::Instruction(inst) => Some(inst),
+        _ => None,
+    })
+}
+
+/// The words of registers that are live at once, each from its first to its last mention.
+fn linear(body: &[Statement<'_>]) -> u32 {
+    let registers = Registers::collect(body);
+    let mut spans: Vec<Option<(usize, usize)>> = vec![None; registers.words.len()];
+    let mut end = 0;
+    for (place, inst) in insts(body).enumerate() {
+        end = place + 1;
+        each_register(inst, &mut |name, _| {
+            let number = registers.numbers.get(name);
+            if let Some(span) = number.and_then(|number| spans.get_mut(*number)) {
+                *span = Some((span.map_or(place, |(first, _)| first), place));
+            }
+        });
+    }
+    let mut changes = vec![(0_u32, 0_u32); end + 1]; // words that begin, and that have ended
+    for (span, words) in spans.iter().zip(&registers.words) {
+        let Some((first, last)) = span else { continue };
+        if let Some((begin, _)) = changes.get_mut(*first) {
+            *begin += words;
+        }
+        if let Some((_, ended)) = changes.get_mut(last + 1) {
+            *ended += words;
+        }
+    }
+    let mut live = 0;
+    let mut most = 0;
+    for (begin, ended) in changes {
+        live = live + begin - ended;
+        most = most.max(live);
+    }
+    most
+}
+
 fn of(kernel: &Function<'_>) -> Option<Pressure> {
     let has_local_memory = |statement: &Statement<'_>| match &statement.what {
         What::Variable(variable) => variable.space == StateSpace::Local,
@@ -307,10 +385,14 @@ fn most_live(blocks: &[Block<'_>], registers: &Registers<'_>) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn of(body: &str) -> Vec<Pressure> {
+    fn kernel(body: &str) -> String {
         let head = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\
             .reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<4>;\n";
-        pressure(&format!("{head}{body}\nret;\n}}\n")).unwrap()
+        format!("{head}{body}\nret;\n}}\n")
+    }
+
+    fn of(body: &str) -> Vec<Pressure> {
+        pressure(&kernel(body)).unwrap()
     }
 
     fn live(body: &str) -> u32 {
@@ -356,6 +438,21 @@ mod tests {
         assert_eq!(barriers("bar.red.popc.u32 %r1, 2, 64, %p1;\n"), 3);
         assert_eq!(barriers("mov.u32 %r1, 1;\nbar.sync %r1, 64;\n"), 16);
         assert_eq!(barriers("barrier.cluster.arrive;\n"), 0);
+    }
+
+    #[test]
+    fn every_kernel_has_an_estimate() {
+        let estimate = |body: &str| {
+            let found = estimate_registers(&kernel(body)).unwrap();
+            (found[0].registers, found[0].barriers)
+        };
+        // As the data flow says: the value of one arm does not live through the other.
+        assert_eq!(estimate("mov.u32 %r1, 0;\nadd.s32 %r2, %r1, 1;\n"), (1, 0));
+        // By one pass, in which a 64-bit register counts twice.
+        let local = ".local .align 4 .b8 depot[16];\nmov.u32 %r1, 0;\nmov.u64 %rd1, 7;\n\
+            bar.sync 2;\nadd.s32 %r2, %r1, 1;\nadd.s64 %rd2, %rd1, 1;\n";
+        assert_eq!(estimate(local), (4, 3));
+        assert_eq!(estimate("call f, ();\n"), (0, 0));
     }
 
     #[test]

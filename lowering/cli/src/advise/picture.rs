@@ -2,7 +2,7 @@
 //! takes, what fits at once, what is left in windows and what a phase costs. The strategy to take
 //! is marked.
 
-use super::remarks::{faster, not_estimated};
+use super::remarks::{faster, improvements, not_estimated, split_barriers, unsplit};
 use splitbar::{Advice, Candidate, Estimated};
 use std::fmt::Write;
 
@@ -89,12 +89,12 @@ fn cycles(candidate: &Candidate) -> Option<Value> {
 }
 
 fn estimated(candidate: &Candidate) -> Option<Value> {
-    let Some(Estimated::Cycles(cycles)) = candidate.estimate else {
+    let Some(Estimated::Cycles { cycles, .. }) = candidate.estimate else {
         return None;
     };
     Some(Value {
         bar: u32::try_from(cycles).unwrap_or(u32::MAX),
-        words: cycles.to_string(),
+        words: super::remarks::cycles(candidate)?,
     })
 }
 
@@ -104,7 +104,7 @@ pub(super) fn svg(advice: &[Advice]) -> String {
     let mut body = String::new();
     let mut y = 10;
     if advice.is_empty() {
-        y = text(&mut body, 10, y, "", "no split barriers of a workgroup");
+        y = text(&mut body, 10, y, "", "no barriers of a workgroup");
     }
     for one in advice {
         y = draw(&mut body, one, columns, width, y) + ROW / 2;
@@ -122,8 +122,11 @@ fn draw(body: &mut String, advice: &Advice, columns: &[Column], width: u32, mut 
         |waves| format!("{waves} waves of {}", advice.wave_size),
     );
     let title = format!(
-        "{} on {}, {waves}: {}",
-        advice.entry, advice.target, advice.choice
+        "{} on {}, {waves}{}: {}",
+        advice.entry,
+        advice.target,
+        split_barriers(advice),
+        advice.choice
     );
     y = text(
         body,
@@ -182,7 +185,8 @@ fn draw(body: &mut String, advice: &Advice, columns: &[Column], width: u32, mut 
             y = text(body, 24, y, " fill=\"#777777\"", &line);
         }
     }
-    for why in not_estimated(advice) {
+    let outcomes = [not_estimated(advice), unsplit(advice), improvements(advice)];
+    for why in outcomes.concat() {
         for line in lines(&why) {
             y = text(body, 24, y, " fill=\"#777777\"", &line);
         }

@@ -9,7 +9,7 @@
 use super::prepare::SourcePair;
 use super::profile_sites::ProfileSites;
 use crate::options::Options;
-use crate::usage::{Resident, ResourceUsage};
+use crate::usage::{Resident, ResidentEstimate, ResourceUsage};
 use crate::window::Window;
 use serde::Serialize;
 use spirv::Op;
@@ -70,6 +70,9 @@ pub struct Version {
     pub resident: Option<Resident>,
     /// How many those are at least, and at most, where ptxas is not there to say.
     pub resident_between: Option<[u32; 2]>,
+    /// How many those may be, where `resident` does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resident_estimate: Option<ResidentEstimate>,
 }
 
 /// The two versions of an entry point, and what was decided about each of its barriers.
@@ -229,9 +232,10 @@ impl Version {
 
     /// Registers and workgroups, as reasons say them.
     fn words(&self) -> String {
-        let registers = match self.usage {
-            Some(usage) => format!("{} registers", usage.registers),
-            None => "registers not known".to_owned(),
+        let registers = match (self.usage, &self.resident_estimate) {
+            (Some(usage), _) => format!("{} registers", usage.registers),
+            (None, Some(estimate)) => format!("about {} registers", estimate.registers),
+            (None, None) => "registers not known".to_owned(),
         };
         match (&self.resident, self.resident_between) {
             (Some(resident), _) => {
@@ -240,7 +244,15 @@ impl Version {
             (None, Some([least, most])) => {
                 format!("{registers}, {least} to {most} workgroups at once")
             }
-            (None, None) => registers,
+            (None, None) => match &self.resident_estimate {
+                Some(estimate) => {
+                    format!(
+                        "{registers}, about {} workgroups at once",
+                        estimate.workgroups
+                    )
+                }
+                None => registers,
+            },
         }
     }
 }
@@ -301,6 +313,7 @@ impl SplitDecisions {
                 usage: None,
                 resident: None,
                 resident_between: None,
+                ..
             } => String::new(),
             _ => format!(" ({}{full})", self.split.words()),
         };

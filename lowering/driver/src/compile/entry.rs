@@ -3,9 +3,10 @@
 use super::cost_model::{SplitDecisions, Version};
 use super::motion::BarrierMotion;
 use super::plan::PlannedKernel;
-use super::plan_text::plan_text;
+use super::plan_text::{Splitting, plan_text};
 use super::prepare::SourcePair;
-use crate::usage::{Resident, ResourceUsage};
+use super::unsplit::UnsplitBarrier;
+use crate::usage::{Resident, ResidentEstimate, ResourceUsage};
 use crate::window::Window;
 use splitbar_audit::verdict::Audit;
 use splitbar_layout::abi::KernelAbi;
@@ -33,12 +34,17 @@ pub struct Entry {
     /// How many workgroups that are at least, and at most, on NVIDIA GPUs where ptxas is not
     /// installed; `None` too where the kernel calls functions or has local memory.
     pub resident_between: Option<[u32; 2]>,
+    /// How many workgroups that may be, where `resident` does not say it.
+    pub resident_estimate: Option<ResidentEstimate>,
     /// The audit of waits, caches and fences; `None` when it was not asked for.
     pub audit: Option<Audit>,
     /// The decisions among strategies; `None` if there was nothing to decide.
     pub decisions: Option<SplitDecisions>,
     /// What became of its barriers, and of pairs that people wrote, when barriers were split.
     pub motions: Vec<BarrierMotion>,
+    /// The OpControlBarriers of the workgroup that are not split, each with the reason, where the
+    /// options have barriers split.
+    pub unsplit: Vec<UnsplitBarrier>,
     /// The plan's pairs, as the given module has them.
     pub(crate) source_pairs: Vec<SourcePair>,
 }
@@ -54,9 +60,11 @@ impl Entry {
             usage: None,
             resident: None,
             resident_between: None,
+            resident_estimate: None,
             audit: None,
             decisions: kernel.decisions,
             motions: kernel.prepared.motions.clone(),
+            unsplit: kernel.unsplit,
             source_pairs: kernel.prepared.source_pairs.clone(),
         }
     }
@@ -67,6 +75,7 @@ impl Entry {
             usage: self.usage,
             resident: self.resident.clone(),
             resident_between: self.resident_between,
+            resident_estimate: self.resident_estimate.clone(),
         }
     }
 
@@ -83,11 +92,17 @@ impl Entry {
         self.usage = None;
         self.resident = None;
         self.resident_between = None;
+        self.resident_estimate = None;
     }
 
     /// Its plan as text, with the windows where they were measured.
     pub(crate) fn plan_text(&self) -> String {
         let windows = self.windows.as_deref();
-        plan_text(&self.plan, windows, &self.motions, self.decisions.as_ref())
+        let splitting = Splitting {
+            motions: &self.motions,
+            decisions: self.decisions.as_ref(),
+            unsplit: &self.unsplit,
+        };
+        plan_text(&self.plan, windows, splitting)
     }
 }

@@ -5,13 +5,13 @@ use super::control_flow::control_flow;
 use super::lower::{Code as Lowered, Words, lower_with_lines};
 use super::plan::PlannedKernel;
 use super::request::Request;
-use crate::asm::ptx::{self, Pressure};
+use crate::asm::ptx::{self, Pressure, RegisterEstimate};
 use crate::asm::{self, Function};
 use crate::internal_error::internal;
 use crate::options::Options;
 use crate::ptxas;
 use crate::stage::{Artefact, Observer, Stage, show};
-use crate::usage::{self, Resident, ResourceUsage};
+use crate::usage::{self, Resident, ResidentEstimate, ResourceUsage};
 use crate::window::{self, Places, Window};
 use splitbar_audit::fences::{self, ControlFlowSummary, Finding, FindingKind};
 use splitbar_audit::verdict::{self, Audit};
@@ -31,6 +31,7 @@ pub(crate) struct Facts {
     pub(crate) usage: Option<ResourceUsage>,
     pub(crate) resident: Option<Resident>,
     pub(crate) resident_between: Option<[u32; 2]>,
+    pub(crate) resident_estimate: Option<ResidentEstimate>,
     pub(crate) audit: Option<Audit>,
 }
 
@@ -151,6 +152,8 @@ struct Machine {
     usages: Vec<(String, ResourceUsage)>,
     /// What kernels take at most, where ptxas does not say what they take.
     pressures: Vec<Pressure>,
+    /// What they may take, where ptxas does not say it.
+    estimates: Vec<RegisterEstimate>,
 }
 
 /// The machine code that ptxas makes of PTX with debug lines, and what it takes: bounds alone where
@@ -170,6 +173,7 @@ fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagnostics) -> 
     let bounds = || Machine {
         // The windows say what is wrong with text that cannot be read.
         pressures: ptx::pressure(assembly).unwrap_or_default(),
+        estimates: ptx::estimate_registers(assembly).unwrap_or_default(),
         ..Machine::default()
     };
     if !ptxas::can_assemble(named) {
@@ -199,7 +203,7 @@ fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagnostics) -> 
     Machine {
         functions,
         usages: assembled.usages,
-        pressures: Vec::new(),
+        ..Machine::default()
     }
 }
 
@@ -229,11 +233,20 @@ fn measure_kernel(
     let mut functions = machine.functions.iter();
     let function = functions.find(|function| function.name == *name);
     let shared_bytes = abi.static_shared_bytes();
+    let resident = usage.and_then(|usage| Resident::estimate(usage, plan, options.target));
+    let mut estimates = machine.estimates.iter();
+    let estimate = estimates.find(|estimate| estimate.name == *name);
+    let about = usage.or_else(|| Some(ResourceUsage::from_ptx(estimate?, shared_bytes)));
+    let resident_estimate = match resident {
+        Some(_) => None,
+        None => about.and_then(|usage| ResidentEstimate::new(usage, plan, options.target)),
+    };
     Facts {
         windows: options.measure.then(|| windows(assembly)),
         machine_windows: function.map(windows),
         usage,
-        resident: usage.and_then(|usage| Resident::estimate(usage, plan, options.target)),
+        resident,
+        resident_estimate,
         resident_between: pressure
             .and_then(|most| usage::resident_between(most, shared_bytes, plan, options.target)),
         audit: shape.and_then(|shape| audit(assembly, plan, shape, options, diagnostics)),

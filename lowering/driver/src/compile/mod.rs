@@ -14,6 +14,7 @@ mod build;
 mod control_flow;
 mod cost_model;
 mod entry;
+mod fates;
 mod lower;
 mod measure;
 mod motion;
@@ -31,6 +32,7 @@ mod select;
 mod slot;
 mod source;
 mod split;
+mod unsplit;
 mod weighing;
 
 #[cfg(test)]
@@ -41,14 +43,16 @@ pub use entry::Entry;
 pub(crate) use lower::{lowered_plans, translate};
 pub use motion::BarrierMotion;
 pub use output::Output;
-pub(crate) use plan::{Candidate, plan};
-pub(crate) use plan_text::plan_text;
+pub(crate) use plan::{Candidate, Chosen, plan};
+pub(crate) use plan_text::{Splitting, plan_text};
 pub(crate) use prepare::{Prepared, PreparedSlots, no_entry_point, prepare};
 pub(crate) use profile_sites::ProfileSites;
 #[cfg(not(feature = "llvm"))]
 pub(crate) use reflect::json as reflection;
 pub(crate) use request::Request;
 pub(crate) use source::{Source, SourceSlots};
+pub(crate) use split::Split;
+pub use unsplit::UnsplitBarrier;
 
 use crate::failure::Failure;
 use crate::options::Options;
@@ -59,6 +63,7 @@ use select::{SelectedModule, select};
 use slot::fill;
 use split::{KeepFull, split};
 use std::cell::OnceCell;
+use std::rc::Rc;
 use weighing::Weighing;
 
 /// The storage that the stages of one compilation borrow from.
@@ -92,13 +97,12 @@ pub(crate) fn compile(
     if let Some(output) = selected.output {
         return output.accept();
     }
-    let candidate = plan(
-        first,
-        selected.decisions.as_ref(),
-        &sites,
-        options,
-        &mut observer,
-    )?;
+    let chosen = Chosen {
+        decisions: selected.decisions.as_ref(),
+        untouched: None,
+        is_trial: false,
+    };
+    let candidate = plan(first, chosen, &sites, options, &mut observer)?;
     build(candidate, request, &mut observer)?.accept()
 }
 
@@ -122,13 +126,21 @@ pub(crate) fn candidate<'w>(
     let selected = select(&source, first, &sites, request, &mut observer)?;
     let prepared = match selected.module {
         SelectedModule::First => first,
-        SelectedModule::Other(split) => {
+        SelectedModule::Other(module) => {
+            let split = Split {
+                module,
+                fates: Rc::clone(&first.fates),
+            };
             let prepared = prepare(&slots.selected, &source, split, options, &mut observer)?;
             fill(&slots.selected_prepared, prepared)
         }
     };
-    let decisions = selected.decisions.as_ref();
-    plan(prepared, decisions, &sites, options, &mut observer)
+    let chosen = Chosen {
+        decisions: selected.decisions.as_ref(),
+        untouched: selected.untouched.as_deref(),
+        is_trial: false,
+    };
+    plan(prepared, chosen, &sites, options, &mut observer)
 }
 
 /// Bytes to a module that is declared.

@@ -58,6 +58,7 @@ impl Output {
                 usage: facts.usage,
                 resident: facts.resident,
                 resident_between: facts.resident_between,
+                resident_estimate: facts.resident_estimate,
                 audit: facts.audit,
                 ..Entry::planned(kernel, abi.clone())
             });

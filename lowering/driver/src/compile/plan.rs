@@ -1,10 +1,11 @@
 //! The planning stage: checked kernels to a candidate, in which every pair has its strategy.
 
 use super::cost_model::{Known, SplitDecisions, barriers};
-use super::plan_text::plan_text;
+use super::plan_text::{Splitting, plan_text};
 use super::prepare::{Prepared, PreparedKernel, SourcePair};
 use super::problems::Problems;
 use super::profile_sites::ProfileSites;
+use super::unsplit::{Outcomes, UnsplitBarrier};
 use super::weighing::Weighing;
 use crate::failure::Failure;
 use crate::options::Options;
@@ -36,10 +37,23 @@ pub(crate) struct PlannedKernel<'p, 'w> {
     pub(crate) plan: EntryPlan,
     /// The decisions about its barriers; `None` if there was nothing to decide.
     pub(crate) decisions: Option<SplitDecisions>,
+    /// The OpControlBarriers of the given module that are not split.
+    pub(crate) unsplit: Vec<UnsplitBarrier>,
 }
 
-/// Plans the kernels. What was `decided` about their barriers before counts; where that is `None`
-/// and the options ask for it, it is decided by the plan. Planning needs the size of the workgroup
+/// What was chosen for a module before it is planned.
+#[derive(Copy, Clone, Default)]
+pub(crate) struct Chosen<'c> {
+    /// The decisions about its barriers; `None` where nothing is decided yet.
+    pub(crate) decisions: Option<&'c Decisions>,
+    /// Why the module stays as it is given, if it does.
+    pub(crate) untouched: Option<&'c str>,
+    /// True for a version that others are compared with: outcomes follow the comparison.
+    pub(crate) is_trial: bool,
+}
+
+/// Plans the kernels. What was `chosen` for their barriers before counts; where nothing was and
+/// the options ask for it, it is decided by the plan. Planning needs the size of the workgroup
 /// and how much of its memory is taken.
 ///
 /// # Errors
@@ -47,7 +61,7 @@ pub(crate) struct PlannedKernel<'p, 'w> {
 /// target.
 pub(crate) fn plan<'p, 'w>(
     prepared: &'p Prepared<'w>,
-    decided: Option<&Decisions>,
+    chosen: Chosen<'_>,
     sites: &ProfileSites,
     options: &Options,
     observer: &mut dyn Observer,
@@ -56,29 +70,50 @@ pub(crate) fn plan<'p, 'w>(
     observer.begin(Stage::Plan);
     let mut problems = prepared.problems.clone();
     let mut found = sites.doubts.clone();
-    let by_plan = decided.is_none() && Weighing::from_options(options) == Weighing::ByPlan;
+    let by_plan = chosen.decisions.is_none() && Weighing::from_options(options) == Weighing::ByPlan;
     let known = Known {
         given: prepared.given,
         sites,
         options,
     };
+    let fates = &prepared.fates;
     let kernels = prepared.kernels.iter().map(|prepared| {
-        let decisions = match decided {
-            Some(decided) => decided.get(&*prepared.kernel.entry.name).cloned(),
+        let entry = &prepared.kernel.entry;
+        let decisions = match chosen.decisions {
+            Some(decided) => decided.get(&*entry.name).cloned(),
             None => by_plan.then(|| decide_by_plan(prepared, known, &mut found)),
         };
         let plan = plan_kernel(prepared, decisions.as_ref(), options, &mut found);
+        let outcomes = Outcomes {
+            entry: &plan.entry,
+            pairs: &plan.pairs,
+            source_pairs: &prepared.source_pairs,
+            decisions: decisions.as_ref(),
+            untouched: chosen.untouched,
+            options,
+        };
+        let fates = fates.get(&entry.function);
+        let unsplit = outcomes.unsplit(fates.filter(|_| !chosen.is_trial));
+        let unsplit = unsplit.unwrap_or_else(|bug| {
+            found.push(bug);
+            Vec::new()
+        });
         PlannedKernel {
             prepared,
             plan,
             decisions,
+            unsplit,
         }
     });
     let kernels: Vec<PlannedKernel<'_, '_>> = kernels.collect();
     show(observer, Artefact::Plan, || {
         let texts = kernels.iter().map(|kernel| {
-            let (motions, decisions) = (&kernel.prepared.motions, kernel.decisions.as_ref());
-            plan_text(&kernel.plan, None, motions, decisions)
+            let splitting = Splitting {
+                motions: &kernel.prepared.motions,
+                decisions: kernel.decisions.as_ref(),
+                unsplit: &kernel.unsplit,
+            };
+            plan_text(&kernel.plan, None, splitting)
         });
         texts.collect::<Vec<_>>().join("\n").into_bytes()
     });

@@ -2,18 +2,31 @@
 
 use super::cost_model::SplitDecisions;
 use super::motion::BarrierMotion;
+use super::unsplit::UnsplitBarrier;
 use crate::window::Window;
 use splitbar_plan::EntryPlan;
 use std::fmt::Write;
+
+/// What splitting made of the barriers of one entry point.
+#[derive(Copy, Clone)]
+pub(crate) struct Splitting<'s> {
+    pub(crate) motions: &'s [BarrierMotion],
+    pub(crate) decisions: Option<&'s SplitDecisions>,
+    pub(crate) unsplit: &'s [UnsplitBarrier],
+}
 
 /// The plan of one entry point, with a line per measured window and one per barrier that something
 /// was chosen for.
 pub(crate) fn plan_text(
     plan: &EntryPlan,
     windows: Option<&[Window]>,
-    motions: &[BarrierMotion],
-    decisions: Option<&SplitDecisions>,
+    splitting: Splitting<'_>,
 ) -> String {
+    let Splitting {
+        motions,
+        decisions,
+        unsplit,
+    } = splitting;
     let mut text = plan.to_string();
     for (pair, window) in plan.pairs.iter().zip(windows.unwrap_or(&[])) {
         let _ = writeln!(
@@ -37,6 +50,14 @@ pub(crate) fn plan_text(
     let said: Vec<&str> = plan.pairs.iter().map(|pair| pair.reason.as_str()).collect();
     for line in decisions.map_or_else(Vec::new, |decisions| decisions.lines(&said)) {
         let _ = writeln!(text, "  {line}");
+    }
+    let is_shown = |barrier: &&UnsplitBarrier| {
+        let mut motions = motions.iter();
+        motions.any(|motion| !motion.split && motion.word == barrier.word)
+            || decisions.is_some_and(|decisions| decisions.at(barrier.word).is_some())
+    };
+    for barrier in unsplit.iter().filter(|barrier| !is_shown(barrier)) {
+        let _ = writeln!(text, "  {}", barrier.line());
     }
     text
 }

@@ -1,11 +1,12 @@
 //! The stage before planning: a module, with its barriers split or not, to checked kernels. No
 //! LLVM.
 
+use super::fates::Fates;
 use super::motion::BarrierMotion;
 use super::problems::Problems;
 use super::slot::fill;
 use super::source::Source;
-use super::split::{SplitModule, explained};
+use super::split::{Split, SplitModule, explained};
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::stage::{Artefact, Observer, Stage, show};
@@ -46,6 +47,8 @@ pub(crate) struct Prepared<'w> {
     pub(crate) source_map: Option<&'w SourceMap>,
     /// The entry points that are compiled, in the module's order.
     pub(crate) kernels: Vec<PreparedKernel<'w>>,
+    /// What became of the given module's barriers in the version that was looked at first.
+    pub(crate) fates: Rc<Fates>,
     /// The problems so far.
     pub(crate) problems: Problems<'w>,
 }
@@ -95,11 +98,11 @@ struct Unchecked<'w> {
 pub(crate) fn prepare<'w>(
     slots: &'w PreparedSlots<'w>,
     source: &Source<'w>,
-    split: Option<Rc<SplitModule>>,
+    split: Split,
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Prepared<'w>, Failure> {
-    let unchecked = match split {
+    let unchecked = match split.module {
         Some(split) => {
             show(observer, Artefact::Split, || split.edited.module.to_bytes());
             declare_split(slots, source, split, options)?
@@ -177,6 +180,7 @@ pub(crate) fn prepare<'w>(
         given: source.module(),
         source_map,
         kernels,
+        fates: split.fates,
         problems,
     })
 }

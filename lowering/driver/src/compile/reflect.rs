@@ -3,7 +3,8 @@
 use super::cost_model::SplitDecisions;
 use super::entry::Entry;
 use super::motion::BarrierMotion;
-use crate::usage::{Resident, ResourceUsage};
+use super::unsplit::UnsplitBarrier;
+use crate::usage::{Resident, ResidentEstimate, ResourceUsage};
 use crate::window::Window;
 use serde::Serialize;
 use splitbar_audit::verdict::Audit;
@@ -58,6 +59,9 @@ struct Reflection<'o> {
     /// What ptxas makes the kernel take; null where it cannot be had.
     resource_usage: Option<ResourceUsage>,
     resident: Option<&'o Resident>,
+    /// Where `resident` is null for lack of ptxas, or of figures of the GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resident_estimate: Option<&'o ResidentEstimate>,
     /// Null when it was not asked for.
     audit: Option<&'o Audit>,
     /// Not there where nothing was to be chosen.
@@ -66,6 +70,9 @@ struct Reflection<'o> {
     /// What became of barriers that were split; not there where none was.
     #[serde(skip_serializing_if = "<[BarrierMotion]>::is_empty")]
     moves: &'o [BarrierMotion],
+    /// The OpControlBarriers that are not split; not there where none was to be.
+    #[serde(skip_serializing_if = "<[UnsplitBarrier]>::is_empty")]
+    unsplit: &'o [UnsplitBarrier],
 }
 
 /// A kernel parameter. Sizes and offsets are bytes.
@@ -191,9 +198,11 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
             .collect(),
         resource_usage: entry.usage,
         resident: entry.resident.as_ref(),
+        resident_estimate: entry.resident_estimate.as_ref(),
         audit: entry.audit.as_ref(),
         choice: entry.decisions.as_ref(),
         moves: &entry.motions,
+        unsplit: &entry.unsplit,
     }
 }
 
@@ -348,9 +357,11 @@ mod tests {
             usage: None,
             resident: None,
             resident_between: None,
+            resident_estimate: None,
             audit: None,
             decisions: None,
             motions: Vec::new(),
+            unsplit: Vec::new(),
             source_pairs: Vec::new(),
         }
     }

@@ -11,13 +11,14 @@ use super::build::build;
 use super::cost_model::{Barrier, BarrierKind, Known, SplitDecisions, barriers};
 use super::entry::Entry;
 use super::output::Output;
-use super::plan::{Decisions, explain, plan};
+use super::plan::{Chosen, Decisions, explain, plan};
 use super::prepare::{Prepared, PreparedSlots, prepare};
 use super::profile_sites::ProfileSites;
 use super::recorder::{Artefacts, Recorder};
 use super::request::Request;
 use super::source::Source;
-use super::split::{KeepFull, SplitModule, split};
+use super::split::{KeepFull, Split, SplitModule, split};
+use super::unsplit::Outcomes;
 use super::weighing::Weighing;
 use crate::failure::Failure;
 use crate::options::{Choice, Options, SplitBarriers};
@@ -33,6 +34,8 @@ pub(crate) struct Selected {
     pub(super) module: SelectedModule,
     /// The decisions about its barriers; `None` if nothing was compiled to decide.
     pub(super) decisions: Option<Decisions>,
+    /// Why the module stays as it is given, where it does because a split version loses to it.
+    pub(super) untouched: Option<String>,
     /// Its code; `None` where the plan alone has settled it.
     pub(super) output: Option<Output>,
 }
@@ -71,6 +74,7 @@ pub(super) fn select(
         return Ok(Selected {
             module: SelectedModule::First,
             decisions: None,
+            untouched: None,
             output: None,
         });
     }
@@ -121,6 +125,7 @@ impl Selector<'_, '_, '_> {
             return Ok(Selected {
                 module: SelectedModule::First,
                 decisions: Some(decisions),
+                untouched: None,
                 output: None,
             });
         }
@@ -162,6 +167,7 @@ impl Selector<'_, '_, '_> {
         }
         // Registers can be others with no split at all: barriers that order nothing have gone, and
         // narrow pairs have become barriers at other places.
+        let mut loses = None;
         if self.may_lose(&compiled.output) && self.differs(&keep)? {
             let given = match untouched {
                 Some(given) => given,
@@ -171,9 +177,10 @@ impl Selector<'_, '_, '_> {
             if let Some(why) = why {
                 give_up(&mut decisions, &why);
                 (keep, compiled) = (KeepFull::Untouched, given);
+                loses = Some(why);
             }
         }
-        self.selected(&keep, decisions, compiled)
+        self.selected(&keep, decisions, compiled, loses)
     }
 
     /// The selected version, with the measurements that the caller asked for.
@@ -185,6 +192,7 @@ impl Selector<'_, '_, '_> {
         keep: &KeepFull,
         decisions: Decisions,
         compiled: Compiled,
+        untouched: Option<String>,
     ) -> Result<Selected, Failure> {
         let module = if self.is_first(keep) {
             SelectedModule::First
@@ -200,6 +208,15 @@ impl Selector<'_, '_, '_> {
             let decided = decisions.get(&entry.plan.entry);
             explain(&mut entry.plan, &entry.source_pairs, decided);
             entry.decisions = decided.cloned();
+            let outcomes = Outcomes {
+                entry: &entry.plan.entry,
+                pairs: &entry.plan.pairs,
+                source_pairs: &entry.source_pairs,
+                decisions: decided,
+                untouched: untouched.as_deref(),
+                options: self.request.options,
+            };
+            entry.unsplit = outcomes.unsplit(self.first.fates.get(&entry.plan.function))?;
             if !self.request.options.measure {
                 entry.forget_measurements();
             }
@@ -207,6 +224,7 @@ impl Selector<'_, '_, '_> {
         Ok(Selected {
             module,
             decisions: Some(decisions),
+            untouched,
             output: Some(output),
         })
     }
@@ -224,7 +242,7 @@ impl Selector<'_, '_, '_> {
             ..options.clone()
         };
         let sites = ProfileSites::default();
-        let planned = plan(self.first, None, &sites, &fast, &mut ())?;
+        let planned = plan(self.first, Chosen::default(), &sites, &fast, &mut ())?;
         let decided = || {
             planned
                 .kernels
@@ -368,17 +386,19 @@ impl Selector<'_, '_, '_> {
         let prepared = if is_first {
             self.first
         } else {
-            let split = self.split(keep)?;
+            let split = Split {
+                module: self.split(keep)?,
+                fates: Rc::clone(&self.first.fates),
+            };
             own = prepare(&slots, self.source, split, options, self.observer)?;
             &own
         };
-        let candidate = plan(
-            prepared,
-            Some(decisions),
-            self.sites,
-            options,
-            self.observer,
-        )?;
+        let chosen = Chosen {
+            decisions: Some(decisions),
+            untouched: None,
+            is_trial: true,
+        };
+        let candidate = plan(prepared, chosen, self.sites, options, self.observer)?;
         let output = build(candidate, self.request.with(options), self.observer)?;
         let mut artefacts = if is_first {
             self.first_artefacts.clone()
@@ -399,7 +419,7 @@ impl Selector<'_, '_, '_> {
         if let Some((_, known)) = self.splits.iter().find(|(of, _)| of == keep) {
             return Ok(known.clone());
         }
-        let made = split(self.source, keep, self.request.options, self.observer)?;
+        let made = split(self.source, keep, self.request.options, self.observer)?.module;
         self.splits.push((keep.clone(), made.clone()));
         Ok(made)
     }

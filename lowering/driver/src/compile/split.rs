@@ -4,6 +4,7 @@
 //! that, loops are unrolled and their loads staged first, and other instructions come between the
 //! halves.
 
+use super::fates::{Fate, Fates, ORDERS_NOTHING, executed, too_narrow, why_left};
 use super::motion::BarrierMotion;
 use super::source::Source;
 use super::weighing::Weighing;
@@ -13,7 +14,7 @@ use crate::stage::{Observer, Stage};
 use spirv::Op;
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, WordOffset};
+use splitbar_passes::module::{Constants, Declarations, Inst, Module, SpecValues, WordOffset};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{
     ELIMINATE_REDUNDANT_CONTROL_BARRIERS, FILL_SPLIT_BARRIER_WINDOWS,
@@ -55,8 +56,16 @@ pub(crate) struct SplitModule {
     pub(super) motions: Vec<BarrierMotion>,
 }
 
-/// Splits the barriers of `source`, all but those of `keep`, if the options ask for that; `None`
-/// where the module stays as it is.
+/// The result of splitting barriers.
+#[derive(Clone, Default)]
+pub(crate) struct Split {
+    /// The module with split barriers; `None` where it stays as it is.
+    pub(super) module: Option<Rc<SplitModule>>,
+    /// What became of its barriers. Only the version that is looked at first says it.
+    pub(super) fates: Rc<Fates>,
+}
+
+/// Splits the barriers of `source`, all but those of `keep`, if the options ask for that.
 ///
 /// # Errors
 /// What is wrong with the module, at its places; barriers at which clusters meet.
@@ -65,11 +74,11 @@ pub(crate) fn split(
     keep: &KeepFull,
     options: &Options,
     observer: &mut dyn Observer,
-) -> Result<Option<Rc<SplitModule>>, Failure> {
+) -> Result<Split, Failure> {
     if options.split_barriers == SplitBarriers::Never
         && options.pipeline_loops == PipelineLoops::Never
     {
-        return Ok(None);
+        return Ok(Split::default());
     }
     let _span = info_span!("split").entered();
     let mut problems = source.problems();
@@ -78,12 +87,12 @@ pub(crate) fn split(
         let rules = options.validation;
         rules.check_static(source.declarations, source.constants, found);
     }))?;
-    let split = split_module(source.module(), keep, options)
+    let split = split_module(source, keep, options)
         .map_err(|refused| problems.and(explained(source, options, refused)))?;
-    if split.is_some() {
+    if split.module.is_some() {
         observer.begin(Stage::Split);
     }
-    Ok(split.map(Rc::new))
+    Ok(split)
 }
 
 /// Why splitting was `refused`: an arrive without a wait, for example, is only found when the
@@ -108,47 +117,63 @@ fn errors(check: impl FnOnce(&mut Diagnostics)) -> Diagnostics {
     found.errors()
 }
 
-/// The module with its barriers split; `None` when it stays as it is.
+/// Splits the barriers of the module of `source`, all but those of `keep`.
 fn split_module(
-    module: &Module<'_>,
+    source: &Source<'_>,
     keep: &KeepFull,
     options: &Options,
-) -> Result<Option<SplitModule>, Diagnostics> {
+) -> Result<Split, Diagnostics> {
     check_cluster(options)?;
     let least = least_operations(options);
-    let keep = keep.with(&options.full_barriers);
     let mut splitting = Splitting {
-        module: module.clone().into_owned(),
+        module: source.module().clone().into_owned(),
         source_map: None,
+        options,
+        fates: (*keep == KeepFull::at_first(options)).then(|| first_fates(source)),
     };
+    let keep = keep.with(&options.full_barriers);
     splitting.run(&pipelining(options))?;
+    splitting.note_removed("its loop is pipelined")?;
     if options.split_barriers == SplitBarriers::Never {
         return Ok(splitting.done(Vec::new()));
     }
-    let mut steps = before_splitting(options, keep == KeepFull::Untouched);
+    splitting.run(&before_splitting(options, keep == KeepFull::Untouched))?;
+    if keep == KeepFull::Untouched {
+        return Ok(splitting.done(Vec::new()));
+    }
+    splitting.note_removed(ORDERS_NOTHING)?;
+    splitting.run(&unrolling(options))?;
+    splitting.note_removed("unrolling has removed the code around it")?;
     match keep {
-        KeepFull::None => steps.push(Step::plain(SPLIT_CONTROL_BARRIERS)),
-        KeepFull::All => {}
-        KeepFull::Untouched => {
-            splitting.run(&steps)?;
-            return Ok(splitting.done(Vec::new()));
-        }
+        KeepFull::None => splitting.run(&[Step::plain(SPLIT_CONTROL_BARRIERS)])?,
+        KeepFull::All | KeepFull::Untouched => {}
         KeepFull::Only(words) => {
-            steps.push(Step::plain(INLINE_BARRIER_FUNCTIONS));
-            splitting.run(&steps)?;
+            splitting.run(&[Step::plain(INLINE_BARRIER_FUNCTIONS)])?;
             // The words of an inlined module are known to nobody else.
             let pass = SPLIT_CONTROL_BARRIERS;
             let options = PassOptions::AllBut(splitting.words_of(&words));
-            steps = vec![Step { pass, options }];
+            splitting.run(&[Step { pass, options }])?;
         }
     }
-    steps.extend(after_splitting(options));
-    splitting.run(&steps)?;
-    let motions = splitting.motions(options, least);
+    splitting.note_left()?;
+    splitting.run(&after_splitting(options))?;
+    let motions = splitting.motions(least);
     let pass = FUSE_NARROW_SPLIT_BARRIERS;
     let options = PassOptions::Narrow(least);
     splitting.run(&[Step { pass, options }])?;
+    splitting.note_narrow(&motions, least)?;
     Ok(splitting.done(motions))
+}
+
+/// The barriers that the entry points can execute, before anything has become of them.
+fn first_fates(source: &Source<'_>) -> Fates {
+    let (declarations, constants) = (source.declarations, source.constants);
+    let entries = declarations.entry_points.iter();
+    let fates = entries.map(|entry| {
+        let words = executed(declarations, constants, entry).into_iter();
+        (entry.function, words.map(|word| (word, None)).collect())
+    });
+    fates.collect()
 }
 
 /// The memory that barriers order: all of it, or the memory that their semantics name.
@@ -192,16 +217,21 @@ fn pipelining(options: &Options) -> Vec<Step> {
     ]
 }
 
-/// The passes on barriers and loops before any barrier is split; with `keeps_all` barriers that
-/// order nothing stay too.
+/// The passes on barriers before any barrier is split; with `keeps_all` barriers that order nothing
+/// stay, and only loops are changed.
 fn before_splitting(options: &Options, keeps_all: bool) -> Vec<Step> {
-    let mut steps = Vec::new();
-    if !keeps_all {
-        steps.push(Step {
-            pass: ELIMINATE_REDUNDANT_CONTROL_BARRIERS,
-            options: memory(options),
-        });
+    if keeps_all {
+        return unrolling(options);
     }
+    vec![Step {
+        pass: ELIMINATE_REDUNDANT_CONTROL_BARRIERS,
+        options: memory(options),
+    }]
+}
+
+/// The passes on loops before any barrier is split.
+fn unrolling(options: &Options) -> Vec<Step> {
+    let mut steps = Vec::new();
     if let Some(most) = options.unroll_barrier_loops {
         steps.push(freezing(options));
         steps.push(Step {
@@ -289,14 +319,93 @@ impl KeepFull {
 }
 
 /// A module on its way.
-struct Splitting {
+struct Splitting<'o> {
     module: Module<'static>,
     /// Where its instructions came from; `None`: it is the one that was given.
     source_map: Option<SourceMap>,
+    options: &'o Options,
+    /// What has become of its barriers; `None` where nobody asks.
+    fates: Option<Fates>,
 }
 
-impl Splitting {
+impl Splitting<'_> {
+    /// The fates that are not decided yet of the barriers for which `fate` has one, from the
+    /// OpControlBarriers that an entry point still has, by their words in the given module.
+    fn note(
+        &mut self,
+        fate: impl Fn(&Declarations<'_>, WordOffset, Option<Inst<'_>>) -> Option<Fate>,
+    ) -> Result<(), Diagnostics> {
+        let Some(mut fates) = self.fates.take() else {
+            return Ok(());
+        };
+        let declarations = Declarations::of_made(&self.module, "splitting")?;
+        let (spec, size) = (&self.options.spec, self.options.workgroup_size);
+        let constants = declarations.specialized(spec, size, &mut Diagnostics::new());
+        for entry in &declarations.entry_points {
+            let left = executed(&declarations, &constants, entry).into_iter();
+            let left = left.filter_map(|word| Some((self.given(word)?, word)));
+            let left: BTreeMap<WordOffset, WordOffset> = left.collect();
+            let open = fates.get_mut(&entry.function).into_iter().flatten();
+            for (word, known) in open.filter(|(_, known)| known.is_none()) {
+                let inst = left.get(word).and_then(|word| self.module.at(*word));
+                *known = fate(&declarations, *word, inst);
+            }
+        }
+        drop(declarations);
+        self.fates = Some(fates);
+        Ok(())
+    }
+
+    /// Barriers that have gone, for this reason.
+    fn note_removed(&mut self, why: &'static str) -> Result<(), Diagnostics> {
+        self.note(|_, _, inst| inst.is_none().then_some(Fate::Removed(why)))
+    }
+
+    /// Barriers that were not split.
+    fn note_left(&mut self) -> Result<(), Diagnostics> {
+        let least = least_of_target(self.options);
+        let options = self.options;
+        self.note(|declarations, _, inst| {
+            let inst = inst?;
+            let why = match least {
+                Some(_) => why_left(declarations, inst)?.to_owned(),
+                None => {
+                    let strategy = options
+                        .strategy
+                        .unwrap_or_else(|| Strategy::of_target(options.target));
+                    if strategy.is_split() {
+                        format!("{strategy}: no window is known to pay for it on this GPU")
+                    } else {
+                        "no strategy that splits is known to pay on this GPU".to_owned()
+                    }
+                }
+            };
+            Some(Fate::Full(why))
+        })
+    }
+
+    /// Barriers that became full barriers again.
+    fn note_narrow(&mut self, motions: &[BarrierMotion], least: u32) -> Result<(), Diagnostics> {
+        self.note(|_, word, inst| {
+            inst?;
+            let mut motions = motions.iter();
+            let motion = motions.find(|motion| !motion.split && motion.words.contains(&word));
+            Some(Fate::Full(too_narrow(motion, least)))
+        })
+    }
+
+    /// The word in the given module of the instruction at `word`.
+    fn given(&self, word: WordOffset) -> Option<WordOffset> {
+        match &self.source_map {
+            Some(source_map) => source_map.of(word),
+            None => Some(word),
+        }
+    }
+
     fn run(&mut self, steps: &[Step]) -> Result<(), Diagnostics> {
+        if steps.is_empty() {
+            return Ok(());
+        }
         let module = self.module.clone();
         let outcome = pipeline::run(module, steps, Settings::IN_COMPILATIONS, &mut |_, _| ())
             .map_err(|problems| self.map_to_source(problems))?;
@@ -321,14 +430,11 @@ impl Splitting {
     }
 
     /// Where the halves of pairs stand, and why.
-    fn motions(&self, options: &Options, least: u32) -> Vec<BarrierMotion> {
+    fn motions(&self, least: u32) -> Vec<BarrierMotion> {
         let mut problems = Diagnostics::new();
         let declarations = Declarations::new(&self.module, &mut problems);
         let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
-        let given = |word: WordOffset| match &self.source_map {
-            Some(source_map) => source_map.of(word),
-            None => Some(word),
-        };
+        let given = |word: WordOffset| self.given(word);
         let named = |stop: Stop| {
             let word = stop.word().and_then(given);
             word.map_or(stop, |word| stop.at(word)).to_string()
@@ -356,17 +462,26 @@ impl Splitting {
                 words: stopped.words.iter().copied().filter_map(given).collect(),
             })
         };
-        let stopped = stops(&declarations, options.barriers_order_all_memory);
+        let stopped = stops(&declarations, self.options.barriers_order_all_memory);
         stopped.into_iter().filter_map(moved).collect()
     }
 
     /// What came out, unless it is what went in.
-    fn done(self, motions: Vec<BarrierMotion>) -> Option<SplitModule> {
-        let Splitting { module, source_map } = self;
-        source_map.map(|source_map| SplitModule {
+    fn done(self, motions: Vec<BarrierMotion>) -> Split {
+        let Splitting {
+            module,
+            source_map,
+            fates,
+            ..
+        } = self;
+        let module = source_map.map(|source_map| SplitModule {
             edited: RewrittenModule { module, source_map },
             motions,
-        })
+        });
+        Split {
+            module: module.map(Rc::new),
+            fates: Rc::new(fates.unwrap_or_default()),
+        }
     }
 
     fn take(&mut self, module: Module<'static>, source_map: SourceMap) {

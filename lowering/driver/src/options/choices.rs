@@ -118,6 +118,16 @@ pub(super) const SPLIT_BARRIERS: &Named<SplitBarriers> = &[
     ),
 ];
 
+impl SplitBarriers {
+    /// Its name, as the options are written.
+    pub(crate) fn name(self) -> &'static str {
+        let mut names = SPLIT_BARRIERS.iter();
+        names
+            .find(|(_, value, _)| *value == self)
+            .map_or("", |(name, ..)| name)
+    }
+}
+
 pub(super) const PIPELINE_LOOPS: &Named<PipelineLoops> = &[
     ("never", PipelineLoops::Never, "They stay as they are"),
     (

@@ -4,8 +4,10 @@
 use super::inputs::{Inputs, Refusal};
 use super::job::{Code, Job};
 use super::launched::Launched;
+pub use super::unit::ResidentSource;
 use super::unit::Timed;
 use serde::Serialize;
+use splitbar_plan::target::timing::Timing;
 use splitbar_sim::timing::{Setup, Spent};
 use splitbar_sim::{CodeLocation, Finding, Progress};
 use std::collections::BTreeMap;
@@ -16,10 +18,20 @@ use std::collections::BTreeMap;
 pub struct Estimate {
     /// From the start of the first workgroup to the end of the last one.
     pub cycles: u64,
+    /// The same with latencies a third shorter and a third longer, on GPUs of which hardly any
+    /// figure is public; `None` on others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<[u64; 2]>,
     /// Workgroups of the launch, which all run on this unit.
     pub workgroups: u32,
     /// Of these, how many are resident at once.
     pub resident: u32,
+    /// How that is known.
+    pub resident_source: ResidentSource,
+    /// What allows no more of them: registers, workgroup memory, waves, workgroups, barriers;
+    /// `None` where the caller says the number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limiter: Option<String>,
     /// Waves of a workgroup.
     pub waves: u32,
     /// Instructions of waves that are issued, polls among them.
@@ -143,31 +155,49 @@ impl Job {
                 "the workgroups of a cluster run on several units, and one is estimated".to_owned(),
             ));
         }
-        let Launched {
-            mut global,
-            arguments,
-            sizes,
-            ..
-        } = self.launched(inputs)?;
+        let Launched { sizes, .. } = self.launched(inputs)?;
         let product = |sizes: [u32; 3]| sizes.iter().fold(1u32, |n, s| n.saturating_mul(*s));
         let invocations = product(sizes.workgroup);
         let unit = &self.unit;
         let resident = unit.resident(resident, invocations, sizes.dynamic_shared)?;
-        let setup = Setup { timing, resident };
-        let Timed { estimate, places } = match &self.code {
-            Code::Amdgpu(binary) => {
-                binary.estimate(&arguments, inputs, sizes, &mut global, setup, watch)?
-            }
-            Code::Nvptx(text) => {
-                text.estimate(&arguments, inputs, sizes, &mut global, setup, watch)
+        let mut timed = |timing: Timing| -> Result<Timed, Refusal> {
+            let Launched {
+                mut global,
+                arguments,
+                sizes,
+                ..
+            } = self.launched(inputs)?;
+            let resident = resident.workgroups;
+            let setup = Setup { timing, resident };
+            match &self.code {
+                Code::Amdgpu(binary) => {
+                    binary.estimate(&arguments, inputs, sizes, &mut global, setup, watch)
+                }
+                Code::Nvptx(text) => {
+                    Ok(text.estimate(&arguments, inputs, sizes, &mut global, setup, watch))
+                }
             }
         };
+        let range = if timing.estimated {
+            let bounds = [(2, 3), (4, 3)].map(|(numerator, denominator)| {
+                let scaled = timing.with_latencies(numerator, denominator);
+                timed(scaled).map(|timed| timed.estimate.cycles)
+            });
+            let [least, most] = bounds;
+            Some([least?, most?])
+        } else {
+            None
+        };
+        let Timed { estimate, places } = timed(*timing)?;
         let spent = estimate.spent.into_iter().zip(places);
         let executed = spent.filter(|(spent, _)| spent.issued > 0);
         Ok(Estimate {
             cycles: estimate.cycles,
+            range,
             workgroups: product(inputs.groups),
-            resident,
+            resident: resident.workgroups,
+            resident_source: resident.source,
+            limiter: resident.limiter.map(|limiter| limiter.to_string()),
             waves: invocations.div_ceil(unit.wave_size.max(1)),
             issued: estimate.issued,
             utilisation: estimate.utilisation,

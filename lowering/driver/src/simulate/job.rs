@@ -5,6 +5,7 @@ use super::unit::Unit;
 use super::{amdgpu, nvptx};
 use crate::asm;
 use crate::compile::Output;
+use crate::usage::ResourceUsage;
 use splitbar_layout::abi::{Argument, Combination, Reached};
 use splitbar_passes::printf::Table;
 use splitbar_passes::profile::Gpu;
@@ -68,6 +69,14 @@ pub(super) enum Code {
 }
 
 impl Code {
+    /// What the kernel may take, by its PTX; `None` for machine code.
+    fn expected_usage(&self) -> Option<ResourceUsage> {
+        match self {
+            Code::Amdgpu(_) => None,
+            Code::Nvptx(text) => Some(text.expected_usage()),
+        }
+    }
+
     /// Bytes of workgroup memory that it declares.
     pub(super) fn shared_bytes(&self) -> u32 {
         match self {
@@ -106,6 +115,7 @@ impl Job {
                 Code::Nvptx(nvptx::Text::read(&text, Some(&abi.symbol))?)
             }
         };
+        let expected = code.expected_usage();
         Ok(Job {
             code,
             arguments: abi.arguments.clone(),
@@ -121,7 +131,7 @@ impl Job {
             tensors: BTreeMap::new(),
             prints: abi.prints.clone(),
             print_capacity: PRINT_CAPACITY,
-            unit: Unit::new(output.target, entry.plan.wave_size, entry.usage),
+            unit: Unit::new(output.target, entry.plan.wave_size, entry.usage, expected),
         })
     }
 
@@ -137,7 +147,7 @@ impl Job {
     ) -> Result<Job, Refusal> {
         let binary = amdgpu::Binary::read(bytes, target, kernel)?;
         let (arguments, workgroup_size) = binary.signature();
-        let unit = Unit::new(target, binary.wave_size(), None);
+        let unit = Unit::new(target, binary.wave_size(), None, None);
         Ok(Job::of_code(
             Code::Amdgpu(binary),
             arguments,
@@ -155,13 +165,10 @@ impl Job {
     pub fn ptx(text: &str, target: &Target, kernel: Option<&str>) -> Result<Job, Refusal> {
         let text = nvptx::Text::read(text, kernel)?.of(target)?;
         let (arguments, workgroup_size) = text.signature();
-        let unit = Unit::new(target, target.default_wave_size(), None);
-        Ok(Job::of_code(
-            Code::Nvptx(text),
-            arguments,
-            workgroup_size,
-            unit,
-        ))
+        let code = Code::Nvptx(text);
+        let expected = code.expected_usage();
+        let unit = Unit::new(target, target.default_wave_size(), None, expected);
+        Ok(Job::of_code(code, arguments, workgroup_size, unit))
     }
 
     /// A kernel of which only the code is known: without resources that tables lead to, clusters

@@ -2,6 +2,8 @@
 
 use super::inputs::{Inputs, Refusal, Sizes};
 use super::unit::Timed;
+use crate::asm;
+use crate::usage::ResourceUsage;
 use splitbar_layout::abi::{Argument, ArgumentKind};
 use splitbar_plan::Target;
 use splitbar_sim::memory::Global;
@@ -11,13 +13,31 @@ use splitbar_sim::{Launch, Progress, Report, Schedule, ptx, run_watched};
 /// A kernel of a PTX text.
 pub struct Text {
     kernel: ptx::Kernel,
+    /// What it may take, as far as its text says that.
+    expected: ResourceUsage,
 }
 
 impl Text {
     pub(super) fn read(text: &str, name: Option<&str>) -> Result<Text, Refusal> {
         let kernel =
             ptx::kernel(text, name).map_err(|problem| Refusal::Launch(problem.to_string()))?;
-        Ok(Text { kernel })
+        let estimates = asm::ptx::estimate_registers(text).unwrap_or_default();
+        let mut estimates = estimates.iter();
+        let estimate = match name {
+            Some(name) => estimates.find(|estimate| estimate.name == name),
+            None => estimates.next(), // the only one
+        };
+        let shared_bytes = kernel.shared_bytes();
+        let expected = estimate.map(|estimate| ResourceUsage::from_ptx(estimate, shared_bytes));
+        Ok(Text {
+            kernel,
+            expected: expected.unwrap_or_default(),
+        })
+    }
+
+    /// What the kernel may take.
+    pub(super) fn expected_usage(&self) -> ResourceUsage {
+        self.expected
     }
 
     /// Bytes of workgroup memory that the kernel declares.

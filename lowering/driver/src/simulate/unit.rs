@@ -2,9 +2,10 @@
 
 use super::inputs::Refusal;
 use crate::usage::ResourceUsage;
+use serde::Serialize;
 use splitbar_passes::profile::Gpu;
 use splitbar_plan::Target;
-use splitbar_plan::target::residency::{Footprint, Residency};
+use splitbar_plan::target::residency::{Bound, Footprint, Residency};
 use splitbar_plan::target::timing::Timing;
 use splitbar_sim::CodeLocation;
 use splitbar_sim::timing::{self, Unit as CostUnit};
@@ -17,16 +18,48 @@ pub(super) struct Unit {
     residency: Option<Residency>,
     pub(super) wave_size: u32,
     usage: Option<ResourceUsage>,
+    /// True if the registers of `usage`, or what the unit holds, is estimated.
+    is_about: bool,
+}
+
+/// How it is known how many workgroups are resident at once.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ResidentSource {
+    /// The caller says it.
+    Requested,
+    /// As many as fit by registers, workgroup memory and places.
+    Computed,
+    /// The same, by an estimate of the registers or of what the GPU holds.
+    Estimated,
+}
+
+/// How many workgroups are resident at once.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct ResidentWorkgroups {
+    pub(super) workgroups: u32,
+    pub(super) source: ResidentSource,
+    /// What allows no more; `None` where the caller says the number.
+    pub(super) limiter: Option<Bound>,
 }
 
 impl Unit {
-    pub(super) fn new(target: &Target, wave_size: u32, usage: Option<ResourceUsage>) -> Unit {
+    /// Of `target`, for a kernel that takes `usage`, or else what its PTX makes one `expect`.
+    pub(super) fn new(
+        target: &Target,
+        wave_size: u32,
+        usage: Option<ResourceUsage>,
+        expected: Option<ResourceUsage>,
+    ) -> Unit {
+        let is_known = usage.is_some() && Residency::for_target(target).is_some();
         Unit {
             target: target.gpu(),
             timing: Timing::for_target(target),
-            residency: Residency::for_target(target),
+            residency: Residency::for_estimates(target),
             wave_size,
-            usage,
+            usage: usage.or(expected),
+            is_about: !is_known,
         }
     }
 
@@ -41,7 +74,7 @@ impl Unit {
         wanted: Option<u32>,
         invocations: u32,
         dynamic_shared: u32,
-    ) -> Result<u32, Refusal> {
+    ) -> Result<ResidentWorkgroups, Refusal> {
         let unknown = || Refusal::Launch("how much this GPU holds at once is not known".to_owned());
         let residency = self.residency.ok_or_else(unknown)?;
         let footprint = |usage: ResourceUsage| Footprint {
@@ -59,9 +92,18 @@ impl Unit {
                         .to_owned(),
                 )
             })?;
-            return match fit(usage)?.workgroups {
+            let resident = fit(usage)?;
+            return match resident.workgroups {
                 0 => Err(Refusal::Launch("not one workgroup fits".to_owned())),
-                workgroups => Ok(workgroups),
+                workgroups => Ok(ResidentWorkgroups {
+                    workgroups,
+                    source: if self.is_about {
+                        ResidentSource::Estimated
+                    } else {
+                        ResidentSource::Computed
+                    },
+                    limiter: Some(resident.bound),
+                }),
             };
         };
         // Places for waves and workgroups alone.
@@ -72,7 +114,11 @@ impl Unit {
                 most.max(1)
             )));
         }
-        Ok(wanted)
+        Ok(ResidentWorkgroups {
+            workgroups: wanted,
+            source: ResidentSource::Requested,
+            limiter: None,
+        })
     }
 }
 

@@ -14,7 +14,7 @@ const SECTOR: u64 = 32;
 /// The memory of one unit.
 #[derive(Debug)]
 pub(super) struct Memory {
-    timing: &'static Timing,
+    timing: Timing,
     near: Lines,
     /// `None`: it holds all buffers.
     far: Option<Lines>,
@@ -37,7 +37,7 @@ pub(super) struct Done {
 
 impl Memory {
     /// That of a launch with so many bytes of global memory.
-    pub(super) fn new(timing: &'static Timing, bytes: u64) -> Memory {
+    pub(super) fn new(timing: Timing, bytes: u64) -> Memory {
         let lines = |bytes: u32| Lines::new((bytes / timing.line_bytes.max(1)) as usize);
         Memory {
             timing,
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_line_is_near_the_second_time() {
-        let timing = Timing::for_target(Target::by_name("sm_80").unwrap()).unwrap();
+        let timing = *Timing::for_target(Target::by_name("sm_80").unwrap()).unwrap();
         let mut memory = Memory::new(timing, 4096);
         let line: Vec<Touch> = (0..32).map(|lane| touch(Space::Global, 4 * lane)).collect();
         let first = memory.access(&line, 0).at;

@@ -43,7 +43,7 @@ use splitbar_target::timing::Timing;
 #[derive(Copy, Clone, Debug)]
 pub struct Setup {
     /// The times of the GPU.
-    pub timing: &'static Timing,
+    pub timing: Timing,
     /// Workgroups that are resident at once; at least 1.
     pub resident: u32,
 }

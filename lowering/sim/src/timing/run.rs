@@ -117,7 +117,7 @@ type Event = Reverse<(u64, u64, usize, usize, u64)>;
 
 /// The unit.
 struct Machine<W> {
-    timing: &'static Timing,
+    timing: Timing,
     costs: Rc<[Cost]>,
     registers: usize,
     /// Passes that a vector instruction takes for the lanes of a wave.
@@ -145,7 +145,7 @@ struct Machine<W> {
 const PIPES: usize = 6;
 
 impl<W> Machine<W> {
-    fn new<P: Timed<Wave = W>>(program: &P, timing: &'static Timing, bytes: u64) -> Machine<W> {
+    fn new<P: Timed<Wave = W>>(program: &P, timing: Timing, bytes: u64) -> Machine<W> {
         let costs: Rc<[Cost]> = program.costs().into();
         let schedulers = timing.schedulers.max(1) as usize;
         Machine {

@@ -31,12 +31,29 @@ mod tests {
             .collect();
         for name in &names {
             let target = Target::by_name(name);
-            assert!(target.and_then(Residency::for_target).is_some(), "{name}");
+            assert!(
+                target.and_then(Residency::for_estimates).is_some(),
+                "{name}"
+            );
         }
         let rows = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), rows, "a GPU has two rows");
+    }
+
+    #[test]
+    fn all_latencies_are_scaled_and_nothing_else() {
+        for (names, timing) in table::ROWS {
+            assert_eq!(timing.with_latencies(3, 3), *timing, "{names:?}");
+            let longer = timing.with_latencies(4, 3);
+            assert_eq!(longer.memory, timing.memory * 4 / 3, "{names:?}");
+            assert_eq!(longer.shared.latency, timing.shared.latency * 4 / 3);
+            assert_eq!(longer.shared.interval, timing.shared.interval);
+            assert_eq!(longer.near.bytes, timing.near.bytes);
+        }
+        let estimated = (table::ROWS.iter()).filter(|(_, timing)| timing.estimated);
+        assert_eq!(estimated.count(), 1);
     }
 
     #[test]

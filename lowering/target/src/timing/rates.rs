@@ -30,6 +30,9 @@ pub enum Order {
 /// The times of one GPU, in cycles.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
+    /// True if hardly any figure of the GPU is public: those that are missing are taken from other
+    /// GPUs.
+    pub estimated: bool,
     /// Clock in MHz.
     pub clock_mhz: u32,
     /// Parts of a unit that issue one instruction each cycle; a wave belongs to one of them.
@@ -77,4 +80,40 @@ pub struct Timing {
     pub fence: u32,
     /// Cycles of a fence of the device, or of an instruction that looks after caches.
     pub device_fence: u32,
+}
+
+impl Timing {
+    /// The same with every latency times `numerator` over `denominator`. Of [`Timing::estimated`]
+    /// rows the truth is taken to lie between those of two thirds and of four thirds.
+    #[must_use]
+    pub fn with_latencies(self, numerator: u32, denominator: u32) -> Timing {
+        let scaled = |latency: u32| latency.saturating_mul(numerator) / denominator.max(1);
+        let pipe = |pipe: Pipe| Pipe {
+            latency: scaled(pipe.latency),
+            ..pipe
+        };
+        let cache = |cache: Cache| Cache {
+            latency: scaled(cache.latency),
+            ..cache
+        };
+        Timing {
+            simple: pipe(self.simple),
+            integer: pipe(self.integer),
+            wide: pipe(self.wide),
+            special: pipe(self.special),
+            matrix: pipe(self.matrix),
+            scalar: pipe(self.scalar),
+            branch: scaled(self.branch),
+            shared: pipe(self.shared),
+            near: cache(self.near),
+            far: cache(self.far),
+            memory: scaled(self.memory),
+            barrier: pipe(self.barrier),
+            object: pipe(self.object),
+            object_fence: scaled(self.object_fence),
+            fence: scaled(self.fence),
+            device_fence: scaled(self.device_fence),
+            ..self
+        }
+    }
 }

@@ -1,0 +1,261 @@
+//! Advice on entry points with pairs that people wrote.
+//!
+//! The module is compiled once with each strategy that fits, with every barrier split. The same
+//! figures count as for the choice of `auto`, which has one strategy that splits to decide about.
+
+use super::advice::{Advice, Candidate, Estimator, Refused};
+use super::strategies::{Compiled, candidate, waves};
+use crate::compile::{Barrier, Entry, Known, Output};
+use crate::failure::Failure;
+use crate::options::Options;
+use splitbar_plan::{Overlap, Strategy};
+
+/// The advice on each entry point with pairs of the workgroup, beside its position. `fused` is the
+/// module with full barriers. An `estimator` is asked for the time of each strategy.
+///
+/// # Errors
+/// As [`Compiled::with_each`].
+pub(super) fn written(
+    bytes: &[u8],
+    options: &Options,
+    fused: &Output,
+    known: Known<'_>,
+    estimator: &mut Option<Estimator<'_>>,
+) -> Result<Vec<(usize, Advice)>, Failure> {
+    let Compiled { outputs, refused } = Compiled::with_each(bytes, options)?;
+    let full = std::iter::once((Strategy::Fused, fused));
+    let others = outputs.iter().map(|(strategy, output)| (*strategy, output));
+    let outputs: Vec<(Strategy, &Output)> = full.chain(others).collect();
+    let mut all = Vec::new();
+    for index in 0..fused.entries().len() {
+        let of = outputs
+            .iter()
+            .filter_map(|(strategy, output)| Some((*strategy, output.entries().get(index)?)));
+        let of: Vec<_> = of.collect();
+        let Some(mut advice) = entry(&of, refused.clone(), known) else {
+            continue; // without pairs there is nothing to choose
+        };
+        if let Some(estimator) = estimator.as_mut() {
+            let code = outputs.iter().map(|(_, output)| *output);
+            advice.estimate(index, code, estimator);
+        }
+        all.push((index, advice));
+    }
+    Ok(all)
+}
+
+/// The advice for one entry point, compiled with each strategy; `None` if it has no pairs.
+fn entry(
+    compiled: &[(Strategy, &Entry)],
+    refused: Vec<Refused>,
+    known: Known<'_>,
+) -> Option<Advice> {
+    let plan = &compiled.first()?.1.plan;
+    let waves = waves(compiled.first()?.1);
+    let candidates: Vec<Candidate> = compiled
+        .iter()
+        .map(|(strategy, entry)| candidate(*strategy, entry, known))
+        .collect();
+    if candidates.first()?.barriers.is_empty() {
+        return None;
+    }
+    let (choice, reasons) = decide(&candidates)?;
+    Some(Advice {
+        entry: plan.entry.clone(),
+        target: known.options.target.name,
+        waves,
+        wave_size: plan.wave_size,
+        split_barriers: known.options.split_barriers.name(),
+        choice,
+        reasons,
+        candidates,
+        refused,
+        unsplit: compiled.first()?.1.unsplit.clone(),
+        improvements: Vec::new(),
+        faster: None,
+    })
+}
+
+/// The strategy to take and why. The first of `candidates` is `fused`; `None` without one.
+fn decide(candidates: &[Candidate]) -> Option<(&'static str, Vec<String>)> {
+    let (fused, others) = candidates.split_first()?;
+    if let Some(alone) = others.iter().find(|c| c.overlap == Overlap::Everything) {
+        let why = "no wave waits for another one".to_owned();
+        return Some((alone.strategy, vec![why]));
+    }
+    let mut reasons = Vec::new();
+    let mut best: Option<(Score, &Candidate)> = None;
+    for split in others.iter().filter(|c| c.overlap == Overlap::Split) {
+        match split.score(fused) {
+            Ok(score) => {
+                if best.is_none_or(|(most, _)| score > most) {
+                    best = Some((score, split));
+                }
+            }
+            Err(why) => reasons.push(format!("{}: {why}", split.strategy)),
+        }
+    }
+    let Some((_, best)) = best else {
+        if reasons.is_empty() {
+            reasons.push("no strategy that splits fits".to_owned());
+        }
+        return Some((fused.strategy, reasons));
+    };
+    reasons.insert(0, format!("{}: {}", best.strategy, best.speaks_for()));
+    Some((best.strategy, reasons))
+}
+
+/// How good a split is: whether its cost is known, and twice what its windows leave over.
+type Score = (bool, i64);
+
+impl Candidate {
+    /// The barriers that are worth it.
+    fn worth(&self) -> impl Iterator<Item = &Barrier> {
+        self.barriers.iter().filter(|barrier| barrier.split)
+    }
+
+    /// How good it is, or why it is worse than `fused`.
+    fn score(&self, fused: &Candidate) -> Result<Score, String> {
+        if let Some(lost) = self.version.loses_to(&fused.version) {
+            return Err(lost);
+        }
+        let left = |barrier: &Barrier| {
+            let window = barrier
+                .window
+                .map_or(barrier.operations, |window| window.kept);
+            let cost = barrier.phase_cycles.map_or(0, |cost| cost.min + cost.max);
+            2 * i64::from(window) - i64::from(cost)
+        };
+        if self.worth().next().is_none() {
+            let widest = self.barriers.iter().max_by_key(|barrier| left(barrier));
+            return Err(widest.map_or_else(String::new, |widest| widest.reason.clone()));
+        }
+        Ok((self.phase_cycles.is_some(), self.worth().map(left).sum()))
+    }
+
+    /// What speaks for it.
+    pub(super) fn speaks_for(&self) -> String {
+        let why: Vec<&str> = self
+            .worth()
+            .map(|barrier| barrier.reason.as_str())
+            .collect();
+        let first = why.first().copied().unwrap_or_default();
+        match self.barriers.len() {
+            1 => first.to_owned(),
+            all => format!("{} of {all} barriers; {first}", why.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::advise::advice::{Estimated, faster};
+    use crate::compile::{BarrierFacts, BarrierKind, Version};
+    use crate::usage::Resident;
+    use crate::window::Window;
+    use splitbar_passes::module::WordOffset;
+    use splitbar_plan::{PhaseCycles, Target};
+
+    fn candidate(strategy: Strategy, kept: u32, workgroups: u32) -> Candidate {
+        let target = Target::by_name("sm_80").unwrap();
+        let window = Window { source: 128, kept };
+        let facts = BarrierFacts {
+            strategy,
+            operations: kept,
+            window: Some(window),
+            rotated: false,
+            site: None,
+        };
+        Candidate {
+            strategy: strategy.name(),
+            overlap: strategy.overlap(),
+            window,
+            barriers: vec![facts.decide(WordOffset::new(5), BarrierKind::Pair, target)],
+            version: Version {
+                resident: Some(Resident {
+                    workgroups,
+                    occupancy: 0.5,
+                    limiter: "registers".to_owned(),
+                }),
+                ..Version::default()
+            },
+            phase_cycles: PhaseCycles::estimate(strategy, target),
+            estimate: None,
+            of_full: None,
+        }
+    }
+
+    #[test]
+    fn a_difference_in_time_is_said_from_two_percent_on() {
+        let with = |strategy, cycles: Option<u64>| Candidate {
+            estimate: Some(match cycles {
+                Some(cycles) => Estimated::Cycles {
+                    cycles,
+                    range: None,
+                    resident: 1,
+                },
+                None => Estimated::Refused {
+                    refused: String::new(),
+                },
+            }),
+            ..candidate(strategy, 128, 4)
+        };
+        for (fused, mbarrier, choice, expected) in [
+            (Some(1000), Some(970), "fused", Some("mbarrier")),
+            (Some(1000), Some(985), "fused", None),
+            (Some(1000), Some(970), "mbarrier", None),
+            (Some(970), Some(1000), "mbarrier", Some("fused")),
+            (None, Some(970), "fused", None),
+            (Some(1000), None, "fused", None),
+            (Some(0), Some(0), "fused", None),
+        ] {
+            let all = [
+                with(Strategy::Fused, fused),
+                with(Strategy::Mbarrier, mbarrier),
+            ];
+            let found = faster(choice, &all).map(|faster| faster.strategy);
+            assert_eq!(found, expected, "{fused:?} {mbarrier:?} {choice}");
+        }
+    }
+
+    fn choice(candidates: &[Candidate]) -> &'static str {
+        decide(candidates).unwrap().0
+    }
+
+    #[test]
+    fn occupancy_goes_first() {
+        let fused = candidate(Strategy::Fused, 0, 4);
+        let loses = candidate(Strategy::Mbarrier, 128, 2);
+        assert_eq!(choice(&[fused.clone(), loses.clone()]), "fused");
+        let keeps = candidate(Strategy::WarpNamed, 128, 4);
+        assert_eq!(choice(&[fused.clone(), loses, keeps]), "warp-named");
+        assert!(decide(&[fused]).unwrap().1[0].contains("no strategy"));
+    }
+
+    #[test]
+    fn a_window_has_to_pay() {
+        let fused = candidate(Strategy::Fused, 0, 4);
+        let narrow = candidate(Strategy::Mbarrier, 63, 4);
+        assert_eq!(choice(&[fused.clone(), narrow.clone()]), "fused");
+        let wide = candidate(Strategy::Mbarrier, 64, 4);
+        assert_eq!(choice(&[fused.clone(), wide.clone()]), "mbarrier");
+        let counter = candidate(Strategy::Counter, 128, 4);
+        assert_eq!(choice(&[fused.clone(), counter]), "fused");
+        // One of two barriers is enough.
+        let mut both = wide;
+        both.barriers.extend(narrow.barriers);
+        let (name, reasons) = decide(&[fused, both]).unwrap();
+        assert_eq!(name, "mbarrier");
+        assert!(reasons[0].starts_with("mbarrier: 1 of 2 barriers"));
+    }
+
+    #[test]
+    fn the_cheapest_of_equal_windows_is_taken() {
+        let fused = candidate(Strategy::Fused, 0, 4);
+        let named = candidate(Strategy::WarpNamed, 100, 4);
+        let mbarrier = candidate(Strategy::Mbarrier, 100, 4);
+        assert_eq!(choice(&[fused, mbarrier, named]), "warp-named");
+    }
+}
