@@ -52,6 +52,8 @@ fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let result = Command::new(cargo)
         .args(["build", "--quiet", "--package", "splitbar-cli"])
+        // The crates that the test itself is made of serve the program too.
+        .args(["--package", "splitbar-unify"])
         .args(["--bin", "splitbar", "--profile", profile])
         .arg("--target-dir")
         .arg(target)

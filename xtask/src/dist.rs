@@ -12,7 +12,7 @@ use flate2::{Compression, GzBuilder};
 use indicatif::ProgressBar;
 use serde::Deserialize;
 
-use crate::{llvm, shell};
+use crate::{llvm, shell, unify};
 
 /// The version of the C interface, in the names of the libraries.
 const ABI: u32 = 1;
@@ -47,6 +47,9 @@ pub(crate) struct Options {
     /// The folder that gets the archive [default: dist in cargo's target folder]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Gives the crates the features that they have in the tests, so that few are built again
+    #[arg(long)]
+    unified: bool,
 }
 
 /// What stands at a path of the archive.
@@ -79,7 +82,7 @@ impl Tree {
 /// Builds everything and writes the archive; prints its path.
 pub(crate) fn run(options: &Options) -> Result<()> {
     llvm::ensure()?;
-    let built = build(&options.profile)?;
+    let built = build(options)?;
     let mut tree = Tree::default();
     binaries(&built, &mut tree)?;
     interfaces(&mut tree)?;
@@ -100,28 +103,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// Builds the programs and the libraries; the folder that they are in. Each alone, so that the
 /// features of one do not come into the other: libsplitbar_passes has no LLVM.
-fn build(profile: &str) -> Result<PathBuf> {
-    let profile_flag = format!("--profile={profile}");
+fn build(options: &Options) -> Result<PathBuf> {
+    let with = unify::selection(options.unified);
+    let profile = format!("--profile={}", options.profile);
+    let build = |what: &[&str]| {
+        let command = [&["build", &profile][..], with, what].concat();
+        shell::run(shell::cargo(&command))
+    };
     for (package, program) in PROGRAMS {
-        let bin = [
-            "build",
-            &profile_flag,
-            "--package",
-            package,
-            "--bin",
-            program,
-        ];
-        shell::run(shell::cargo(&bin))?;
+        build(&["--package", package, "--bin", program])?;
     }
     for (package, _, _) in LIBRARIES {
-        shell::run(shell::cargo(&[
-            "build",
-            &profile_flag,
-            "--package",
-            package,
-        ]))?;
+        build(&["--package", package])?;
     }
-    folder(profile)
+    folder(&options.profile)
 }
 
 /// Where cargo builds what is of `profile`.

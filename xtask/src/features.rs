@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::shell;
+use crate::{shell, unify};
 
 /// The crates that link LLVM, or need one that does.
 const LLVM: &[&str] = &["splitbar-llvm", "inkwell", "llvm-sys"];
@@ -71,7 +71,7 @@ const CHOICES: &[Choice] = &[
 ];
 
 impl Choice {
-    /// Cargo's `command` on it.
+    /// Cargo's `command` on it, with the arguments `rest`.
     fn cargo(&self, command: &str, rest: &[&str]) -> Command {
         let package = format!("--package={}", self.package);
         let features = format!("--features={}", self.features);
@@ -106,9 +106,14 @@ pub(crate) fn check(problems: &mut Vec<String>) -> Result<()> {
 }
 
 /// Checks each choice with all lints; the first that does not hold is the error.
+///
+/// The crates of others are those that the lints of the workspace have checked. What ours use of
+/// them directly has the features of the choice alone, since `--no-default-features` holds for
+/// `splitbar-unify` too.
 pub(crate) fn build() -> Result<()> {
     for choice in CHOICES {
-        shell::run(choice.cargo("clippy", &["--", "-D", "warnings"]))?;
+        let lints = [unify::SELECTED, &["--", "-D", "warnings"]].concat();
+        shell::run(choice.cargo("clippy", &lints))?;
     }
     Ok(())
 }

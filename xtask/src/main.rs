@@ -28,6 +28,7 @@ mod tables;
 mod targets;
 mod test;
 mod tidy;
+mod unify;
 mod wheel;
 mod wheels;
 

@@ -110,12 +110,14 @@ const WITHOUT_LLVM: &[&str] = &[
     "--features=splitbar-passes/cli,splitbar/sim",
 ];
 
-/// The facade and the program in a build without LLVM.
+/// The facade and the program in a build without LLVM, from the crates that the other tests have
+/// built.
 const FACADE_WITHOUT_LLVM: &[&str] = &[
     "--package=splitbar",
     "--package=splitbar-cli",
+    "--package=splitbar-unify",
     "--no-default-features",
-    "--features=splitbar/sim",
+    "--features=splitbar/sim,splitbar-unify/default",
 ];
 
 /// CI takes one of so many trials of a family of the suite.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{dist, llvm, shell};
+use crate::{dist, llvm, shell, unify};
 
 /// The release of maturin that is installed, into an environment of its own.
 const MATURIN: &str = "maturin==1.9.4";
@@ -23,6 +23,9 @@ pub(crate) struct Options {
     /// The folder that gets the wheel [default: wheel in cargo's target folder]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Gives the crates the features that they have in the tests, so that few are built again
+    #[arg(long)]
+    unified: bool,
 }
 
 /// Builds the wheel; prints its path.
@@ -37,7 +40,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "--package=splitbar-cli",
         "--bin=splitbar",
     ];
-    shell::run(shell::cargo(&build))?;
+    let with = unify::selection(options.unified);
+    shell::run(shell::cargo(&[&build[..], with].concat()))?;
     let program = dist::folder(&options.profile)?.join("splitbar");
     let place = shell::root().join(PACKAGE).join(PROGRAM);
     std::fs::create_dir_all(place.parent().unwrap_or(Path::new("")))?;
@@ -49,6 +53,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     maturin.args(["build", &profile, "--manifest-path"]);
     maturin.arg(shell::root().join(PACKAGE).join("Cargo.toml"));
     maturin.arg("--out").arg(folder.path());
+    if options.unified {
+        maturin.args(["--features", "unify"]);
+    }
     // The environment that cargo gets from `shell::cargo`.
     if std::env::var_os(llvm::VARIABLE).is_some_and(|v| Path::new(&v) == llvm::default_prefix()) {
         maturin.env_remove(llvm::VARIABLE);

@@ -41,7 +41,7 @@ pub(crate) enum Event {
 
 /// An access, as far as it matters: where, in which stretch, whether it writes, whether it is
 /// atomic.
-type Touch = (Byte, usize, bool, bool);
+type Touch = (Block, usize, bool, bool);
 
 /// A stretch of one agent's events without arrivals and completed waits.
 #[derive(Clone, Debug, Default)]
@@ -63,8 +63,8 @@ impl Stretch {
     }
 }
 
-/// A byte: shared memory is each workgroup's own.
-type Byte = (Space, Option<u32>, u64);
+/// The first byte of a block ([`Journal::block`]). Shared memory is each workgroup's own.
+type Block = (Space, Option<u32>, u64);
 
 impl Journal {
     pub(crate) fn new(most: usize) -> Journal {
@@ -112,9 +112,21 @@ impl Journal {
         }))
     }
 
-    /// The stretches, and every access.
+    /// Returns the largest power of two, 16 at most, that divides the address and the size of every
+    /// access: two accesses with a byte in common have a whole block of this size in common.
+    fn block(&self) -> usize {
+        let accesses = self.entries.iter().filter_map(|entry| match entry.event {
+            Event::Access { address, bytes, .. } => Some(address | u64::from(bytes)),
+            _ => None,
+        });
+        let powers = accesses.map(u64::trailing_zeros);
+        1 << powers.fold(4, u32::min)
+    }
+
+    /// Returns the stretches, and every access by its blocks.
     fn stretches(&self) -> (Stretches, Vec<Touch>) {
         let (mut stretches, mut touched) = (Stretches::default(), Vec::new());
+        let block = self.block();
         // What those knew who arrived, by workgroup, object and phase.
         let mut told: BTreeMap<(u32, Name, Phase), Known> = BTreeMap::new();
         // The stretches of each agent, the last one open.
@@ -135,9 +147,9 @@ impl Journal {
                     sharing,
                 } => {
                     let whose = (space == Space::Shared).then_some(entry.group);
-                    touched.extend((0..u64::from(bytes)).map(|n| {
-                        let byte = (space, whose, address.wrapping_add(n));
-                        (byte, open, write, sharing == Sharing::Atomic)
+                    touched.extend((0..u64::from(bytes)).step_by(block).map(|n| {
+                        let block = (space, whose, address.wrapping_add(n));
+                        (block, open, write, sharing == Sharing::Atomic)
                     }));
                 }
                 Event::Arrive(name, phase) => {
@@ -210,10 +222,14 @@ mod tests {
     const A: Name = Name::Workgroup;
 
     fn access(address: u64, write: bool) -> Event {
+        sized_access(address, 4, write)
+    }
+
+    fn sized_access(address: u64, bytes: u32, write: bool) -> Event {
         Event::Access {
             space: Space::Shared,
             address,
-            bytes: 4,
+            bytes,
             write,
             sharing: Sharing::Plain,
         }
@@ -258,6 +274,22 @@ mod tests {
             ]),
             Some(true)
         );
+    }
+
+    #[test]
+    fn accesses_of_other_sizes_meet_in_their_bytes() {
+        let beside = |address, bytes| {
+            separated(&[
+                (0, sized_access(16, 16, true)),
+                (1, sized_access(address, bytes, false)),
+            ])
+        };
+        for (address, bytes) in [(16, 16), (31, 1), (24, 8), (14, 4), (0, 17)] {
+            assert_eq!(beside(address, bytes), Some(false), "{address} {bytes}");
+        }
+        for (address, bytes) in [(0, 16), (32, 16), (15, 1), (32, 1), (12, 4)] {
+            assert_eq!(beside(address, bytes), Some(true), "{address} {bytes}");
+        }
     }
 
     #[test]

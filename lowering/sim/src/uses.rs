@@ -13,6 +13,7 @@
 
 use crate::memory::Space;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// The loaded bytes that a value depends on; [`NONE`] for no byte that is followed.
 pub(crate) type Label = u32;
@@ -53,11 +54,33 @@ pub(crate) struct Uses {
     /// Of each byte whether it is used, 64 in a word.
     used: Vec<u64>,
     pairs: Vec<(Label, Label)>,
-    known: HashMap<(Label, Label), Label>,
+    known: HashMap<(Label, Label), Label, BuildHasherDefault<OfPair>>,
     /// For each pair, true if all of it is used.
     spent: Vec<bool>,
     /// Bytes of memories: the shared ones by workgroup.
     memory: BTreeMap<(Option<u32>, u64), Label>,
+}
+
+/// Hashes two labels. Programs choose no labels, so nothing has to be kept from collisions.
+#[derive(Default)]
+struct OfPair(u64);
+
+impl Hasher for OfPair {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write_u32(&mut self, label: u32) {
+        // The table takes its place from the low bits and a tag from the high ones.
+        let mixed = (self.0 ^ u64::from(label)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
 }
 
 /// The memory of a label: global memory, or a workgroup's.

@@ -229,7 +229,7 @@ pub(crate) fn made_by_xtask(command: &str, folder: &Path) -> anyhow::Result<Path
     let ran = done(
         Command::new(cargo)
             .args(["run", "--quiet", "--package", "xtask", "--", command])
-            .args(["--profile", &profile, "--output"])
+            .args(["--unified", "--profile", &profile, "--output"])
             .arg(folder)
             .current_dir(splitbar_tests::fixture::root()),
     )?;

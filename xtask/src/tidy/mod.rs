@@ -13,7 +13,7 @@ mod variables;
 
 use anyhow::{Result, bail};
 
-use crate::{features, header, shell, targets};
+use crate::{features, header, shell, targets, unify};
 
 /// Runs every check.
 pub(crate) fn run() -> Result<()> {
@@ -21,6 +21,7 @@ pub(crate) fn run() -> Result<()> {
     let mut problems = Vec::new();
     edges::check(&mut problems)?;
     features::check(&mut problems)?;
+    unify::check(&mut problems)?;
     fixtures::check(&mut problems)?;
     glossary::check(&files, &mut problems);
     links::check(&files, &mut problems);

@@ -61,6 +61,7 @@ enum Slot {
 }
 
 /// Registers that an instruction may change, as they were.
+#[derive(Clone)]
 struct Saved {
     vector: Vec<(u16, [u32; 64])>,
     scalar: [u32; sgpr::COUNT],
@@ -437,15 +438,14 @@ impl Change<'_> {
         slots
     }
 
-    /// Puts values in place of the labelled ones.
-    fn prepare(&self, wave: &mut Wave, base: Base) {
-        self.saved.restore(wave);
-        for register in &self.labelled {
-            let labels = self.before.vector_or_none(*register);
-            let Some(values) = wave.vgpr.get_mut(usize::from(*register)) else {
-                continue; // the wave has no such register
+    /// Returns the registers with other values in place of the labelled ones.
+    fn prepared(&self, base: Base) -> Saved {
+        let mut prepared = self.saved.clone();
+        for (register, values) in &mut prepared.vector {
+            let Some(labels) = self.before.of_vector(*register) else {
+                continue;
             };
-            for (lane, (value, labels)) in values.iter_mut().zip(&labels).enumerate() {
+            for (lane, (value, labels)) in values.iter_mut().zip(labels).enumerate() {
                 let mut bytes = value.to_le_bytes();
                 for (n, (byte, label)) in bytes.iter_mut().zip(labels).enumerate() {
                     if *label != NONE {
@@ -455,6 +455,7 @@ impl Change<'_> {
                 *value = u32::from_le_bytes(bytes);
             }
         }
+        prepared
     }
 
     /// Changes what is labelled in a slot.
@@ -472,11 +473,13 @@ impl Change<'_> {
         };
         match slot {
             Slot::Byte(register, byte) => {
-                let labels = self.before.vector_or_none(register);
+                let Some(labels) = self.before.of_vector(register) else {
+                    return;
+                };
                 let Some(values) = wave.vgpr.get_mut(usize::from(register)) else {
                     return; // the wave has no such register
                 };
-                for (value, labels) in values.iter_mut().zip(&labels) {
+                for (value, labels) in values.iter_mut().zip(labels) {
                     if labels[byte] != NONE {
                         *value ^= u32::from(change) << (8 * byte);
                     }
@@ -497,7 +500,9 @@ impl Change<'_> {
     fn label(&self, slot: Slot, lane: Lane, known: &mut Uses) -> Label {
         match slot {
             Slot::Byte(register, byte) => {
-                let labels = self.before.vector_or_none(register);
+                let Some(labels) = self.before.of_vector(register) else {
+                    return NONE;
+                };
                 let parts = self.parts.iter();
                 let moved = parts.filter_map(|part| {
                     let from = vector::source_lane(part, register, lane, self.size)?;
@@ -556,11 +561,12 @@ fn label_lanes(
         .collect();
     let slots = change.slots();
     for base in BASES {
-        change.prepare(wave, base);
+        let prepared = change.prepared(base);
+        prepared.restore(wave);
         run(wave);
         let plain = Saved::capture(wave, &inst.uses);
         for (slot, by) in slots.iter().flat_map(|slot| CHANGES.map(|by| (*slot, by))) {
-            change.prepare(wave, base);
+            prepared.restore(wave);
             change.apply(wave, slot, by);
             run(wave);
             for (register, old) in &plain.vector {
