@@ -1,5 +1,5 @@
-//! Published modules give the same results on the simulator with their barriers split as without,
-//! and nothing is found.
+//! Published modules give the same results on the simulator with their barriers split, or their
+//! loops pipelined, as without, and nothing is found.
 //!
 //! A plain run takes every tenth of the modules with barriers; `SPLITBAR_CORPUS=all` takes all, and
 //! `SPLITBAR_CORPUS_ONLY=TEXT` those with TEXT in their names.
@@ -21,8 +21,8 @@ const TARGETS: [&str; 2] = ["gfx1201", "sm_90"];
 /// Schedules with split barriers: one of each kind.
 const SCHEDULES: u32 = 8;
 
-/// How barriers are split: the halves move alone, and all that moves does.
-const WAYS: [&[&str]; 2] = [
+/// How barriers are split: the halves move alone, all that moves does, and loops are pipelined.
+const WAYS: [&[&str]; 3] = [
     &["--split-barriers", "always"],
     &[
         "--split-barriers",
@@ -31,6 +31,7 @@ const WAYS: [&[&str]; 2] = [
         "--prefetch-loop-loads",
         "--unroll-barrier-loops=4096",
     ],
+    &["--pipeline-loops", "2"],
 ];
 
 /// Races. LLVM may make a load from a constant address before the branch that it stands behind,

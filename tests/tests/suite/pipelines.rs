@@ -8,9 +8,9 @@ use crate::random::variable;
 use crate::support::{always_split, assembled, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
-use splitbar::Optimization;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{BufferName, Inputs, Job};
+use splitbar::{Optimization, Options, SplitBarriers};
 use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{PIPELINE_BARRIER_LOOPS, PassOptions};
@@ -64,8 +64,8 @@ fn all(seeds: std::ops::Range<u64>) -> Result<()> {
 
 fn one(seed: u64) -> Result<()> {
     let program = pipelines::program(seed);
-    let module = assembled(&pipelines::text(&program))?;
-    let module = Module::parse(&module).map_err(|refused| anyhow::anyhow!("{refused}"))?;
+    let given = assembled(&pipelines::text(&program))?;
+    let module = Module::parse(&given).map_err(|refused| anyhow::anyhow!("{refused}"))?;
     let form = form(seed);
     let outcomes = told(pipelined_loops(&module, form))?;
     let can = form.ahead != Ahead::Loads || !has_a_loop(&program);
@@ -78,9 +78,8 @@ fn one(seed: u64) -> Result<()> {
         pass: PIPELINE_BARRIER_LOOPS,
         options: PassOptions::PipelineLoops(form),
     };
-    let given = module.clone().into_owned();
     let once = told(pipeline::run(
-        given,
+        module.clone().into_owned(),
         std::slice::from_ref(&step),
         Settings::default(),
         &mut |_, _| (),
@@ -100,9 +99,28 @@ fn one(seed: u64) -> Result<()> {
     let bytes: Vec<u8> = bytes.flat_map(|word| word.to_le_bytes()).collect();
     for name in TARGETS {
         for level in LEVELS {
-            agrees(seed, &program, &bytes, (name, level))
+            let mut options = always_split(name)?;
+            options.optimization = level;
+            agrees(seed, &program, &bytes, options)
                 .with_context(|| format!("{name}, {level:?}"))?;
         }
+    }
+    by_option(seed, &program, &given)
+}
+
+/// That the option does what the pass does, with other barriers split and with these as they are.
+fn by_option(seed: u64, program: &Program, module: &[u8]) -> Result<()> {
+    let all = [
+        SplitBarriers::Never,
+        SplitBarriers::Auto,
+        SplitBarriers::Always,
+    ];
+    let name = TARGETS[seed as usize % TARGETS.len()];
+    for split in all {
+        let mut options = always_split(name)?;
+        options.pipeline_loops = splitbar::PipelineLoops::TwoBuffers;
+        options.split_barriers = split;
+        agrees(seed, program, module, options).with_context(|| format!("{name}, {split:?}"))?;
     }
     Ok(())
 }
@@ -124,14 +142,7 @@ fn has_a_loop(program: &Program) -> bool {
 }
 
 /// That the module leaves what the program does.
-fn agrees(
-    seed: u64,
-    program: &Program,
-    module: &[u8],
-    (name, level): (&str, Optimization),
-) -> Result<()> {
-    let mut options = always_split(name)?;
-    options.optimization = level;
+fn agrees(seed: u64, program: &Program, module: &[u8], options: Options) -> Result<()> {
     let output = crate::random::compiled(module, options)?;
     let job = Job::compiled(&output, 0)?;
     let words = pipelines::inputs(program, seed);

@@ -129,7 +129,9 @@ fn split_module(
         module: source.module().clone().into_owned(),
         source_map: None,
         options,
-        fates: (*keep == KeepFull::at_first(options)).then(|| first_fates(source)),
+        fates: (options.split_barriers != SplitBarriers::Never
+            && *keep == KeepFull::at_first(options))
+        .then(|| first_fates(source)),
     };
     let keep = keep.with(&options.full_barriers);
     splitting.run(&pipelining(options))?;
