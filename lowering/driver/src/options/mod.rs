@@ -122,10 +122,10 @@ declare_options! {
         "pipeline-loops": {
             heading: Heading::Barriers,
             part: Part::Module,
-            value: ValueForm::OneOf("BUFFERS", || names(PIPELINE_LOOPS)),
+            value: ValueForm::OneOf("N", || names(PIPELINE_LOOPS)),
             default: Some("never"),
-            summary: "Loads the next iteration of a loop while this one works",
-            details: "Loops that fill workgroup arrays before a barrier and read them after it get so many buffers, and one split barrier an iteration (docs/pipelining.md).",
+            summary: "Pipelines loops, with N buffers",
+            details: "Loops that fill workgroup arrays before a barrier and read them after it load the next iteration while one works, with one split barrier an iteration (docs/pipelining.md).",
             set: |options, text| put(&mut options.pipeline_loops, one_of(PIPELINE_LOOPS, text)),
         }
     };
