@@ -16,7 +16,8 @@ use strategies::compiled;
 
 /// Advises on each entry point that has barriers of the workgroup: a strategy for its pairs, and
 /// with [`SplitBarriers::Auto`], apart from that, what comes of splitting its plain barriers. An
-/// entry point with both has two advices. `options` say the rest; their strategy does not matter.
+/// entry point with both gets an advice for each. `options` say the rest; their strategy does not
+/// matter.
 /// An `estimator` is asked for the time of each strategy that fits.
 ///
 /// # Errors
