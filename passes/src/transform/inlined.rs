@@ -50,6 +50,26 @@ pub(super) fn follow(
     }))
 }
 
+/// Runs `pass` on the module that it made `first`, and again on what it makes, until it finds
+/// nothing more to do or has run `most` times.
+pub(super) fn repeat(
+    first: Option<RewrittenModule>,
+    most: usize,
+    pass: impl Fn(&Declarations<'_>) -> Result<Option<RewrittenModule>, Diagnostics>,
+) -> Result<Option<RewrittenModule>, Diagnostics> {
+    let mut done = first;
+    for _ in 0..most {
+        let Some(first) = &done else {
+            break;
+        };
+        match follow(first, &pass)? {
+            Some(next) => done = Some(next),
+            None => break,
+        }
+    }
+    Ok(done)
+}
+
 /// Problems at their places in the module before inlining.
 fn map_to_source(mut problems: Diagnostics, first: &RewrittenModule) -> Diagnostics {
     for problem in problems.iter_mut() {

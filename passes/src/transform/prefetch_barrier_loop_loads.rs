@@ -31,14 +31,14 @@
 //! under the condition of the loop where that is asked before it, the loads of the next iteration
 //! under that iteration's, and both under copies of the branches that lead to them.
 
-use super::barrier_loop::copy::{Copy, Names};
+use super::barrier_loop::copy::{Copy, Names, first_names};
 use super::barrier_loop::kept::{keep, words};
 use super::barrier_loop::shape::{self, Shape};
 use super::barrier_loop::slice::{Slice, Slicer};
 use super::barrier_loop::unused::remove_unused;
 use super::barrier_loop::values::{Made, Values};
 use super::edit::Edit;
-use super::inlined::{entries, follow, inlined};
+use super::inlined::{entries, inlined, repeat};
 use super::move_split_barriers::look;
 use super::options::PassOptions;
 use super::rewrite::RewrittenModule;
@@ -71,17 +71,8 @@ pub(super) fn run(
         return Ok(None);
     }
     inlined(module, declarations, |declarations| {
-        let mut done = stage_one(declarations)?;
-        for _ in 0..MOST_LOOPS {
-            let Some(first) = &done else {
-                break;
-            };
-            match follow(first, stage_one)? {
-                Some(next) => done = Some(next),
-                None => break,
-            }
-        }
-        Ok(done)
+        let done = stage_one(declarations)?;
+        repeat(done, MOST_LOOPS, stage_one)
     })
 }
 
@@ -171,7 +162,7 @@ impl<'m> Staging<'_, '_, 'm> {
             let operands = [ty.0, result.0, *variable];
             self.edit.replace(load.offset, Op::Load, &operands)?;
         }
-        let first = self.first(&wanted.slice)?;
+        let first = first_names(self.edit, self.shape, &wanted.slice)?;
         let (place, label) = (self.shape.front_end, self.shape.front_label.0);
         let front = Copy::new(self.edit, &slicer, &wanted.slice, &kept, (place, label));
         let front = front.write(&first, None)?;
@@ -253,28 +244,6 @@ impl<'m> Staging<'_, '_, 'm> {
             };
         }
         Ok(Some(names))
-    }
-
-    /// What the first iteration begins with.
-    fn first(&mut self, slice: &Slice) -> Result<Names, Diagnostic> {
-        let mut names = Names::new();
-        for phi in &slice.phis {
-            let lost = || Diagnostic::bug("a phi does not name a block that leads to it");
-            let value = self.shape.phi_from(*phi, self.shape.front_label);
-            names.insert(*phi, value.ok_or_else(lost)?.0);
-        }
-        for (variable, load) in &slice.variables {
-            let load = self.shape.inst(*load);
-            let ty = load.and_then(|load| Some((load.result_type()?, load.offset)));
-            let lost = || Diagnostic::bug("a variable is not loaded any more");
-            let (ty, origin) = ty.ok_or_else(lost)?;
-            let value = self.edit.fresh()?;
-            let operands = [ty.0, value, variable.0];
-            self.edit
-                .before_from(self.shape.front_end, origin, Op::Load, &operands)?;
-            names.insert(*variable, value);
-        }
-        Ok(names)
     }
 
     /// Phis behind a block that was cut take their values from its last part.

@@ -53,7 +53,7 @@ mod work;
 mod write;
 
 use super::edit::Edit;
-use super::inlined::{entries, follow, inlined_with};
+use super::inlined::{entries, follow, inlined_with, repeat};
 use super::move_split_barriers::uniformity;
 use super::options::{PassOptions, PipelineLoops};
 use super::rewrite::RewrittenModule;
@@ -95,20 +95,11 @@ pub(super) fn run(
         |_| true,
         |declarations| {
             let one = |declarations: &Declarations<'_>| pipeline_one(declarations, options);
-            let mut done = match unroll(declarations, MOST_UNROLLED, Unrolled::Copies)? {
+            let done = match unroll(declarations, MOST_UNROLLED, Unrolled::Copies)? {
                 Some(unrolled) => follow(&unrolled, one)?,
                 None => one(declarations)?,
             };
-            for _ in 0..MOST_LOOPS {
-                let Some(first) = &done else {
-                    break;
-                };
-                match follow(first, one)? {
-                    Some(next) => done = Some(next),
-                    None => break,
-                }
-            }
-            Ok(done)
+            repeat(done, MOST_LOOPS, one)
         },
     )
 }

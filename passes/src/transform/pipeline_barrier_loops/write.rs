@@ -5,7 +5,7 @@ use super::leftover::remove_inner_loops;
 use crate::diagnostic::Diagnostic;
 use crate::module::{BlockIndex, Id, Inst, WordOffset};
 use crate::transform::barrier_loop::arrays::Indexed;
-use crate::transform::barrier_loop::copy::{Copy, Kept, Names};
+use crate::transform::barrier_loop::copy::{Copy, Kept, Names, first_names};
 use crate::transform::barrier_loop::kept::keep;
 use crate::transform::barrier_loop::reason::Reason;
 use crate::transform::barrier_loop::slice::{Slice, Slicer};
@@ -83,7 +83,7 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
         let buffers = self.buffers()?;
         self.pipeline.arrays.declare(&mut self.edit, BUFFERS)?;
 
-        let first = self.first()?;
+        let first = first_names(&mut self.edit, shape, &self.pipeline.stage)?;
         let none = Kept::default();
         let place = (shape.front_end, shape.front_label);
         if self.pipeline.is_passed {
@@ -239,30 +239,6 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
             .before(first, Op::Phi, &[uint, current, zero, front, next, latch])?;
         self.edit
             .before(plain.offset, Op::ISub, &[uint, next, one, current])
-    }
-
-    /// What the first iteration begins with.
-    fn first(&mut self) -> Result<Names, Diagnostic> {
-        let pipeline = self.pipeline;
-        let shape = &pipeline.shape;
-        let mut names = Names::new();
-        for phi in &pipeline.stage.phis {
-            let lost = || Diagnostic::bug("a phi does not name a block that leads to it");
-            let value = shape.phi_from(*phi, shape.front_label).ok_or_else(lost)?;
-            names.insert(*phi, value.0);
-        }
-        for (variable, load) in &pipeline.stage.variables {
-            let load = shape.inst(*load);
-            let ty = load.and_then(|load| Some((load.result_type()?, load.offset)));
-            let lost = || Diagnostic::bug("a variable is not loaded any more");
-            let (ty, origin) = ty.ok_or_else(lost)?;
-            let value = self.edit.fresh()?;
-            let operands = [ty.0, value, variable.0];
-            self.edit
-                .before_from(shape.front_end, origin, Op::Load, &operands)?;
-            names.insert(*variable, value);
-        }
-        Ok(names)
     }
 
     /// Cuts the block after the loop, where control goes from before the loop if it is passed.

@@ -17,7 +17,7 @@ mod trips;
 mod unrollable;
 
 use super::edit::Edit;
-use super::inlined::{entries, follow, inlined};
+use super::inlined::{entries, inlined, repeat};
 use super::move_split_barriers::look;
 use super::options::PassOptions;
 use super::rewrite::RewrittenModule;
@@ -70,17 +70,8 @@ pub(super) fn unroll(
     which: Unrolled,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
     let one = |declarations: &Declarations<'_>| unroll_one(declarations, most, which);
-    let mut done = one(declarations)?;
-    for _ in 0..MOST_LOOPS {
-        let Some(first) = &done else {
-            break;
-        };
-        match follow(first, one)? {
-            Some(next) => done = Some(next),
-            None => break,
-        }
-    }
-    Ok(done)
+    let done = one(declarations)?;
+    repeat(done, MOST_LOOPS, one)
 }
 
 /// Unrolls the smallest loop that can be.
