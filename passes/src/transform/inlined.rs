@@ -1,7 +1,7 @@
 //! What passes need that ask which wait belongs to which arrive: a module with its barriers in
 //! entry functions, and these functions.
 
-use super::inline::{has_control_barrier, inline_barrier_functions, inline_functions};
+use super::inline::{inline_barrier_functions, inline_functions};
 use super::rewrite::RewrittenModule;
 use crate::analysis::pairing::{Open, Pairing, SiteKind};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -23,15 +23,13 @@ pub(super) fn inlined(
     }
 }
 
-/// As [`inlined`], with functions inlined that `is_wanted` says, besides barrier functions.
-pub(super) fn inlined_with(
+/// As [`inlined`], with all functions inlined.
+pub(super) fn inlined_all(
     module: &Module<'_>,
     declarations: &Declarations<'_>,
-    is_wanted: impl Fn(&Function<'_>) -> bool,
     pass: impl FnOnce(&Declarations<'_>) -> Result<Option<RewrittenModule>, Diagnostics>,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
-    let is_wanted = |function: &Function<'_>| has_control_barrier(function) || is_wanted(function);
-    match inline_functions(module, declarations, is_wanted)? {
+    match inline_functions(module, declarations, |_| true)? {
         None => pass(declarations),
         Some(first) => follow(&first, pass),
     }

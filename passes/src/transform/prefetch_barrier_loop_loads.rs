@@ -31,12 +31,14 @@
 //! under the condition of the loop where that is asked before it, the loads of the next iteration
 //! under that iteration's, and both under copies of the branches that lead to them.
 
-use super::barrier_loop::copy::{Copy, Names, first_names};
+use super::barrier_loop::copy::{Copy, Names};
+use super::barrier_loop::cut::{Cuts, rename_phis};
 use super::barrier_loop::kept::{keep, words};
+use super::barrier_loop::names::{first_names, next_names};
 use super::barrier_loop::shape::{self, Shape};
 use super::barrier_loop::slice::{Slice, Slicer};
 use super::barrier_loop::unused::remove_unused;
-use super::barrier_loop::values::{Made, Values};
+use super::barrier_loop::values::{Made, Values, write_made};
 use super::edit::Edit;
 use super::inlined::{entries, inlined, repeat};
 use super::move_split_barriers::look;
@@ -166,15 +168,14 @@ impl<'m> Staging<'_, '_, 'm> {
         let (place, label) = (self.shape.front_end, self.shape.front_label.0);
         let front = Copy::new(self.edit, &slicer, &wanted.slice, &kept, (place, label));
         let front = front.write(&first, None)?;
-        for made in &wanted.made {
-            let operands = made.words.get(1..).unwrap_or(&[]);
-            self.edit
-                .before_from(self.shape.behind, made.origin, made.op, operands)?;
-        }
+        write_made(self.edit, self.shape.behind, &wanted.made)?;
         let (place, label) = (self.shape.behind, self.shape.label.0);
         let turn = Copy::new(self.edit, &slicer, &wanted.slice, &kept, (place, label));
         let turn = turn.write(&wanted.next, wanted.condition)?;
-        self.rename_phis(front, turn)?;
+        let mut cuts = Cuts::new();
+        cuts.extend(front.map(|last| (self.shape.front_label.0, last)));
+        cuts.extend(turn.map(|last| (self.shape.label.0, last)));
+        rename_phis(self.edit, self.shape.function, &cuts)?;
         let made = wanted.made.iter().flat_map(|made| &made.words);
         let begin = wanted.next.values().chain(&wanted.condition);
         let used = made.chain(begin).copied();
@@ -199,7 +200,7 @@ impl<'m> Staging<'_, '_, 'm> {
                 continue;
             };
             let made = values.made.len();
-            let names = self.next(&more, &mut values)?;
+            let names = next_names(self.edit, self.shape, &mut values, &more)?;
             match names.filter(|_| self.words(slicer, &more) <= MOST_WORDS) {
                 Some(names) => (slice, next) = (more, names),
                 None => values.forget(made),
@@ -219,53 +220,6 @@ impl<'m> Staging<'_, '_, 'm> {
     fn words(&self, slicer: &Slicer<'_, 'm>, slice: &Slice) -> u64 {
         let loads = staged(slicer, slice);
         words(self.edit.declarations, self.constants, loads).unwrap_or(u64::MAX)
-    }
-
-    /// What the next iteration begins with; `None`: that cannot be computed.
-    fn next(
-        &mut self,
-        slice: &Slice,
-        values: &mut Values<'_, 'm>,
-    ) -> Result<Option<Names>, Diagnostic> {
-        let mut names = Names::new();
-        for phi in &slice.phis {
-            match values.of_phi(self.edit, *phi)? {
-                Some(value) => names.insert(*phi, value.0),
-                None => return Ok(None),
-            };
-        }
-        for (variable, load) in &slice.variables {
-            let Some(load) = self.shape.inst(*load) else {
-                return Ok(None);
-            };
-            match values.of_variable(self.edit, *variable, load)? {
-                Some(value) => names.insert(*variable, value.0),
-                None => return Ok(None),
-            };
-        }
-        Ok(Some(names))
-    }
-
-    /// Phis behind a block that was cut take their values from its last part.
-    fn rename_phis(&mut self, front: Option<u32>, turn: Option<u32>) -> Result<(), Diagnostic> {
-        for phi in &self.shape.phis {
-            let mut operands = phi.words.get(1..).unwrap_or(&[]).to_vec();
-            for from in operands.iter_mut().skip(3).step_by(2) {
-                if let Some(front) = front
-                    && *from == self.shape.front_label.0
-                {
-                    *from = front;
-                } else if let Some(turn) = turn
-                    && *from == self.shape.label.0
-                {
-                    *from = turn;
-                }
-            }
-            if phi.words.get(1..) != Some(&operands) {
-                self.edit.replace(phi.offset, Op::Phi, &operands)?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -86,7 +86,7 @@ impl Program {
     }
 
     /// The word of the inputs that iteration `i` loads for element `at` of an array, without the
-    /// two words in front of them.
+    /// two words before them.
     fn source(&self, array: usize, i: u32, at: u32) -> u32 {
         i * self.length(array) + at + 7 * array as u32
     }

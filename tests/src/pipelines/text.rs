@@ -86,6 +86,7 @@ struct Writing<'p> {
 struct Counted {
     name: String,
     counter: String,
+    /// The block that leads to it.
     before: String,
 }
 
@@ -334,10 +335,9 @@ impl Writing<'_> {
             let scaled = self.value("uint", &format!("OpIMul %lane {times}"));
             let counted = if read.often > 1 {
                 let (from, to) = (self.number(read.plus), self.number(read.plus + read.often));
-                let before = self.block.clone();
                 let counted = self.begin_loop(&from, &to);
-                // The sum's phi is put behind that of the counter.
-                let name = &counted.name;
+                // The sum's phi follows that of the counter.
+                let Counted { name, before, .. } = &counted;
                 let phi = format!(
                     "%{name}_sum = OpPhi %uint {sum} %{before} %{name}_more %{name}_next\n"
                 );
@@ -366,7 +366,6 @@ impl Writing<'_> {
                 let name = &counted.name;
                 self.line(&format!("%{name}_more = OpCopyObject %uint {sum}"));
                 let one = self.number(1);
-                debug_assert!(!counted.before.is_empty(), "a loop follows a block");
                 self.end_loop(&counted, &one);
                 sum = format!("%{}_sum", counted.name);
             }

@@ -60,22 +60,18 @@ pub(super) fn cycles(candidate: &Candidate) -> Option<String> {
 
 /// The barriers that are not split, each reason once.
 pub(super) fn unsplit(advice: &Advice) -> Vec<String> {
-    let mut reasons: Vec<(bool, &str, Vec<String>)> = Vec::new();
+    let mut reasons: Vec<(&str, &str, Vec<String>)> = Vec::new();
     for barrier in &advice.unsplit {
         let word = barrier.word.to_string();
         let mut known = reasons.iter_mut();
-        match known.find(|(removed, why, _)| (*removed, *why) == (barrier.removed, &barrier.reason))
+        match known
+            .find(|(outcome, why, _)| (*outcome, *why) == (barrier.outcome(), &barrier.reason))
         {
             Some((_, _, words)) => words.push(word),
-            None => reasons.push((barrier.removed, &barrier.reason, vec![word])),
+            None => reasons.push((barrier.outcome(), &barrier.reason, vec![word])),
         }
     }
-    let lines = reasons.iter().map(|(removed, why, words)| {
-        let outcome = if *removed {
-            "removed"
-        } else {
-            "a full barrier"
-        };
+    let lines = reasons.iter().map(|(outcome, why, words)| {
         let places = if words.len() == 1 { "word" } else { "words" };
         format!("barrier at {places} {}: {outcome}, {why}", words.join(", "))
     });

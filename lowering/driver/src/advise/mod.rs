@@ -17,8 +17,7 @@ use strategies::compiled;
 /// Advises on each entry point that has barriers of the workgroup: a strategy for its pairs, and
 /// with [`SplitBarriers::Auto`], apart from that, what comes of splitting its plain barriers. An
 /// entry point with both gets an advice for each. `options` say the rest; their strategy does not
-/// matter.
-/// An `estimator` is asked for the time of each strategy that fits.
+/// matter. The `estimator` gives the time of each strategy that fits.
 ///
 /// # Errors
 /// As [`Compiler::compile`](crate::Compiler::compile) with the strategy `fused`, or with another

@@ -27,13 +27,18 @@ pub struct UnsplitBarrier {
 }
 
 impl UnsplitBarrier {
-    /// A line for people.
-    pub(crate) fn line(&self) -> String {
-        let outcome = if self.removed {
+    /// The outcome in words, for people.
+    pub fn outcome(&self) -> &'static str {
+        if self.removed {
             "removed"
         } else {
             "a full barrier"
-        };
+        }
+    }
+
+    /// A line for people.
+    pub(crate) fn line(&self) -> String {
+        let outcome = self.outcome();
         format!("barrier at word {}: {outcome}, {}", self.word, self.reason)
     }
 }

@@ -417,32 +417,6 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
     }
 }
 
-/// What the first iteration begins with, for the phis and the variables of a slice. Loads of the
-/// variables are put before the loop.
-pub(in crate::transform) fn first_names(
-    edit: &mut Edit<'_, '_>,
-    shape: &Shape<'_, '_>,
-    slice: &Slice,
-) -> Result<Names, Diagnostic> {
-    let mut names = Names::new();
-    for phi in &slice.phis {
-        let lost = || Diagnostic::bug("a phi does not name a block that leads to it");
-        let value = shape.phi_from(*phi, shape.front_label).ok_or_else(lost)?;
-        names.insert(*phi, value.0);
-    }
-    for (variable, load) in &slice.variables {
-        let load = shape.inst(*load);
-        let ty = load.and_then(|load| Some((load.result_type()?, load.offset)));
-        let lost = || Diagnostic::bug("a variable is not loaded any more");
-        let (ty, origin) = ty.ok_or_else(lost)?;
-        let value = edit.fresh()?;
-        let operands = [ty.0, value, variable.0];
-        edit.before_from(shape.front_end, origin, Op::Load, &operands)?;
-        names.insert(*variable, value);
-    }
-    Ok(names)
-}
-
 /// A new variable of the class Function, of the pointer type `ty`.
 pub(in crate::transform) fn variable_of(
     edit: &mut Edit<'_, '_>,

@@ -8,7 +8,9 @@
 
 pub(super) mod arrays;
 pub(super) mod copy;
+pub(super) mod cut;
 pub(super) mod kept;
+pub(super) mod names;
 pub(super) mod private;
 pub(super) mod reason;
 pub(super) mod region;

@@ -65,40 +65,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// A short name, for tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::Entries => "several entries",
-            Reason::Front => "conditional entry",
-            Reason::NoBarrier => "no barrier of each iteration",
-            Reason::AlreadySplit => "split already",
-            Reason::EarlyBarrier => "early barrier",
-            Reason::Ordering => "ordering instruction",
-            Reason::Exits => "several exits",
-            Reason::ExitInWork => "exit between the barriers",
-            Reason::HeaderBarrier => "barrier in the header",
-            Reason::Region => "large stage",
-            Reason::OneBarrier => "one barrier",
-            Reason::NoStores => "no stores",
-            Reason::StoreInLoop => "store in an inner loop",
-            Reason::NotEarly => "not known early",
-            Reason::Condition => "condition not known early",
-            Reason::NoLoads => "no loads",
-            Reason::ReadEarly => "array read early",
-            Reason::WrittenLate => "array written late",
-            Reason::Carried => "contents carried over",
-            Reason::UsedElsewhere => "array used elsewhere",
-            Reason::Pointers => "pointers",
-            Reason::Layout => "layout",
-            Reason::Conflict => "conflict",
-            Reason::Registers => "registers",
-            Reason::Memory => "workgroup memory",
-            Reason::NotUniform => "not uniform",
-            Reason::Open => "open arrive",
-            Reason::Semantics => "semantics",
-        }
-    }
-
     fn text(self) -> &'static str {
         match self {
             Reason::Entries => "several blocks lead to its header, or back to it",
@@ -143,7 +109,7 @@ impl Reason {
             Reason::NotUniform => {
                 "it is not shown that all of the workgroup comes to it and leaves it together"
             }
-            Reason::Open => "an arrive before it has its wait behind it",
+            Reason::Open => "an arrive before it has its wait after it",
             Reason::Semantics => {
                 "the operands of a barrier are no constants, or it does not order workgroup memory"
             }

@@ -47,8 +47,6 @@ pub(in crate::transform) struct Shape<'s, 'm> {
     pub(in crate::transform) first: WordOffset,
     pub(in crate::transform) at: WordOffset,
     pub(in crate::transform) behind: WordOffset,
-    /// Phis that name the blocks that are cut.
-    pub(in crate::transform) phis: Vec<Inst<'m>>,
     /// By result: where instructions of the loop stand.
     pub(in crate::transform) spots: BTreeMap<Id, Spot>,
     /// Blocks of the loop, and those of them that are in no loop inside of it.
@@ -108,12 +106,6 @@ fn shape<'s, 'm>(
     let region = Region::analyze(function, cfg, [header, block], &natural.body, &own)
         .ok_or(Reason::Region)?;
     let insts = &block_of(block)?.insts;
-    let mut phis = Vec::new();
-    let behind = cfg.succs(block).iter().copied();
-    for at in behind.chain([header]).collect::<BTreeSet<BlockIndex>>() {
-        let insts = block_of(at)?.insts.iter();
-        phis.extend(insts.take_while(|inst| inst.op() == Some(Op::Phi)));
-    }
     let mut spots = BTreeMap::new();
     let mut changes = MemoryRegions::NONE;
     let mut private = Own::default();
@@ -143,7 +135,6 @@ fn shape<'s, 'm>(
         first: first.ok_or(Reason::Region)?.offset,
         at: insts.get(barrier).ok_or(Reason::Region)?.offset,
         behind: insts.get(barrier + 1).ok_or(Reason::Region)?.offset,
-        phis,
         spots,
         blocks: natural.body.clone(),
         own,

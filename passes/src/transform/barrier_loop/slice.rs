@@ -171,31 +171,39 @@ impl<'m> Slicer<'_, 'm> {
             if !alive.contains(block) {
                 continue;
             }
-            let mut next = match self.passed(slice, *block) {
+            let next = match self.passed(slice, *block) {
                 Some(merge) => vec![merge],
                 None if is_out(Rule::Arms) => {
                     region.succs(*block).iter().take(1).copied().collect()
                 }
-                None => region.succs(*block).to_vec(),
-            };
-            if self.passed(slice, *block).is_none() {
-                for entry in &slice.inner {
-                    let Some(inner) = region.inner().get(entry) else {
-                        continue;
-                    };
-                    if inner.preds.contains(block) {
+                None => {
+                    let mut next = region.succs(*block).to_vec();
+                    for (entry, inner) in self.entered(slice, *block) {
                         let leads = self.shape.leads_to(*block, inner.behind);
                         next.retain(|next| *next != inner.behind || leads);
-                        next.push(*entry);
-                        ways.insert(*entry, vec![inner.behind]);
+                        next.push(entry);
+                        ways.insert(entry, vec![inner.behind]);
                         alive.insert(inner.behind);
                     }
+                    next
                 }
-            }
+            };
             alive.extend(&next);
             ways.insert(*block, next);
         }
         ways
+    }
+
+    /// The needed inner loops that control comes to from `block`.
+    fn entered<'i>(
+        &'i self,
+        slice: &'i Slice,
+        block: BlockIndex,
+    ) -> impl Iterator<Item = (BlockIndex, &'i Inner)> {
+        let inner = self.shape.region.inner();
+        let needed = slice.inner.iter();
+        let needed = needed.filter_map(|entry| Some((*entry, inner.get(entry)?)));
+        needed.filter(move |(_, inner)| inner.preds.contains(&block))
     }
 
     /// The end of the selection that begins at the end of `block`, if nothing of it is needed and
@@ -206,16 +214,12 @@ impl<'m> Slicer<'_, 'm> {
         let between = self.shape.region.between(block, merge);
         let is_closed = !between.contains(&self.shape.block)
             && !(exit.is_first && (block == exit.block || between.contains(&exit.block)));
-        let is_inner = |entry: &BlockIndex| {
-            let inner = region_inner(self.shape, *entry);
-            inner.is_some_and(|inner| {
-                inner.preds.contains(&block) || !inner.preds.is_disjoint(&between)
-            })
-        };
+        let mut blocks = between.iter().chain([&block]);
+        let has_inner = blocks.any(|block| self.entered(slice, *block).next().is_some());
         let is_empty = between
             .iter()
             .all(|at| slice.of_block(*at).next().is_none())
-            && !slice.inner.iter().any(is_inner);
+            && !has_inner;
         let is_phi = |spot: Spot| self.shape.inst(spot).and_then(|inst| inst.op()) == Some(Op::Phi);
         let is_same = !slice.of_block(merge).any(is_phi);
         (is_closed && is_empty && is_same).then_some(merge)
@@ -250,7 +254,7 @@ impl<'m> Slicer<'_, 'm> {
         if !slice.inner.insert(entry) {
             return Some(());
         }
-        let inner = region_inner(self.shape, entry)?;
+        let inner = self.shape.region.inner().get(&entry)?;
         for block in &inner.blocks {
             let insts = &self.shape.function.block(*block)?.insts;
             for (index, inst) in insts.iter().enumerate() {
@@ -383,9 +387,4 @@ impl<'m> Slicer<'_, 'm> {
         let is_free = effect.reads.is_empty() || !self.shape.changes(effect);
         !effect.ordering_barrier && is_kept && is_free && is_plain(self.declarations, load)
     }
-}
-
-/// The inner loops that control comes to by `entry`.
-fn region_inner<'s>(shape: &'s Shape<'_, '_>, entry: BlockIndex) -> Option<&'s Inner> {
-    shape.region.inner().get(&entry)
 }

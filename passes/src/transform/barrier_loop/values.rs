@@ -28,6 +28,19 @@ pub(in crate::transform) struct Made {
     pub(in crate::transform) origin: WordOffset,
 }
 
+/// Writes instructions before the one at a place.
+pub(in crate::transform) fn write_made(
+    edit: &mut Edit<'_, '_>,
+    place: WordOffset,
+    made: &[Made],
+) -> Result<(), Diagnostic> {
+    for made in made {
+        let operands = made.words.get(1..).unwrap_or(&[]);
+        edit.before_from(place, made.origin, made.op, operands)?;
+    }
+    Ok(())
+}
+
 /// What is computed right behind the barrier, of this iteration's values.
 pub(in crate::transform) struct Values<'v, 'm> {
     shape: &'v Shape<'v, 'm>,

@@ -113,7 +113,7 @@ pub(super) fn inline_functions(
 
 /// Whether `function` has a control barrier, or copies of a group: their waits are barriers, and
 /// which copies are outstanding depends on the caller as well.
-pub(super) fn has_control_barrier(function: &Function<'_>) -> bool {
+fn has_control_barrier(function: &Function<'_>) -> bool {
     function
         .syncs
         .iter()

@@ -7,7 +7,6 @@ use crate::analysis::layout::Extents;
 use crate::analysis::loops::Loops;
 use crate::analysis::pairing::{Open, Pairing};
 use crate::analysis::phases::{Body, Effects, MemoryRegions, Own, Role};
-use crate::analysis::uniformity::Uniformity;
 use crate::module::{BlockIndex, Constants, Declarations, Function, Id, Inst, Scope, WordOffset};
 use crate::transform::barrier_loop::arrays::{Arrays, array_of};
 use crate::transform::barrier_loop::kept::words;
@@ -18,7 +17,7 @@ use crate::transform::barrier_loop::slice::{Slice, Slicer};
 use crate::transform::barrier_loop::values::Variables;
 use crate::transform::operands::{Fence, VOLATILE, fence};
 use crate::transform::options::{Ahead, PipelineLoops};
-use crate::transform::whole_variables::{Spot, whole_variables};
+use crate::transform::whole_variables::Spot;
 use spirv::{Capability, Op};
 use std::collections::BTreeSet;
 
@@ -32,7 +31,10 @@ pub(super) struct Facts<'f, 'm> {
     pub(super) cfg: &'f Cfg,
     pub(super) loops: &'f Loops,
     pub(super) pairing: &'f Pairing,
-    pub(super) uniformity: &'f Uniformity,
+    /// Returns true if all of the workgroup executes a block together.
+    pub(super) is_uniform: &'f dyn Fn(BlockIndex) -> bool,
+    /// Variables with all of their stores.
+    pub(super) variables: &'f Variables,
     /// Of workgroup memory, that the entry point takes.
     pub(super) bytes: u64,
     pub(super) options: PipelineLoops,
@@ -94,7 +96,7 @@ impl<'p, 'm> Pipeline<'p, 'm> {
         }
         work.check_order(&shape, facts.body, &arrays)?;
         check_contents(facts, &shape, &arrays)?;
-        let mut variables = whole_variables(facts.declarations, facts.function);
+        let mut variables = facts.variables.clone();
         for stores in variables.values_mut() {
             stores.retain(|(spot, _)| shape.blocks.contains(&spot.0));
         }
@@ -159,8 +161,7 @@ fn around(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>) -> Result<(WordOffset, b
     if !is_closed(shape.front_end) || !is_closed(first.offset) {
         return Err(Reason::Open);
     }
-    let is_uniform = |block: BlockIndex| facts.uniformity.block(block).is_none();
-    let is_passed = shape.exit.is_first && ![shape.front, target].into_iter().all(is_uniform);
+    let is_passed = shape.exit.is_first && ![shape.front, target].into_iter().all(facts.is_uniform);
     if is_passed && !can_be_passed(facts, shape, target) {
         return Err(Reason::NotUniform);
     }
@@ -269,7 +270,7 @@ fn check_contents<'m>(
         shape,
         declarations: facts.declarations,
         effects: facts.effects,
-        variables: &whole_variables(facts.declarations, facts.function),
+        variables: facts.variables,
         arrays,
         made: &made,
         changes,

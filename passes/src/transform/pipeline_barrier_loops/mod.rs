@@ -53,11 +53,12 @@ mod work;
 mod write;
 
 use super::edit::Edit;
-use super::inlined::{entries, follow, inlined_with, repeat};
+use super::inlined::{entries, follow, inlined_all, repeat};
 use super::move_split_barriers::uniformity;
 use super::options::{PassOptions, PipelineLoops};
 use super::rewrite::RewrittenModule;
 use super::unroll_barrier_loops::{Unrolled, unroll};
+use super::whole_variables::whole_variables;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::loops::Loops;
 use crate::analysis::pairing::Pairing;
@@ -70,6 +71,7 @@ use crate::transform::barrier_loop::reason::Reason;
 use crate::transform::barrier_loop::shape;
 use find::{Facts, Pipeline};
 use spirv::Op;
+use std::cell::OnceCell;
 
 /// Loops of a function that are looked at, and that are pipelined.
 const MOST_LOOPS: usize = 64;
@@ -89,19 +91,14 @@ pub(super) fn run(
     if !can_have_loops(module, declarations) {
         return Ok(None);
     }
-    inlined_with(
-        module,
-        declarations,
-        |_| true,
-        |declarations| {
-            let one = |declarations: &Declarations<'_>| pipeline_one(declarations, options);
-            let done = match unroll(declarations, MOST_UNROLLED, Unrolled::Copies)? {
-                Some(unrolled) => follow(&unrolled, one)?,
-                None => one(declarations)?,
-            };
-            repeat(done, MOST_LOOPS, one)
-        },
-    )
+    inlined_all(module, declarations, |declarations| {
+        let one = |declarations: &Declarations<'_>| pipeline_one(declarations, options);
+        let done = match unroll(declarations, MOST_UNROLLED, Unrolled::Copies)? {
+            Some(unrolled) => follow(&unrolled, one)?,
+            None => one(declarations)?,
+        };
+        repeat(done, MOST_LOOPS, one)
+    })
 }
 
 /// What becomes of a loop.
@@ -137,22 +134,17 @@ pub fn pipelined_loops(
             Ok(true)
         })
     };
-    inlined_with(
-        module,
-        &declarations,
-        |_| true,
-        |inlined| {
-            match unroll(inlined, MOST_UNROLLED, Unrolled::Copies)? {
-                Some(unrolled) => {
-                    let declarations = Declarations::of_made(&unrolled.module, "unrolling")?;
-                    let source = |at| unrolled.source_map.of(at).unwrap_or(at);
-                    look(&declarations, &source)?;
-                }
-                None => look(inlined, &|at| at)?,
+    inlined_all(module, &declarations, |inlined| {
+        match unroll(inlined, MOST_UNROLLED, Unrolled::Copies)? {
+            Some(unrolled) => {
+                let declarations = Declarations::of_made(&unrolled.module, "unrolling")?;
+                let source = |at| unrolled.source_map.of(at).unwrap_or(at);
+                look(&declarations, &source)?;
             }
-            Ok(None)
-        },
-    )?;
+            None => look(inlined, &|at| at)?,
+        }
+        Ok(None)
+    })?;
     Ok(found)
 }
 
@@ -208,6 +200,12 @@ fn each_loop<'m>(
             &pairing,
             options.all_memory,
         );
+        let uniform = OnceCell::new();
+        let is_uniform = |block| {
+            let level = Level::Workgroup;
+            let uniformity = || uniformity(declarations, &constants, entry, function, level);
+            uniform.get_or_init(uniformity).block(block).is_none()
+        };
         let facts = Facts {
             declarations,
             constants: &constants,
@@ -217,7 +215,8 @@ fn each_loop<'m>(
             cfg: &cfg,
             loops: &loops,
             pairing: &pairing,
-            uniformity: &uniformity(declarations, &constants, entry, function, Level::Workgroup),
+            is_uniform: &is_uniform,
+            variables: &whole_variables(declarations, function),
             bytes: WorkgroupMemory::analyze(declarations, &constants, entry).bytes,
             options,
         };

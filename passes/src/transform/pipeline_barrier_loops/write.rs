@@ -5,17 +5,19 @@ use super::leftover::remove_inner_loops;
 use crate::diagnostic::Diagnostic;
 use crate::module::{BlockIndex, Id, Inst, WordOffset};
 use crate::transform::barrier_loop::arrays::Indexed;
-use crate::transform::barrier_loop::copy::{Copy, Kept, Names, first_names};
+use crate::transform::barrier_loop::copy::{Copy, Kept, Names};
+use crate::transform::barrier_loop::cut::{Cuts, rename_phis};
 use crate::transform::barrier_loop::kept::keep;
+use crate::transform::barrier_loop::names::{first_names, next_names};
 use crate::transform::barrier_loop::reason::Reason;
 use crate::transform::barrier_loop::slice::{Slice, Slicer};
 use crate::transform::barrier_loop::unused::remove_unused;
-use crate::transform::barrier_loop::values::Values;
+use crate::transform::barrier_loop::values::{Values, write_made};
 use crate::transform::edit::Edit;
 use crate::transform::operands::{WORKGROUP, barrier_operands};
 use crate::transform::split_control_barriers::declare;
 use spirv::Op;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Buffers of an array.
 const BUFFERS: u32 = 2;
@@ -47,8 +49,7 @@ struct Part<'p> {
 struct Writing<'w, 'd, 'm> {
     pipeline: &'w Pipeline<'w, 'm>,
     edit: Edit<'d, 'm>,
-    /// By label of a block that was cut: the label of its last part.
-    cut: BTreeMap<u32, u32>,
+    cut: Cuts,
     /// The label after the loop that control goes to where the loop is passed.
     passing: Option<u32>,
 }
@@ -59,17 +60,10 @@ impl<'p, 'm> Pipeline<'p, 'm> {
         let mut writing = Writing {
             pipeline: self,
             edit: Edit::new(self.facts.declarations),
-            cut: BTreeMap::new(),
+            cut: Cuts::new(),
             passing: None,
         };
         Ok(writing.write()?.map(|()| writing.edit))
-    }
-
-    /// All slices that are copied.
-    fn slices(&self) -> impl Iterator<Item = &Slice> {
-        let halves = self.halves.iter();
-        let halves = halves.flat_map(|halves| [&halves.loads, &halves.stores]);
-        [&self.stage].into_iter().chain(halves)
     }
 }
 
@@ -145,7 +139,7 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
             self.edit.remove(store.offset);
         }
         self.count(&buffers)?;
-        self.rename_phis()?;
+        rename_phis(&mut self.edit, shape.function, &self.cut)?;
         remove_inner_loops(self.pipeline, &mut self.edit, &next.used)?;
         let effects = self.pipeline.facts.effects;
         let gone = &self.pipeline.stores;
@@ -168,31 +162,12 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
                 return Ok(Err(Reason::Condition));
             }
         }
-        let mut names = Names::new();
-        for slice in pipeline.slices() {
-            for phi in &slice.phis {
-                match values.of_phi(&mut self.edit, *phi)? {
-                    Some(value) => names.insert(*phi, value.0),
-                    None => return Ok(Err(Reason::NotEarly)),
-                };
-            }
-            for (variable, load) in &slice.variables {
-                if names.contains_key(variable) {
-                    continue;
-                }
-                let load = shape.inst(*load);
-                let load = load.ok_or_else(|| Diagnostic::bug("a load is not there"))?;
-                match values.of_variable(&mut self.edit, *variable, load)? {
-                    Some(value) => names.insert(*variable, value.0),
-                    None => return Ok(Err(Reason::NotEarly)),
-                };
-            }
-        }
-        for made in &values.made {
-            let operands = made.words.get(1..).unwrap_or(&[]);
-            self.edit
-                .before_from(shape.at, made.origin, made.op, operands)?;
-        }
+        // The parts of the stage need nothing more than the whole.
+        let names = next_names(&mut self.edit, shape, &mut values, &pipeline.stage)?;
+        let Some(names) = names else {
+            return Ok(Err(Reason::NotEarly));
+        };
+        write_made(&mut self.edit, shape.at, &values.made)?;
         let condition = condition.map(|id| id.0);
         let words = values.made.iter().flat_map(|made| made.words.clone());
         let used: Vec<u32> = words
@@ -308,21 +283,5 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
         let operands = barrier_operands(&mut self.edit, WORKGROUP, fence)?;
         self.edit
             .before(place, Op::ControlBarrierWaitINTEL, &operands)
-    }
-
-    /// Phis that name a block which was cut name its last part.
-    fn rename_phis(&mut self) -> Result<(), Diagnostic> {
-        for phi in &self.pipeline.facts.function.phis {
-            let mut operands = phi.words.get(1..).unwrap_or(&[]).to_vec();
-            for from in operands.iter_mut().skip(3).step_by(2) {
-                if let Some(last) = self.cut.get(from) {
-                    *from = *last;
-                }
-            }
-            if phi.words.get(1..) != Some(&operands) {
-                self.edit.replace(phi.offset, Op::Phi, &operands)?;
-            }
-        }
-        Ok(())
     }
 }
