@@ -23,6 +23,7 @@ mod instrument_barrier_skew;
 mod instrument_split_barriers;
 mod link;
 mod link_device_library;
+mod local_accesses;
 mod modernize_cooperative_matrices;
 mod move_split_barriers;
 #[cfg(test)]

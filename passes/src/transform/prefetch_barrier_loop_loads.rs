@@ -37,7 +37,7 @@ use super::barrier_loop::kept::{keep, words};
 use super::barrier_loop::names::{first_names, next_names};
 use super::barrier_loop::shape::{self, Shape};
 use super::barrier_loop::slice::{Slice, Slicer};
-use super::barrier_loop::unused::remove_unused;
+use super::barrier_loop::unused::{Part, remove_unused};
 use super::barrier_loop::values::{Made, Values, write_made};
 use super::edit::Edit;
 use super::inlined::{entries, inlined, repeat};
@@ -148,6 +148,7 @@ impl<'m> Staging<'_, '_, 'm> {
             effects: self.effects,
             variables: &variables,
             can_store: false,
+            scratch: None,
             kept: BTreeSet::new(),
         };
         let Some(wanted) = self.wanted(&slicer)? else {
@@ -179,7 +180,13 @@ impl<'m> Staging<'_, '_, 'm> {
         let made = wanted.made.iter().flat_map(|made| &made.words);
         let begin = wanted.next.values().chain(&wanted.condition);
         let used = made.chain(begin).copied();
-        remove_unused(self.edit, self.shape, self.effects, &wanted.loads, used);
+        let part = Part {
+            shape: self.shape,
+            effects: self.effects,
+            variables: &variables,
+            scratch: None,
+        };
+        remove_unused(self.edit, &part, used);
         Ok(true)
     }
 

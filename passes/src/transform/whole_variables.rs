@@ -16,16 +16,11 @@ pub(super) fn whole_variables(
 ) -> BTreeMap<Id, Vec<(Spot, Id)>> {
     let module = declarations.module;
     let mut variables: BTreeMap<Id, Vec<(Spot, Id)>> = BTreeMap::new();
-    let is_own = |inst: &Inst<'_>| {
-        let ty = inst.result_type().and_then(|ty| declarations.ty(ty));
-        let class = StorageClass::Function;
-        matches!(ty, Some(Type::Pointer { class: found, .. }) if *found == class)
-    };
     for inst in function
         .insts()
         .filter(|inst| inst.op() == Some(Op::Variable))
     {
-        let plain = inst.result().filter(|_| is_own(&inst));
+        let plain = inst.result().filter(|_| is_of_function(declarations, inst));
         let plain = plain.filter(|id| declarations.decorations(*id).is_empty());
         variables.extend(plain.map(|id| (id, Vec::new())));
     }
@@ -51,4 +46,10 @@ pub(super) fn whole_variables(
         }
     }
     variables
+}
+
+/// Whether the type of `variable` is a pointer to the class Function.
+pub(super) fn is_of_function(declarations: &Declarations<'_>, variable: Inst<'_>) -> bool {
+    let ty = variable.result_type().and_then(|ty| declarations.ty(ty));
+    matches!(ty, Some(Type::Pointer { class, .. }) if *class == StorageClass::Function)
 }

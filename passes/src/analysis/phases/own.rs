@@ -79,7 +79,13 @@ impl<'m> Effects<'_, 'm> {
             Class::Marker => inst.facts().class == Class::Extended,
             _ => facts.touches_no_memory() && !facts.active_lanes,
         };
-        if !is_known {
+        is_known.then(|| self.own_accesses(inst)).flatten()
+    }
+
+    /// The memory of its invocation that the operands of `inst` lead to, wherever it may stay;
+    /// `None`: not known.
+    pub fn own_accesses(&self, inst: Inst<'m>) -> Option<Own> {
+        if self.declarations.facts(inst).calls.any() {
             return None;
         }
         let mut own = Own::default();

@@ -33,6 +33,8 @@ pub(in crate::transform) struct Copy<'c, 'd, 'm> {
     pub(in crate::transform) elsewhere: Option<u32>,
     /// The arrays that the copy stores to, and which of their buffers.
     pub(in crate::transform) arrays: Option<Indexed<'c, 'm>>,
+    /// The variables of all copies, for those that only the region uses.
+    pub(in crate::transform) scratch: Option<&'c Names>,
     /// The instruction that all of it is written before.
     pub(in crate::transform) place: WordOffset,
     /// The label of the block that it is written into.
@@ -59,6 +61,7 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
             kept,
             elsewhere: None,
             arrays: None,
+            scratch: None,
             place,
             label,
             names: Names::new(),
@@ -164,9 +167,14 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
                 let label = self.edit.fresh()?;
                 self.labels.insert(*block, label);
                 let insts = shape.function.block(*block).into_iter();
-                let insts = insts.flat_map(|block| &block.insts);
-                for result in insts.filter_map(|inst| inst.result()) {
-                    let name = self.edit.fresh()?;
+                for inst in insts.flat_map(|block| &block.insts) {
+                    let Some(result) = inst.result() else {
+                        continue;
+                    };
+                    let name = match self.known(*inst) {
+                        Some(value) => value,
+                        None => self.edit.fresh()?,
+                    };
                     self.names.insert(result, name);
                 }
             }
@@ -198,8 +206,20 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
         Ok(())
     }
 
+    /// The value of a load of a variable that the copy does not store to: what the copy begins
+    /// with.
+    fn known(&self, inst: Inst<'m>) -> Option<u32> {
+        let pointer = inst.id(0).ok().filter(|_| inst.op() == Some(Op::Load))?;
+        let is_kept =
+            self.slice.variables.contains_key(&pointer) && !self.variables.contains_key(&pointer);
+        is_kept.then(|| self.name(pointer))
+    }
+
     /// Copies an instruction of an inner loop: its result has a name.
     fn inner_instruction(&mut self, inst: Inst<'m>) -> Result<(), Diagnostic> {
+        if self.known(inst).is_some() {
+            return Ok(());
+        }
         let lost = || Diagnostic::bug("an instruction of a loop is not there");
         let op = inst.op().ok_or_else(lost)?;
         let words = match op {
@@ -252,6 +272,7 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
     /// Variables of the copy in place of those that the region stores to, which keep their values.
     fn variables(&mut self, first: &Names) -> Result<(), Diagnostic> {
         self.names.extend(first);
+        self.names.extend(self.scratch.into_iter().flatten());
         for variable in self.slice.variables.keys() {
             let stores = self.slicer.variables.get(variable);
             let mut stores = stores.into_iter().flatten();
@@ -290,12 +311,7 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
         let lost = || Diagnostic::bug("an instruction of a loop is not there");
         let inst = self.shape().inst(spot).ok_or_else(lost)?;
         let op = inst.op().ok_or_else(lost)?;
-        if let (Some(Op::Load), Ok(pointer), Some(result)) = (inst.op(), inst.id(0), inst.result())
-            && self.slice.variables.contains_key(&pointer)
-            && !self.variables.contains_key(&pointer)
-        {
-            // What it holds is known.
-            let value = self.name(pointer);
+        if let (Some(value), Some(result)) = (self.known(inst), inst.result()) {
             self.names.insert(result, value);
             return Ok(());
         }

@@ -14,6 +14,7 @@ pub(super) mod names;
 pub(super) mod private;
 pub(super) mod reason;
 pub(super) mod region;
+pub(super) mod scratch;
 pub(super) mod shape;
 pub(super) mod slice;
 pub(super) mod unused;

@@ -1,12 +1,14 @@
-//! The values that an iteration begins with.
+//! The values that an iteration begins with, and variables that the copies of iterations share.
 
-use super::copy::Names;
+use super::copy::{Names, variable_of};
 use super::shape::Shape;
 use super::slice::Slice;
 use super::values::Values;
 use crate::diagnostic::Diagnostic;
+use crate::module::Id;
 use crate::transform::edit::Edit;
 use spirv::Op;
+use std::collections::BTreeSet;
 
 /// What the first iteration begins with, for the phis and the variables of a slice. Loads of the
 /// variables are put before the loop.
@@ -58,4 +60,19 @@ pub(in crate::transform) fn next_names<'m>(
         };
     }
     Ok(Some(names))
+}
+
+/// Makes a variable for each of `variables`, which all copies share.
+pub(in crate::transform) fn share(
+    edit: &mut Edit<'_, '_>,
+    shape: &Shape<'_, '_>,
+    variables: &BTreeSet<Id>,
+) -> Result<Names, Diagnostic> {
+    let mut names = Names::new();
+    for variable in variables {
+        let ty = edit.declarations.type_of(*variable);
+        let ty = ty.ok_or_else(|| Diagnostic::bug("a variable has no type"))?;
+        names.insert(*variable, variable_of(edit, shape, ty.0)?);
+    }
+    Ok(names)
 }

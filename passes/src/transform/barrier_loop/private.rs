@@ -22,6 +22,7 @@ pub(in crate::transform) fn add<'m>(own: &mut Own, effects: &Effects<'_, 'm>, in
             | Class::Group(_)
             | Class::Clock
             | Class::Marker => Own::default(),
+            Class::Memory => effects.own_accesses(inst).unwrap_or_else(Own::unknown),
             _ => Own::unknown(),
         });
     own.add(&done);

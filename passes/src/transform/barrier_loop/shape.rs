@@ -236,12 +236,6 @@ impl<'m> Shape<'_, 'm> {
         insts.get(index).copied()
     }
 
-    /// The instruction of the region whose result is `id`.
-    pub(in crate::transform) fn of_region(&self, id: Id) -> Option<Inst<'m>> {
-        let spot = self.spots.get(&id)?;
-        self.is_in_region(*spot).then(|| self.inst(*spot)).flatten()
-    }
-
     /// Whether control has come through `spot` whenever it comes to the end of the barrier.
     pub(in crate::transform) fn is_before(&self, spot: Spot) -> bool {
         if spot.0 == self.block {

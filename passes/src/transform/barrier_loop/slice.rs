@@ -2,6 +2,7 @@
 //! branches that lead to them.
 
 use super::region::{Inner, Region};
+use super::scratch::Scratch;
 use super::shape::Shape;
 use super::values::{Variables, is_copied, is_plain};
 use crate::analysis::phases::mutant::{Rule, is_out};
@@ -23,6 +24,8 @@ pub(in crate::transform) struct Slice {
     pub(in crate::transform) phis: BTreeSet<Id>,
     /// Variables, each with a load of it.
     pub(in crate::transform) variables: BTreeMap<Id, Spot>,
+    /// Variables that only the part before the barrier uses.
+    pub(in crate::transform) scratch: BTreeSet<Id>,
     /// Inner loops that are needed as a whole, by the block that control comes in by.
     pub(in crate::transform) inner: BTreeSet<BlockIndex>,
     /// Where control goes from each block, and from inner loops, which have the place of their
@@ -54,6 +57,8 @@ pub(in crate::transform) struct Slicer<'s, 'm> {
     pub(in crate::transform) variables: &'s Variables,
     /// Whether stores to workgroup memory may be copied.
     pub(in crate::transform) can_store: bool,
+    /// Variables that are needed with all of their stores, where these may be copied.
+    pub(in crate::transform) scratch: Option<&'s Scratch>,
     /// Loads whose values are there already: what they need is not.
     pub(in crate::transform) kept: BTreeSet<Id>,
 }
@@ -286,12 +291,11 @@ impl<'m> Slicer<'_, 'm> {
     /// Notes what an instruction needs.
     fn take(&self, slice: &mut Slice, work: &mut Vec<Spot>, spot: Spot) -> Option<()> {
         let inst = self.shape.inst(spot)?;
-        let phis = &mut slice.phis;
         match inst.op()? {
             Op::Phi => {
                 for pair in inst.operands().chunks_exact(2) {
                     let [value, _] = *pair else { return None };
-                    self.value(phis, work, Id(value))?;
+                    self.value(&mut slice.phis, work, Id(value))?;
                 }
                 let from = inst.operands().iter().skip(1).step_by(2);
                 let mut from = from.map(|label| self.shape.block_of(Id(*label)));
@@ -302,6 +306,8 @@ impl<'m> Slicer<'_, 'm> {
                 if self.variables.contains_key(&pointer) {
                     let load = self.load_of(pointer)?;
                     slice.variables.entry(pointer).or_insert(load);
+                } else if self.take_scratch(slice, work, pointer) {
+                    self.value(&mut slice.phis, work, pointer)?;
                 } else {
                     let writes = self.effects.instruction(inst).writes;
                     let is_shared = self.can_store
@@ -310,9 +316,9 @@ impl<'m> Slicer<'_, 'm> {
                     if !is_shared {
                         return None;
                     }
-                    self.value(phis, work, pointer)?;
+                    self.value(&mut slice.phis, work, pointer)?;
                 }
-                self.value(phis, work, inst.id(1).ok()?)
+                self.value(&mut slice.phis, work, inst.id(1).ok()?)
             }
             Op::Load => {
                 if self.kept.contains(&inst.result()?) {
@@ -320,7 +326,9 @@ impl<'m> Slicer<'_, 'm> {
                 }
                 let pointer = inst.id(0).ok()?;
                 let Some(stores) = self.variables.get(&pointer) else {
-                    return if self.is_early(inst) {
+                    let is_scratch = self.take_scratch(slice, work, pointer);
+                    let phis = &mut slice.phis;
+                    return if is_scratch || self.is_early(inst) {
                         self.value(phis, work, pointer)
                     } else {
                         None
@@ -335,10 +343,25 @@ impl<'m> Slicer<'_, 'm> {
             }
             _ if is_copied(self.declarations, self.effects, inst) => {
                 let mut uses = self.declarations.module.ids(inst).skip(2);
-                uses.try_for_each(|(_, id)| self.value(phis, work, id))
+                uses.try_for_each(|(_, id)| self.value(&mut slice.phis, work, id))
             }
             _ => None,
         }
+    }
+
+    /// Notes that the variable is needed that an access through `pointer` goes to, if it is one of
+    /// those that only this part uses.
+    fn take_scratch(&self, slice: &mut Slice, work: &mut Vec<Spot>, pointer: Id) -> bool {
+        let Some((scratch, variable)) = self
+            .scratch
+            .and_then(|scratch| Some((scratch, scratch.root(pointer)?)))
+        else {
+            return false;
+        };
+        if slice.scratch.insert(variable) {
+            work.extend(scratch.stores(variable));
+        }
+        true
     }
 
     /// Notes that a value is needed; `None`: it is made where nothing is copied.

@@ -93,11 +93,13 @@ impl Callee {
 }
 
 /// An integer constant: the execution scope of the first control barrier, which is one in a valid
-/// module.
+/// module. A function without barriers has that of another function.
 fn constant(declarations: &Declarations<'_>, code: &Code) -> Option<u32> {
-    let barrier = code.items().map(Item::inst).find(|inst| {
+    let is_barrier = |inst: &Inst<'_>| {
         SiteKind::from_inst(*inst).is_some_and(|kind| kind != SiteKind::MemoryBarrier)
-    })?;
+    };
+    let own = code.items().map(Item::inst).find(is_barrier);
+    let barrier = own.or_else(|| declarations.module.instructions().find(is_barrier))?;
     let scope = barrier.id(0).ok()?;
     let def = declarations.module.def(scope)?;
     matches!(def.op(), Some(Op::Constant | Op::SpecConstant)).then_some(scope.0)

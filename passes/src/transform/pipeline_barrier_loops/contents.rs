@@ -10,6 +10,7 @@ use super::super::barrier_loop::reason::Reason;
 use super::super::barrier_loop::region::Inner;
 use super::super::barrier_loop::shape::Shape;
 use super::super::barrier_loop::values::{Variables, is_copied};
+use crate::analysis::loops::Loops;
 use crate::analysis::phases::{Effects, MemoryRegions, Own};
 use crate::module::{BlockIndex, Declarations, Id, Inst};
 use crate::transform::whole_variables::Spot;
@@ -58,6 +59,16 @@ impl Expressions {
     fn is_fixed(&self, value: Value) -> bool {
         self.fixed.get(value).copied().unwrap_or(false)
     }
+}
+
+/// Words that no instruction begins with: what expressions stand for that no instruction makes.
+mod word {
+    /// What an inner loop makes of a phi or a variable, or a value that a condition decides.
+    pub(super) const OF_INNER: u32 = u32::MAX;
+    /// One of two values, by a condition.
+    pub(super) const SELECTED: u32 = u32::MAX - 1;
+    /// All the places that an inner loop stores to.
+    pub(super) const EACH: u32 = u32::MAX - 2;
 }
 
 /// What is known at the end of a block.
@@ -112,9 +123,19 @@ pub(super) struct Contents<'c, 'm> {
     /// Memory that is written there, and what is done there to that of the invocation.
     pub(super) changes: MemoryRegions,
     pub(super) private: &'c Own,
+    pub(super) loops: &'c Loops,
 }
 
 impl Contents<'_, '_> {
+    /// Whether the way from one block to another leaves a loop inside of the loop.
+    fn leaves(&self, from: BlockIndex, to: BlockIndex) -> bool {
+        let mut natural = self.loops.natural.iter().flatten();
+        natural.any(|one| {
+            let is_inner = one.body.len() < self.shape.blocks.len();
+            is_inner && one.body.contains(&from) && !one.body.contains(&to)
+        })
+    }
+
     /// Whether the stage stores to the same places in every iteration.
     ///
     /// # Errors
@@ -213,7 +234,11 @@ impl<'m> Walk<'_, '_, 'm> {
             let is_stored = !found.is_in_arms(number)
                 || arms.any(|(_, merge)| !found.is_in_arms(*merge) && is_on_all(merge));
             let place = if is_each && is_stored && self.expressions.is_fixed(place) {
-                after.stored.insert(place); // in as many iterations of the inner loop
+                // In as many iterations of the inner loop. After it the place has other values.
+                let words = vec![word::EACH, block_word(entry)];
+                let place = Expression::Made(words, vec![place]);
+                let place = self.expressions.number(place);
+                after.stored.insert(place);
                 place
             } else {
                 self.expressions.number(Expression::Changing(Id(u32::MAX)))
@@ -238,9 +263,16 @@ impl<'m> Walk<'_, '_, 'm> {
             let preds = self.preds(inner, *number);
             let is_back = |pred: &BlockIndex| shape.dominators.dominates(*number, *pred);
             let forward = preds.iter().filter(|pred| !is_back(pred));
-            // A way whose end is not known yet has stored nothing.
+            // A way whose end is not known yet has stored nothing. After a loop in the inner
+            // one its places have other values.
             let ends = &walked.ends;
-            let ends = forward.map(|pred| ends.get(pred).cloned().unwrap_or_default());
+            let ends = forward.map(|pred| {
+                let mut end = ends.get(pred).cloned().unwrap_or_default();
+                if self.all.leaves(*pred, *number) {
+                    end.stored.clear();
+                }
+                end
+            });
             let mut state = if *number == entry {
                 before.clone()
             } else {
@@ -251,7 +283,8 @@ impl<'m> Walk<'_, '_, 'm> {
             }
             let insts = shape.function.block(*number).into_iter();
             for inst in insts.flat_map(|block| &block.insts) {
-                if let Some(place) = self.inner_instruction(&mut state, found, *inst) {
+                let place = self.inner_instruction(&mut state, found, *number, *inst);
+                if let Some(place) = place {
                     walked.stores.push((*number, place));
                 }
             }
@@ -339,8 +372,8 @@ impl<'m> Walk<'_, '_, 'm> {
                 let is_fixed = held.is_some_and(|held| self.expressions.is_fixed(*held))
                     && !found.variables.contains(&(header, *variable));
                 let value = if is_fixed {
-                    let number = u32::try_from(header.index()).unwrap_or(u32::MAX);
-                    Expression::Made(vec![u32::MAX, variable.0, number], Vec::new())
+                    let words = vec![word::OF_INNER, variable.0, block_word(header)];
+                    Expression::Made(words, Vec::new())
                 } else {
                     Expression::Changing(*variable)
                 };
@@ -355,6 +388,7 @@ impl<'m> Walk<'_, '_, 'm> {
         &mut self,
         state: &mut State,
         found: &Changing,
+        block: BlockIndex,
         inst: Inst<'m>,
     ) -> Option<Value> {
         if inst.op() == Some(Op::Store) {
@@ -371,7 +405,9 @@ impl<'m> Walk<'_, '_, 'm> {
         }
         let result = inst.result()?;
         let value = if inst.op() == Some(Op::Phi) {
-            self.of_inner(result, !found.phis.contains(&result))
+            let selected = self.selected(block, inst);
+            let is_fixed = !found.phis.contains(&result);
+            selected.unwrap_or_else(|| self.of_inner(result, is_fixed))
         } else {
             self.made(state, inst, result)
         };
@@ -379,10 +415,59 @@ impl<'m> Walk<'_, '_, 'm> {
         None
     }
 
+    /// The value of a phi where both ways of one branch meet: an expression over the condition and
+    /// the two values. `None` if other ways lead there, too.
+    fn selected(&mut self, block: BlockIndex, phi: Inst<'m>) -> Option<Value> {
+        let shape = self.all.shape;
+        let [first, from_first, second, from_second] = *phi.operands() else {
+            return None;
+        };
+        let from = [
+            shape.block_of(Id(from_first))?,
+            shape.block_of(Id(from_second))?,
+        ];
+        if from
+            .iter()
+            .any(|from| shape.dominators.dominates(block, *from))
+        {
+            return None; // another iteration
+        }
+        let branching = shape.dominators.immediate(block)?;
+        let branch = shape.function.block(branching)?.terminator()?;
+        if branch.op() != Some(Op::BranchConditional) || !shape.blocks.contains(&branching) {
+            return None;
+        }
+        let way = |index| branch.id(index).ok().and_then(|id| shape.block_of(id));
+        let (then, otherwise) = (way(1)?, way(2)?);
+        let value_by = |way: BlockIndex| {
+            let pairs = [first, second].into_iter().zip(from);
+            let mut by_way = pairs.filter(|(_, from)| {
+                if way == block {
+                    *from == branching
+                } else {
+                    shape.dominators.dominates(way, *from)
+                }
+            });
+            by_way.next().map(|(value, _)| Id(value))
+        };
+        if then == otherwise {
+            return None;
+        }
+        let (then, otherwise) = (value_by(then)?, value_by(otherwise)?);
+        let condition = self.value(branch.id(0).ok()?);
+        let (then, otherwise) = (self.value(then), self.value(otherwise));
+        if then == otherwise {
+            return Some(then);
+        }
+        let words = vec![word::SELECTED];
+        let values = vec![condition, then, otherwise];
+        Some(self.expressions.number(Expression::Made(words, values)))
+    }
+
     /// The number of what an inner loop makes of `id`.
     fn of_inner(&mut self, id: Id, is_fixed: bool) -> Value {
         self.expressions.number(if is_fixed {
-            Expression::Made(vec![u32::MAX, id.0], Vec::new())
+            Expression::Made(vec![word::OF_INNER, id.0], Vec::new())
         } else {
             Expression::Changing(id)
         })
@@ -455,7 +540,9 @@ impl<'m> Walk<'_, '_, 'm> {
             }
             _ => {
                 if let Some(result) = inst.result() {
-                    let value = self.made(state, inst, result);
+                    let is_phi = inst.op() == Some(Op::Phi);
+                    let selected = is_phi.then(|| self.selected(block, inst)).flatten();
+                    let value = selected.unwrap_or_else(|| self.made(state, inst, result));
                     self.values.insert(result, value);
                 }
             }
@@ -550,6 +637,11 @@ impl<'m> Walk<'_, '_, 'm> {
             is_exit || self.expressions.is_fixed(*condition) || !decides()
         })
     }
+}
+
+/// A block as a word of an expression.
+fn block_word(block: BlockIndex) -> u32 {
+    u32::try_from(block.index()).unwrap_or(u32::MAX)
 }
 
 /// What is known where several ways meet.

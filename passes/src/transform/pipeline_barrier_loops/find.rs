@@ -12,6 +12,7 @@ use crate::transform::barrier_loop::arrays::{Arrays, array_of};
 use crate::transform::barrier_loop::kept::words;
 use crate::transform::barrier_loop::private;
 use crate::transform::barrier_loop::reason::Reason;
+use crate::transform::barrier_loop::scratch::Scratch;
 use crate::transform::barrier_loop::shape::Shape;
 use crate::transform::barrier_loop::slice::{Slice, Slicer};
 use crate::transform::barrier_loop::values::Variables;
@@ -48,6 +49,8 @@ pub(super) struct Pipeline<'p, 'm> {
     pub(super) arrays: Arrays<'m>,
     /// Variables with their stores in the loop.
     pub(super) variables: Variables,
+    /// Variables that the stage alone uses.
+    pub(super) scratch: Scratch,
     /// The stores to the arrays.
     pub(super) stores: Vec<Inst<'m>>,
     /// All that the stores need.
@@ -100,7 +103,8 @@ impl<'p, 'm> Pipeline<'p, 'm> {
         for stores in variables.values_mut() {
             stores.retain(|(spot, _)| shape.blocks.contains(&spot.0));
         }
-        let (stage, halves) = slices(facts, &shape, &variables, &spots)?;
+        let scratch = Scratch::find(facts.declarations, &shape);
+        let (stage, halves) = slices(facts, &shape, &variables, &scratch, &spots)?;
         let stores = spots.iter().filter_map(|spot| shape.inst(*spot)).collect();
         Ok(Pipeline {
             facts,
@@ -108,6 +112,7 @@ impl<'p, 'm> Pipeline<'p, 'm> {
             work,
             arrays,
             variables,
+            scratch,
             stores,
             stage,
             halves,
@@ -275,6 +280,7 @@ fn check_contents<'m>(
         made: &made,
         changes,
         private: &private,
+        loops: facts.loops,
         around: &around,
     };
     contents.check()
@@ -285,6 +291,7 @@ fn slices<'m>(
     facts: &Facts<'_, 'm>,
     shape: &Shape<'_, 'm>,
     variables: &Variables,
+    scratch: &Scratch,
     spots: &[Spot],
 ) -> Result<(Slice, Option<Halves<'m>>), Reason> {
     let mut slicer = Slicer {
@@ -293,6 +300,7 @@ fn slices<'m>(
         effects: facts.effects,
         variables,
         can_store: true,
+        scratch: Some(scratch),
         kept: BTreeSet::new(),
     };
     let stage = all(&slicer, spots)?;
@@ -334,6 +342,8 @@ fn halves<'m>(
         return Err(Reason::Registers);
     }
     slicer.kept.clear();
+    // Each of their accesses is executed once in an iteration: with the stores.
+    slicer.scratch = None;
     Ok(Halves {
         loads: all(slicer, &loads)?,
         stores,

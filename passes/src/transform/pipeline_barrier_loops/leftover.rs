@@ -5,6 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::module::{BlockIndex, Id, Inst, WordOffset};
 use crate::transform::barrier_loop::region::Inner;
 use crate::transform::edit::Edit;
+use crate::transform::whole_variables::Spot;
 use spirv::Op;
 use std::collections::BTreeSet;
 
@@ -68,9 +69,12 @@ impl<'m> Leftover<'_, 'm> {
                     let variable = inst.id(0).ok();
                     let is_whole = |id: &Id| self.pipeline.variables.contains_key(id);
                     match variable.filter(is_whole) {
-                        Some(variable) => variables.insert(variable),
+                        Some(variable) => {
+                            variables.insert(variable);
+                        }
+                        None if self.is_scratch(variable) => {}
                         None => return false,
-                    };
+                    }
                 }
             }
         }
@@ -85,6 +89,14 @@ impl<'m> Leftover<'_, 'm> {
                     .iter()
                     .all(|inst| self.is_free(number, *inst, &names, &variables))
         })
+    }
+
+    /// Whether a pointer leads into a variable that these loops alone use.
+    fn is_scratch(&self, pointer: Option<Id>) -> bool {
+        let scratch = &self.pipeline.scratch;
+        let variable = pointer.and_then(|pointer| scratch.root(pointer));
+        let is_here = |spot: Spot| self.inner.blocks.contains(&spot.0);
+        variable.is_some_and(|variable| scratch.is_only(variable, is_here))
     }
 
     /// Whether an instruction elsewhere needs nothing of the loops, but leads to them.

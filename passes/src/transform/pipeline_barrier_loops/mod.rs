@@ -54,6 +54,7 @@ mod write;
 
 use super::edit::Edit;
 use super::inlined::{entries, follow, inlined_all, repeat};
+use super::local_accesses::access_as_a_whole;
 use super::move_split_barriers::uniformity;
 use super::options::{PassOptions, PipelineLoops};
 use super::rewrite::RewrittenModule;
@@ -93,12 +94,24 @@ pub(super) fn run(
     }
     inlined_all(module, declarations, |declarations| {
         let one = |declarations: &Declarations<'_>| pipeline_one(declarations, options);
-        let done = match unroll(declarations, MOST_UNROLLED, Unrolled::Copies)? {
-            Some(unrolled) => follow(&unrolled, one)?,
+        let done = match prepared(declarations)? {
+            Some(prepared) => follow(&prepared, one)?,
             None => one(declarations)?,
         };
         repeat(done, MOST_LOOPS, one)
     })
+}
+
+/// An inlined module with loops that copy to workgroup memory unrolled, and with variables accessed
+/// as a whole where that can be; `None` if it is so already.
+fn prepared(declarations: &Declarations<'_>) -> Result<Option<RewrittenModule>, Diagnostics> {
+    match unroll(declarations, MOST_UNROLLED, Unrolled::Copies)? {
+        Some(unrolled) => {
+            let whole = follow(&unrolled, access_as_a_whole)?;
+            Ok(Some(whole.unwrap_or(unrolled)))
+        }
+        None => access_as_a_whole(declarations),
+    }
 }
 
 /// What becomes of a loop.
@@ -135,10 +148,10 @@ pub fn pipelined_loops(
         })
     };
     inlined_all(module, &declarations, |inlined| {
-        match unroll(inlined, MOST_UNROLLED, Unrolled::Copies)? {
-            Some(unrolled) => {
-                let declarations = Declarations::of_made(&unrolled.module, "unrolling")?;
-                let source = |at| unrolled.source_map.of(at).unwrap_or(at);
+        match prepared(inlined)? {
+            Some(prepared) => {
+                let declarations = Declarations::of_made(&prepared.module, "unrolling")?;
+                let source = |at| prepared.source_map.of(at).unwrap_or(at);
                 look(&declarations, &source)?;
             }
             None => look(inlined, &|at| at)?,

@@ -8,10 +8,10 @@ use crate::transform::barrier_loop::arrays::Indexed;
 use crate::transform::barrier_loop::copy::{Copy, Kept, Names};
 use crate::transform::barrier_loop::cut::{Cuts, rename_phis};
 use crate::transform::barrier_loop::kept::keep;
-use crate::transform::barrier_loop::names::{first_names, next_names};
+use crate::transform::barrier_loop::names::{first_names, next_names, share};
 use crate::transform::barrier_loop::reason::Reason;
 use crate::transform::barrier_loop::slice::{Slice, Slicer};
-use crate::transform::barrier_loop::unused::remove_unused;
+use crate::transform::barrier_loop::unused::{Part as Unused, remove_unused};
 use crate::transform::barrier_loop::values::{Values, write_made};
 use crate::transform::edit::Edit;
 use crate::transform::operands::{WORKGROUP, barrier_operands};
@@ -52,6 +52,8 @@ struct Writing<'w, 'd, 'm> {
     cut: Cuts,
     /// The label after the loop that control goes to where the loop is passed.
     passing: Option<u32>,
+    /// The variables of the copies, for those that the stage alone uses.
+    scratch: Names,
 }
 
 impl<'p, 'm> Pipeline<'p, 'm> {
@@ -62,6 +64,7 @@ impl<'p, 'm> Pipeline<'p, 'm> {
             edit: Edit::new(self.facts.declarations),
             cut: Cuts::new(),
             passing: None,
+            scratch: Names::new(),
         };
         Ok(writing.write()?.map(|()| writing.edit))
     }
@@ -77,6 +80,7 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
         let buffers = self.buffers()?;
         self.pipeline.arrays.declare(&mut self.edit, BUFFERS)?;
 
+        self.scratch = share(&mut self.edit, shape, &self.pipeline.stage.scratch)?;
         let first = first_names(&mut self.edit, shape, &self.pipeline.stage)?;
         let none = Kept::default();
         let place = (shape.front_end, shape.front_label);
@@ -141,9 +145,13 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
         self.count(&buffers)?;
         rename_phis(&mut self.edit, shape.function, &self.cut)?;
         remove_inner_loops(self.pipeline, &mut self.edit, &next.used)?;
-        let effects = self.pipeline.facts.effects;
-        let gone = &self.pipeline.stores;
-        remove_unused(&mut self.edit, shape, effects, gone, next.used.into_iter());
+        let part = Unused {
+            shape,
+            effects: self.pipeline.facts.effects,
+            variables: self.pipeline.facts.variables,
+            scratch: Some(&self.pipeline.scratch),
+        };
+        remove_unused(&mut self.edit, &part, next.used.into_iter());
         if !self.pipeline.facts.options.plain {
             declare(&mut self.edit)?;
         }
@@ -247,10 +255,12 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
             effects: pipeline.facts.effects,
             variables: &pipeline.variables,
             can_store: true,
+            scratch: Some(&pipeline.scratch),
             kept: BTreeSet::new(),
         };
         let now = self.cut.get(&label.0).copied().unwrap_or(label.0);
         let mut copy = Copy::new(&mut self.edit, &slicer, part.slice, part.kept, (place, now));
+        copy.scratch = Some(&self.scratch);
         copy.arrays = Some(Indexed {
             arrays: &pipeline.arrays,
             index: part.buffer,
