@@ -51,7 +51,7 @@ const CHOICES: &[Choice] = &[
     Choice {
         package: "splitbar",
         features: "llvm",
-        not: &[CLI, SIM],
+        not: &[CLI],
     },
     Choice {
         package: "splitbar",

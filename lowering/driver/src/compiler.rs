@@ -1,6 +1,7 @@
 //! The way in: a module and options to code, or to less than code.
 
 use crate::compile::{Output, Request, Slots, candidate, compile, lowered_plans, translate};
+use crate::expect::expect;
 use crate::failure::Failure;
 use crate::foreign_ir;
 use crate::internal_error::{guarded, internal};
@@ -125,6 +126,8 @@ impl<'c> Compiler<'c> {
     /// module does not have.
     pub fn compile<'i>(&mut self, input: impl Into<Input<'i>>) -> Result<Output, Failure> {
         let input = input.into();
+        let compile =
+            |request: Request<'_>, observer: &mut dyn Observer| compile(request, expect, observer);
         match self.run(input, compile, |output| &mut output.warnings)? {
             Some(output) => Ok(output),
             None => self.unchanged(input),
@@ -139,7 +142,7 @@ impl<'c> Compiler<'c> {
     pub fn plan<'i>(&mut self, input: impl Into<Input<'i>>) -> Result<Planned, Failure> {
         let plan = |request: Request<'_>, observer: &mut dyn Observer| {
             let slots = Slots::default();
-            Ok(Planned::from(candidate(&slots, request, observer)?))
+            Ok(Planned::from(candidate(&slots, request, expect, observer)?))
         };
         let planned = self.run(input.into(), plan, |planned| &mut planned.warnings)?;
         Ok(planned.unwrap_or_default())
@@ -167,7 +170,11 @@ impl<'c> Compiler<'c> {
     ) -> Result<Explorations, Failure> {
         let model = |request: Request<'_>, observer: &mut dyn Observer| {
             let slots = Slots::default();
-            explore(candidate(&slots, request, observer)?, request, bounds)
+            explore(
+                candidate(&slots, request, expect, observer)?,
+                request,
+                bounds,
+            )
         };
         let explored = self.run(input.into(), model, |explored| &mut explored.warnings)?;
         Ok(explored.unwrap_or_default())
@@ -191,7 +198,7 @@ impl<'c> Compiler<'c> {
         let translate = |request: Request<'_>, observer: &mut dyn Observer| {
             let slots = Slots::default();
             let request = request.with(&options);
-            let mut candidate = candidate(&slots, request, observer)?;
+            let mut candidate = candidate(&slots, request, expect, observer)?;
             let plans = lowered_plans(&candidate, request);
             let bitcode = translate(&candidate, &plans, request, calls)
                 .map_err(|refused| candidate.problems.and(refused))?;

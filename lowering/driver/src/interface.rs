@@ -2,6 +2,7 @@
 //! without LLVM.
 
 use crate::compile::{Candidate, Entry, Request, Slots, candidate};
+use crate::expect::expect;
 use crate::failure::Failure;
 use crate::internal_error::{guarded, internal};
 use crate::llvm_missing::llvm_missing;
@@ -28,7 +29,7 @@ pub(crate) fn interfaces(
     guarded(options, || {
         let slots = Slots::default();
         let request = Request::spirv(bytes, options);
-        let mut candidate = candidate(&slots, request, observer)?;
+        let mut candidate = candidate(&slots, request, expect, observer)?;
         let abis = abis(&mut candidate, options)?;
         let entries = candidate.kernels.into_iter().zip(abis);
         let entries = entries.map(|(kernel, abi)| Entry::planned(kernel, abi));

@@ -28,7 +28,7 @@
 //! # Features
 //!
 //! - `llvm`: code. Without it nothing links LLVM: [`check()`], [`Compiler::plan`] and [`Compiler::model`] work as they do with it, and what needs code is refused with
-//!   [`LlvmMissing`](diagnostic::Code::LlvmMissing). A [`Worker`] makes code all the same where [`Isolation::program`] was built with LLVM.
+//!   [`LlvmMissing`](diagnostic::Code::LlvmMissing). It brings the simulator along, by whose estimates of time `auto` decides. A [`Worker`] makes code all the same where [`Isolation::program`] was built with LLVM.
 //! - `sim`: the simulator, in `simulate`.
 //! - `cli`: the program `splitbar`. The library needs nothing of it.
 //!
@@ -39,6 +39,7 @@ mod backend;
 mod check;
 mod compile;
 mod compiler;
+mod expect;
 mod failure;
 mod foreign_ir;
 #[cfg(any(test, not(feature = "llvm")))]
@@ -58,6 +59,14 @@ mod refusal;
 mod scratch;
 #[cfg(feature = "sim")]
 pub mod simulate;
+#[cfg(all(feature = "llvm", not(feature = "sim")))]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "only estimates are used without the feature `sim`"
+)]
+mod simulate;
 pub mod spec;
 mod stage;
 mod store;
@@ -71,7 +80,8 @@ pub use advise::{Advice, Candidate, Estimated, Estimator, Faster, Refused, advis
 pub use backend::llvm_version;
 pub use check::{CheckOptions, check};
 pub use compile::{
-    Barrier, BarrierKind, BarrierMotion, Entry, Output, SplitDecisions, UnsplitBarrier, Version,
+    Barrier, BarrierKind, BarrierMotion, Entry, Expected, ExpectedCycles, Output, SplitDecisions,
+    UnsplitBarrier, Version,
 };
 pub use compiler::{BarrierForm, Compiler, Input};
 pub use failure::{Failure, exit};

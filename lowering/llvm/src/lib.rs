@@ -65,6 +65,7 @@ use splitbar_plan::backend::{
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Optimization, Target};
 use std::io;
+use std::sync::OnceLock;
 
 /// The back end.
 #[derive(Copy, Clone, Debug, Default)]
@@ -203,6 +204,7 @@ fn lower(input: &LowerInput<'_>, ir: Option<&IrModule>) -> Result<Lowered, Diagn
             bitcode,
             assembly,
             lined,
+            lined_assembly: OnceLock::new(),
             kernels,
             target: input.target,
             optimization: input.optimization,

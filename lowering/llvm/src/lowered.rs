@@ -10,6 +10,7 @@ use splitbar_plan::backend::LoweredModule;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Optimization, Target};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 /// A lowered module.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Lowered {
     pub(crate) assembly: Option<String>,
     /// The same code with debug lines, where `bitcode` has none.
     pub(crate) lined: Option<Vec<u8>>,
+    /// The assembly of that, where it has been generated already, before windows are widened.
+    pub(crate) lined_assembly: OnceLock<String>,
     pub(crate) kernels: Vec<KernelAbi>,
     pub(crate) target: &'static Target,
     pub(crate) optimization: Optimization,
@@ -45,6 +48,7 @@ impl Lowered {
             bitcode,
             assembly: None,
             lined: None,
+            lined_assembly: OnceLock::new(),
             kernels: Vec::new(),
             target,
             optimization,
@@ -61,11 +65,12 @@ impl Lowered {
         text(&self.unoptimized)
     }
 
+    /// The assembly of `bitcode`, before windows are widened.
     fn assembly_of(&self, bitcode: &[u8], comments: bool) -> Result<String, Diagnostics> {
         let file = FileType::Assembly;
         let bytes = codegen::generate(bitcode, self.target, self.optimization, file, comments)?;
         let text = String::from_utf8_lossy(&bytes);
-        Ok(self.widened(text.trim_end_matches('\0').to_owned()))
+        Ok(text.trim_end_matches('\0').to_owned())
     }
 
     /// Assembly with its windows widened.
@@ -96,12 +101,28 @@ impl LoweredModule for Lowered {
     fn assembly(&self) -> Result<String, Diagnostics> {
         match &self.assembly {
             Some(assembly) => Ok(self.widened(assembly.clone())),
-            None => self.assembly_of(&self.bitcode, false),
+            None => Ok(self.widened(self.assembly_of(&self.bitcode, false)?)),
         }
     }
 
     fn lined_assembly(&self) -> Result<String, Diagnostics> {
-        self.assembly_of(self.lined.as_ref().unwrap_or(&self.bitcode), true)
+        let text = match self.lined_assembly.get() {
+            Some(text) => text.clone(),
+            None => {
+                let lined = self.lined.as_ref().unwrap_or(&self.bitcode);
+                let text = self.assembly_of(lined, true)?;
+                self.lined_assembly.get_or_init(|| text).clone()
+            }
+        };
+        Ok(self.widened(text))
+    }
+
+    fn lined_object(&self) -> Result<Vec<u8>, Diagnostics> {
+        let (features, text) = (self.features.as_deref(), self.lined_assembly()?);
+        match self.target.arch {
+            Arch::Amdgpu(_) => assemble::assemble(&text, self.target, features, self.optimization),
+            Arch::Nvptx(_) => Ok(text.into_bytes()),
+        }
     }
 
     fn has_effects(&self, symbol: &str) -> bool {

@@ -77,6 +77,7 @@ impl Unfenced {
 pub struct Global {
     regions: Vec<Region>,
     last: usize,
+    wraps: bool,
 }
 
 /// A region's index in [`Global`].
@@ -110,6 +111,12 @@ impl Global {
     /// The region.
     pub fn region(&self, id: RegionId) -> Option<&Region> {
         self.regions.get(id.0)
+    }
+
+    /// From now on every address is one of a buffer: beyond its end a buffer begins again. For
+    /// launches whose sizes and indices are made up.
+    pub fn wrap(&mut self) {
+        self.wraps = true;
     }
 
     /// The region's first address; 0 when there is no such region.
@@ -158,10 +165,33 @@ impl Global {
             })
         };
         if !self.regions.get(self.last).is_some_and(holds) {
-            self.last = self.regions.iter().position(holds)?;
+            match self.regions.iter().position(holds) {
+                Some(found) => self.last = found,
+                None if self.wraps => return self.find_wrapped(address, bytes),
+                None => return None,
+            }
         }
         let region = self.regions.get_mut(self.last)?;
         let offset = (address - region.base) as usize;
+        Some((region, offset))
+    }
+
+    /// The buffer whose end is before `address`, or the first one, and where in it a buffer that
+    /// begins again and again has the address.
+    fn find_wrapped(&mut self, address: u64, bytes: usize) -> Option<(&mut Region, usize)> {
+        let fits = |r: &&mut Region| r.writable && r.bytes.len() >= bytes.max(1);
+        let buffers = self.regions.iter_mut().filter(fits);
+        let region = buffers.min_by_key(|r| match address.checked_sub(r.base) {
+            Some(beyond) => (false, beyond),
+            None => (true, r.base),
+        })?;
+        let length = region.bytes.len() as u64;
+        let offset = (address.wrapping_sub(region.base) % length) as usize;
+        let offset = if offset + bytes > region.bytes.len() {
+            0
+        } else {
+            offset
+        };
         Some((region, offset))
     }
 }
@@ -318,6 +348,36 @@ impl Shared {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn buffers_that_wrap_have_every_address() {
+        let mut global = Global::default();
+        let constants = global.add("constants", vec![9; 16], false);
+        let first = global.add("first", (0..16).collect(), true);
+        let second = global.add("second", (16..32).collect(), true);
+        let [constants, first, second] = [constants, first, second].map(|id| global.base(id));
+        assert!(global.view(first + 16, 4).is_none());
+        global.wrap();
+        for (address, expected) in [
+            (first, 0),
+            (first + 20, 4),
+            (first + 14, 0),
+            (second - 12, 4),
+            (second + (1 << 40), 16),
+            (constants, 9),
+            (8, 8),
+            (constants + 16, 0),
+            (u64::MAX, 16),
+        ] {
+            assert_eq!(
+                global.view(address, 4).unwrap().bytes[0],
+                expected,
+                "{address:#x}"
+            );
+        }
+        assert!(global.view(first, 17).is_none());
+        assert!(Global::default().view(0, 4).is_none());
+    }
 
     #[test]
     fn accesses_stay_inside_one_region() {

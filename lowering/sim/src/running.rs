@@ -32,6 +32,8 @@ pub(crate) struct Run<'r, P> {
     pub written: WrittenBack,
     pub trace: Trace,
     pub uses: Uses,
+    /// False if accesses are not checked.
+    pub checks: bool,
     pub steps: u64,
     pub lane_steps: u64,
     pub ended: u32,
@@ -71,6 +73,7 @@ impl<'r, P: Program> Run<'r, P> {
                 ..Trace::default()
             },
             uses: Uses::default(),
+            checks: true,
             steps: 0,
             lane_steps: 0,
             ended: 0,
@@ -198,6 +201,7 @@ impl<'r, P: Program> Run<'r, P> {
             written: &mut self.written,
             trace: &mut self.trace,
             uses: &mut self.uses,
+            checks: self.checks,
         }
     }
 }

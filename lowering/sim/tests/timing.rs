@@ -35,6 +35,7 @@ fn run(body: &str, groups: u32, threads: u32, resident: u32, steps: u64) -> Esti
     let setup = Setup {
         timing: *timing(),
         resident,
+        checks: true,
     };
     estimate(&kernel, &mut global, &launch, setup, &mut |_| ())
 }

@@ -136,6 +136,7 @@ impl Device for Simulated {
                 let setup = Setup {
                     timing: *timing,
                     resident,
+                    checks: true,
                 };
                 let estimate = estimate(&kernel, memory, &launch, setup, &mut |_| ());
                 let milliseconds = estimate.cycles as f64 / f64::from(timing.clock_mhz) / 1e3;

@@ -497,7 +497,7 @@ fn levels_are_accepted() -> Result<()> {
 }
 
 fn reflect_is_an_array() -> Result<()> {
-    let module = path("tiled_matmul")?;
+    let module = path("tiled_matmul_double_buffered")?;
     let reflect = ["lower", &module, "--target", "gfx1201", "--emit", "reflect"];
     let ran = expect(&reflect, b"", 0)?;
     let reflection: serde_json::Value = serde_json::from_slice(&ran.stdout)?;
@@ -569,7 +569,15 @@ fn errors_leave_no_output() -> Result<()> {
 
 fn model_proves_or_says_why_not() -> Result<()> {
     let module = path("tiled_matmul")?;
-    let ran = expect(&["model", &module, "--target", "gfx1201"], b"", 0)?;
+    let native = [
+        "model",
+        &module,
+        "--target",
+        "gfx1201",
+        "--strategy",
+        "native",
+    ];
+    let ran = expect(&native, b"", 0)?;
     let text = String::from_utf8(ran.stdout)?;
     ensure!(
         text.starts_with("entry main, native, 3 waves: proved ("),

@@ -80,6 +80,10 @@ fn rare_keys() -> Result<()> {
             options.measure = true;
             options.audit = true;
         })?;
+        check(&plain, target, |options| {
+            options.split_barriers = SplitBarriers::Always;
+            options.choice = Choice::AlwaysSplit;
+        })?;
         check(&tiled, target, |options| {
             options.abi = "descriptor-sets".parse().unwrap();
             options.audit = true;

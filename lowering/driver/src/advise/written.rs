@@ -1,11 +1,13 @@
 //! Advice on entry points with pairs that people wrote.
 //!
 //! The module is compiled once with each strategy that fits, with every barrier split. The same
-//! figures count as for the choice of `auto`, which has one strategy that splits to decide about.
+//! expected cycles count as for the choice of `auto`, which has one strategy that splits to decide
+//! about.
 
 use super::advice::{Advice, Candidate, Estimator, Refused};
 use super::strategies::{Compiled, candidate, waves};
-use crate::compile::{Barrier, Entry, Known, Output};
+use crate::compile::{Barrier, Entry, Expected, Known, Output};
+use crate::expect::expect;
 use crate::failure::Failure;
 use crate::options::Options;
 use splitbar_plan::{Overlap, Strategy};
@@ -32,7 +34,12 @@ pub(super) fn written(
             .iter()
             .filter_map(|(strategy, output)| Some((*strategy, output.entries().get(index)?)));
         let of: Vec<_> = of.collect();
-        let Some(mut advice) = entry(&of, refused.clone(), known) else {
+        let expected = |strategy: Strategy| {
+            let mut outputs = outputs.iter();
+            let output = outputs.find(|(of, _)| *of == strategy)?.1;
+            Some(expect(output, index))
+        };
+        let Some(mut advice) = entry(&of, refused.clone(), known, &expected) else {
             continue; // without pairs there is nothing to choose
         };
         if let Some(estimator) = estimator.as_mut() {
@@ -49,15 +56,21 @@ fn entry(
     compiled: &[(Strategy, &Entry)],
     refused: Vec<Refused>,
     known: Known<'_>,
+    expected: &dyn Fn(Strategy) -> Option<Expected>,
 ) -> Option<Advice> {
     let plan = &compiled.first()?.1.plan;
     let waves = waves(compiled.first()?.1);
-    let candidates: Vec<Candidate> = compiled
+    let mut candidates: Vec<Candidate> = compiled
         .iter()
         .map(|(strategy, entry)| candidate(*strategy, entry, known))
         .collect();
     if candidates.first()?.barriers.is_empty() {
         return None;
+    }
+    if candidates.iter().any(Candidate::depends_on_cycles) {
+        for (candidate, (strategy, _)) in candidates.iter_mut().zip(compiled) {
+            candidate.version.expected = expected(*strategy);
+        }
     }
     let (choice, reasons) = decide(&candidates)?;
     Some(Advice {
@@ -101,12 +114,18 @@ fn decide(candidates: &[Candidate]) -> Option<(&'static str, Vec<String>)> {
         }
         return Some((fused.strategy, reasons));
     };
-    reasons.insert(0, format!("{}: {}", best.strategy, best.speaks_for()));
+    reasons.insert(0, format!("{}: {}", best.strategy, best.speaks_for(fused)));
     Some((best.strategy, reasons))
 }
 
-/// How good a split is: whether its cost is known, and twice what its windows leave over.
-type Score = (bool, i64);
+/// How good a split is.
+#[derive(Copy, Clone, Debug, PartialEq, PartialOrd)]
+enum Score {
+    /// By a profile: whether its cost is known, and twice what its windows leave over.
+    Measured(bool, i64),
+    /// The part of the cycles of full barriers that it saves.
+    Expected(f64),
+}
 
 impl Candidate {
     /// The barriers that are worth it.
@@ -114,10 +133,24 @@ impl Candidate {
         self.barriers.iter().filter(|barrier| barrier.split)
     }
 
+    /// Returns true if only cycles tell whether it gains.
+    fn depends_on_cycles(&self) -> bool {
+        let waits = self.overlap == Overlap::Split;
+        waits && self.worth().next().is_some() && self.worth().all(|one| one.skew.is_none())
+    }
+
     /// How good it is, or why it is worse than `fused`.
     fn score(&self, fused: &Candidate) -> Result<Score, String> {
         if let Some(lost) = self.version.loses_to(&fused.version) {
             return Err(lost);
+        }
+        if self.depends_on_cycles() {
+            let versions = [self, fused].map(|one| one.version.expected.as_ref());
+            let [Some(own), Some(full)] = versions else {
+                return Err("its time is not known".to_owned());
+            };
+            own.beats(full)?;
+            return Ok(Score::Expected(1.0 - own.over(full).unwrap_or(1.0)));
         }
         let left = |barrier: &Barrier| {
             let window = barrier
@@ -130,18 +163,27 @@ impl Candidate {
             let widest = self.barriers.iter().max_by_key(|barrier| left(barrier));
             return Err(widest.map_or_else(String::new, |widest| widest.reason.clone()));
         }
-        Ok((self.phase_cycles.is_some(), self.worth().map(left).sum()))
+        let left = self.worth().map(left).sum();
+        Ok(Score::Measured(self.phase_cycles.is_some(), left))
     }
 
-    /// What speaks for it.
-    pub(super) fn speaks_for(&self) -> String {
+    /// What speaks for it and against `fused`.
+    fn speaks_for(&self, fused: &Candidate) -> String {
         let why: Vec<&str> = self
             .worth()
             .map(|barrier| barrier.reason.as_str())
             .collect();
         let first = why.first().copied().unwrap_or_default();
+        let versions = [self, fused].map(|one| one.version.expected.as_ref());
+        let first = match versions {
+            [Some(own), Some(full)] => match own.beats(full) {
+                Ok(cycles) => format!("{first}; {cycles}"),
+                Err(_) => first.to_owned(),
+            },
+            _ => first.to_owned(),
+        };
         match self.barriers.len() {
-            1 => first.to_owned(),
+            1 => first,
             all => format!("{} of {all} barriers; {first}", why.len()),
         }
     }
@@ -152,7 +194,7 @@ impl Candidate {
 mod tests {
     use super::*;
     use crate::advise::advice::{Estimated, faster};
-    use crate::compile::{BarrierFacts, BarrierKind, Version};
+    use crate::compile::{BarrierFacts, BarrierKind, ExpectedCycles, Version};
     use crate::usage::Resident;
     use crate::window::Window;
     use splitbar_passes::module::WordOffset;
@@ -224,38 +266,48 @@ mod tests {
         decide(candidates).unwrap().0
     }
 
-    #[test]
-    fn occupancy_goes_first() {
-        let fused = candidate(Strategy::Fused, 0, 4);
-        let loses = candidate(Strategy::Mbarrier, 128, 2);
-        assert_eq!(choice(&[fused.clone(), loses.clone()]), "fused");
-        let keeps = candidate(Strategy::WarpNamed, 128, 4);
-        assert_eq!(choice(&[fused.clone(), loses, keeps]), "warp-named");
-        assert!(decide(&[fused]).unwrap().1[0].contains("no strategy"));
+    fn expected(cycles: u64) -> Option<Expected> {
+        Some(Expected::Cycles(ExpectedCycles {
+            cycles,
+            resident: 4,
+            complete: true,
+            progress: Vec::new(),
+        }))
+    }
+
+    fn timed(strategy: Strategy, cycles: u64) -> Candidate {
+        let mut timed = candidate(strategy, 128, 4);
+        timed.version.expected = expected(cycles);
+        timed
     }
 
     #[test]
-    fn a_window_has_to_pay() {
-        let fused = candidate(Strategy::Fused, 0, 4);
-        let narrow = candidate(Strategy::Mbarrier, 63, 4);
-        assert_eq!(choice(&[fused.clone(), narrow.clone()]), "fused");
-        let wide = candidate(Strategy::Mbarrier, 64, 4);
-        assert_eq!(choice(&[fused.clone(), wide.clone()]), "mbarrier");
-        let counter = candidate(Strategy::Counter, 128, 4);
-        assert_eq!(choice(&[fused.clone(), counter]), "fused");
+    fn the_fastest_is_taken() {
+        let fused = timed(Strategy::Fused, 1000);
+        let slow = timed(Strategy::Mbarrier, 985);
+        let (name, reasons) = decide(&[fused.clone(), slow.clone()]).unwrap();
+        assert_eq!(name, "fused");
+        let why = "mbarrier: expected cycles: 985, and 1000 with full barriers (-1.5 %)";
+        assert_eq!(reasons, [why]);
+        let named = timed(Strategy::WarpNamed, 960);
+        let group = timed(Strategy::GroupNamed, 940);
+        let all = [fused.clone(), slow, named, group.clone()];
+        assert_eq!(choice(&all), "group-named");
+        let unknown = candidate(Strategy::Mbarrier, 128, 4);
+        let (name, reasons) = decide(&[fused.clone(), unknown]).unwrap();
+        assert_eq!(name, "fused");
+        assert_eq!(reasons, ["mbarrier: its time is not known"]);
         // One of two barriers is enough.
-        let mut both = wide;
-        both.barriers.extend(narrow.barriers);
-        let (name, reasons) = decide(&[fused, both]).unwrap();
-        assert_eq!(name, "mbarrier");
-        assert!(reasons[0].starts_with("mbarrier: 1 of 2 barriers"));
-    }
-
-    #[test]
-    fn the_cheapest_of_equal_windows_is_taken() {
-        let fused = candidate(Strategy::Fused, 0, 4);
-        let named = candidate(Strategy::WarpNamed, 100, 4);
-        let mbarrier = candidate(Strategy::Mbarrier, 100, 4);
-        assert_eq!(choice(&[fused, mbarrier, named]), "warp-named");
+        let mut both = group;
+        let empty = candidate(Strategy::GroupNamed, 0, 4);
+        both.barriers.extend(empty.barriers.clone());
+        let (name, reasons) = decide(&[fused.clone(), both]).unwrap();
+        assert_eq!(name, "group-named");
+        let start = "group-named: 1 of 2 barriers; instructions left in the window: 128 of 128; expected cycles: 940";
+        assert!(reasons[0].starts_with(start), "{reasons:?}");
+        let (name, reasons) = decide(&[fused.clone(), empty]).unwrap();
+        assert_eq!(name, "fused");
+        assert_eq!(reasons, ["group-named: nothing is left in the window"]);
+        assert!(decide(&[fused]).unwrap().1[0].contains("no strategy"));
     }
 }

@@ -1,11 +1,13 @@
 //! The sum that leads to a choice: what is known of a barrier that is split, beside what a full
 //! barrier is.
 //!
-//! Workgroups that a compute unit or multiprocessor holds at once fill each other's waits, so a
-//! kernel whose split leaves fewer of them gets full barriers. Of what is left, a barrier is split
-//! where its window keeps as many instructions as the target's row asks for; where a profile says
-//! how much waves differ in time, where the window hides more than the phase costs.
+//! A barrier is a candidate for a split if something is left in its window in the final code. Which
+//! candidates are split is decided by the expected cycles of whole versions (`expected.rs`), if no
+//! workgroups are lost that fill each other's waits. Where a profile says how much waves differ in
+//! time, a barrier is split if the window hides more than the phase costs. Where nothing is
+//! compiled, its window in SPIR-V must have as many instructions as the target's row requires.
 
+use super::expected::Expected;
 use super::prepare::SourcePair;
 use super::profile_sites::ProfileSites;
 use crate::options::Options;
@@ -58,6 +60,9 @@ pub struct Barrier {
     /// True if a full barrier is different code from the one that `strategy` gives.
     #[serde(skip)]
     pub(crate) differs: bool,
+    /// True if waves wait for each other with `strategy`.
+    #[serde(skip)]
+    pub(crate) waits: bool,
 }
 
 /// The resources of a kernel in one version.
@@ -73,6 +78,9 @@ pub struct Version {
     /// How many those may be, where `resident` does not say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resident_estimate: Option<ResidentEstimate>,
+    /// How long it is expected to take; `None` where no choice depended on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
 }
 
 /// The two versions of an entry point, and what was decided about each of its barriers.
@@ -108,12 +116,16 @@ impl BarrierFacts<'_> {
             split: false,
             operations: self.operations,
             window: self.window,
-            min_window: min_window(self.strategy, target, self.rotated),
+            min_window: match self.window {
+                Some(_) => None, // its code has cycles
+                None => min_window(self.strategy, target, self.rotated),
+            },
             phase_cycles: PhaseCycles::estimate(self.strategy, target),
             skew: self.site.and_then(|site| Some(site.skew?.median)),
             gain: None,
             reason: String::new(),
             differs: self.strategy.is_split() || kind == BarrierKind::Full,
+            waits: self.strategy.overlap() == Overlap::Split,
         };
         let outcome = match (self.strategy.overlap(), barrier.skew) {
             (Overlap::Everything, _) => Ok("no wave waits for another one".to_owned()),
@@ -145,6 +157,9 @@ impl BarrierFacts<'_> {
 
     fn by_window(&self, barrier: &Barrier) -> Result<String, String> {
         let (left, words) = self.left()?;
+        if self.window.is_some() {
+            return Ok(words);
+        }
         let Some(least) = barrier.min_window else {
             return Err("no window is known to pay for it on this GPU".to_owned());
         };
@@ -267,6 +282,21 @@ impl SplitDecisions {
     pub(crate) fn any_full(&self) -> bool {
         let mut barriers = self.barriers.iter();
         barriers.any(|barrier| !barrier.split && barrier.differs)
+    }
+
+    /// Returns true if a barrier is split whose gain only cycles tell: waves wait at it, and no
+    /// profile has measured it.
+    pub(crate) fn depends_on_cycles(&self) -> bool {
+        let mut split = self.barriers.iter().filter(|barrier| barrier.split);
+        split.any(|barrier| barrier.waits && barrier.skew.is_none())
+    }
+
+    /// Adds `why` to the reasons of what is split.
+    pub(crate) fn because(&mut self, why: &str) {
+        let split = self.barriers.iter_mut().filter(|barrier| barrier.split);
+        for barrier in split.filter(|barrier| barrier.waits && barrier.skew.is_none()) {
+            barrier.reason = format!("{}; {why}", barrier.reason);
+        }
     }
 
     /// Decides for full barriers, since `why`.
@@ -434,29 +464,25 @@ mod tests {
     }
 
     #[test]
-    fn the_window_has_to_reach_the_threshold_of_the_target() {
-        for (target, strategy, least) in [
-            ("gfx1201", Strategy::Native, 8),
-            ("sm_90", Strategy::Mbarrier, 48),
-            ("sm_120", Strategy::Mbarrier, 48),
-            ("sm_80", Strategy::Mbarrier, 64),
-            ("sm_75", Strategy::WarpNamed, 64),
+    fn something_is_left_in_a_window_of_code() {
+        for (target, strategy) in [
+            ("gfx1201", Strategy::Native),
+            ("sm_90", Strategy::Mbarrier),
+            ("sm_75", Strategy::WarpNamed),
+            ("sm_90", Strategy::Counter),
         ] {
-            assert!(
-                !decide(target, strategy, least - 1, false).split,
-                "{target}"
-            );
-            assert!(decide(target, strategy, least, false).split, "{target}");
+            let one = decide(target, strategy, 1, true);
+            assert!(one.split && one.min_window.is_none(), "{target}");
+            let decisions = SplitDecisions::new(version(2), [one]);
+            assert!(decisions.depends_on_cycles(), "{target}");
         }
-        assert!(!decide("gfx1201", Strategy::Native, 15, true).split);
-        assert!(decide("gfx1201", Strategy::Native, 16, true).split);
-        let never = decide("sm_90", Strategy::Counter, 10_000, false);
-        assert!(!never.split && never.reason.contains("no window is known to pay"));
         let none = decide("gfx1201", Strategy::Native, 0, false);
         assert_eq!(none.reason, "nothing is left in the window");
         let fused = decide("gfx1100", Strategy::Fused, 100, false);
         assert!(!fused.split && fused.reason.contains("no strategy"));
-        assert!(decide("gfx1100", Strategy::SingleWave, 0, false).split);
+        let alone = decide("gfx1100", Strategy::SingleWave, 0, false);
+        assert!(alone.split);
+        assert!(!SplitDecisions::new(version(2), [none, fused, alone]).depends_on_cycles());
     }
 
     #[test]
@@ -476,6 +502,7 @@ mod tests {
             )
         };
         assert!(on(8).split && !on(7).split);
+        assert_eq!(on(8).min_window, Some(8));
         assert_eq!(on(0).reason, "nothing is in the window");
     }
 
@@ -552,7 +579,7 @@ mod tests {
     #[test]
     fn copies_of_a_function_are_decided_together() {
         let wide = decide("gfx1201", Strategy::Native, 100, false);
-        let narrow = decide("gfx1201", Strategy::Native, 2, false);
+        let narrow = decide("gfx1201", Strategy::Native, 0, false);
         let both = SplitDecisions::new(version(2), [wide.clone(), narrow]);
         assert!(!both.any_split() && both.barriers.len() == 1);
         let other = Barrier {

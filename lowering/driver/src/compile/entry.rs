@@ -1,6 +1,7 @@
 //! The results of a compilation for one entry point.
 
 use super::cost_model::{SplitDecisions, Version};
+use super::expected::Expected;
 use super::motion::BarrierMotion;
 use super::plan::PlannedKernel;
 use super::plan_text::{Splitting, plan_text};
@@ -36,6 +37,8 @@ pub struct Entry {
     pub resident_between: Option<[u32; 2]>,
     /// How many workgroups that may be, where `resident` does not say it.
     pub resident_estimate: Option<ResidentEstimate>,
+    /// How long it is expected to take; `None` where no choice depended on it.
+    pub expected: Option<Expected>,
     /// The audit of waits, caches and fences; `None` when it was not asked for.
     pub audit: Option<Audit>,
     /// The decisions among strategies; `None` if there was nothing to decide.
@@ -61,6 +64,7 @@ impl Entry {
             resident: None,
             resident_between: None,
             resident_estimate: None,
+            expected: None,
             audit: None,
             decisions: kernel.decisions,
             motions: kernel.prepared.motions.clone(),
@@ -76,6 +80,7 @@ impl Entry {
             resident: self.resident.clone(),
             resident_between: self.resident_between,
             resident_estimate: self.resident_estimate.clone(),
+            expected: self.expected.clone(),
         }
     }
 

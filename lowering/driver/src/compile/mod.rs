@@ -14,6 +14,7 @@ mod build;
 mod control_flow;
 mod cost_model;
 mod entry;
+mod expected;
 mod fates;
 mod lower;
 mod measure;
@@ -40,6 +41,7 @@ pub(crate) use cost_model::BarrierFacts;
 pub use cost_model::{Barrier, BarrierKind, SplitDecisions, Version};
 pub(crate) use cost_model::{Known, barriers};
 pub use entry::Entry;
+pub use expected::{Expected, ExpectedCycles};
 pub(crate) use lower::{lowered_plans, translate};
 pub use motion::BarrierMotion;
 pub use output::Output;
@@ -59,7 +61,7 @@ use crate::options::Options;
 use crate::stage::Observer;
 use build::build;
 use recorder::Recorder;
-use select::{SelectedModule, select};
+use select::{Expect, SelectedModule, select};
 use slot::fill;
 use split::{KeepFull, split};
 use std::cell::OnceCell;
@@ -76,12 +78,13 @@ pub(crate) struct Slots<'w> {
     selected_prepared: OnceCell<Prepared<'w>>,
 }
 
-/// Compiles a module.
+/// Compiles a module. Versions of it are compared by what `expect` says of them.
 ///
 /// # Errors
 /// Everything that is wrong with it, or that the target or this build cannot do.
 pub(crate) fn compile(
     request: Request<'_>,
+    expect: Expect,
     observer: &mut dyn Observer,
 ) -> Result<Output, Failure> {
     let slots = Slots::default();
@@ -93,7 +96,7 @@ pub(crate) fn compile(
         Weighing::from_options(options) == Weighing::ByCode,
     );
     let first = prepare_first(&slots, &source, options, &mut observer)?;
-    let selected = select(&source, first, &sites, request, &mut observer)?;
+    let selected = select(&source, first, &sites, request, expect, &mut observer)?;
     if let Some(output) = selected.output {
         return output.accept();
     }
@@ -113,6 +116,7 @@ pub(crate) fn compile(
 pub(crate) fn candidate<'w>(
     slots: &'w Slots<'w>,
     request: Request<'w>,
+    expect: Expect,
     observer: &mut dyn Observer,
 ) -> Result<Candidate<'w, 'w>, Failure> {
     let options = request.options;
@@ -123,7 +127,7 @@ pub(crate) fn candidate<'w>(
         Weighing::from_options(options) == Weighing::ByCode,
     );
     let first = prepare_first(slots, &source, options, &mut observer)?;
-    let selected = select(&source, first, &sites, request, &mut observer)?;
+    let selected = select(&source, first, &sites, request, expect, &mut observer)?;
     let prepared = match selected.module {
         SelectedModule::First => first,
         SelectedModule::Other(module) => {

@@ -25,7 +25,7 @@ pub struct Output {
     lld: Option<PathBuf>,
     /// True if the assembly may have debug lines.
     #[cfg_attr(
-        not(feature = "sim"),
+        not(any(feature = "llvm", feature = "sim")),
         expect(dead_code, reason = "only the simulator asks")
     )]
     pub(crate) lines: bool,
@@ -153,6 +153,12 @@ impl Output {
     pub fn object(&self) -> Result<Vec<u8>, Diagnostics> {
         self.only_amdgpu("object")?;
         self.lowered.object().map_err(|refused| self.of_ir(refused))
+    }
+
+    /// The object of the assembly that was measured, with debug lines; for NVPTX its text.
+    #[cfg(feature = "llvm")]
+    pub(crate) fn lined_object(&self) -> Result<Vec<u8>, Diagnostics> {
+        self.lowered.lined_object()
     }
 
     /// A code object that the ROCm loader takes (AMDGPU). Runs a linker.

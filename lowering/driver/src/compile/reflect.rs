@@ -358,6 +358,7 @@ mod tests {
             resident: None,
             resident_between: None,
             resident_estimate: None,
+            expected: None,
             audit: None,
             decisions: None,
             motions: Vec::new(),

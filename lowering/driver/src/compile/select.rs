@@ -1,15 +1,16 @@
 //! The choice of `auto`: which barriers of a module are split, and which are full barriers.
 //!
 //! `fast` decides as the module is planned, by the windows in SPIR-V. `balanced` compiles it with
-//! every barrier split, and once more as it is given where the first compilation leaves open which
-//! version holds more workgroups at once, or spills less: a version at the most that a unit can
-//! hold loses nothing, and one without a window that pays is not taken anyway. If some barriers are
-//! worth it and others are not, what comes out is compiled as well. What comes out never loses
-//! workgroups to the module as it is given.
+//! every barrier split. If something is left in a window, the module as it is given is compiled as
+//! well, and the version that is expected to take fewer cycles is taken. If some windows have
+//! something left and others are empty, the version that splits the first and not the others is
+//! compiled in place of the first one. What comes out never loses workgroups to the module as it is
+//! given.
 
 use super::build::build;
 use super::cost_model::{Barrier, BarrierKind, Known, SplitDecisions, barriers};
 use super::entry::Entry;
+use super::expected::Expected;
 use super::output::Output;
 use super::plan::{Chosen, Decisions, explain, plan};
 use super::prepare::{Prepared, PreparedSlots, prepare};
@@ -27,6 +28,9 @@ use splitbar_passes::module::WordOffset;
 use splitbar_plan::Strategy;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+
+/// Gives the expected time of an entry point, by its position, of what was compiled.
+pub(crate) type Expect = fn(&Output, usize) -> Expected;
 
 /// The version of a module that is taken.
 pub(crate) struct Selected {
@@ -55,6 +59,21 @@ struct Compiled {
     artefacts: Artefacts,
 }
 
+impl Compiled {
+    /// Has `expect` give the expected time of entry point number `entry`, if that is not known.
+    fn expect(&mut self, entry: usize, expect: Expect) -> Expected {
+        let known = self.output.entries().get(entry);
+        if let Some(known) = known.and_then(|entry| entry.expected.clone()) {
+            return known;
+        }
+        let expected = expect(&self.output, entry);
+        if let Some(entry) = self.output.entries_mut().get_mut(entry) {
+            entry.expected = Some(expected.clone());
+        }
+        expected
+    }
+}
+
 /// How often a module is compiled with some barriers split and others not, in search of a choice
 /// that its own windows bear out.
 const MOST_ROUNDS: usize = 2;
@@ -68,6 +87,7 @@ pub(super) fn select(
     first: &Prepared<'_>,
     sites: &ProfileSites,
     request: Request<'_>,
+    expect: Expect,
     observer: &mut Recorder<'_>,
 ) -> Result<Selected, Failure> {
     if Weighing::from_options(request.options) != Weighing::ByCode {
@@ -92,6 +112,7 @@ pub(super) fn select(
         first_artefacts: observer.take(),
         sites,
         request,
+        expect,
         measured: &measured,
         full: &full,
         splits: Vec::new(),
@@ -108,6 +129,7 @@ struct Selector<'s, 'w, 'o> {
     first_artefacts: Artefacts,
     sites: &'s ProfileSites,
     request: Request<'s>,
+    expect: Expect,
     /// The options by which versions are compiled.
     measured: &'s Options,
     /// The options by which versions with full barriers are compiled.
@@ -137,7 +159,7 @@ impl Selector<'_, '_, '_> {
             decisions.insert(entry.plan.entry.clone(), decided);
         }
         let mut untouched = None;
-        self.compare(&mut decisions, &compiled, &mut untouched)?;
+        self.compare(&mut decisions, &mut compiled, &mut untouched)?;
         let mut rounds = 0;
         // Once more if what is left loses after all.
         while any_split(&decisions) && any_full(&decisions) {
@@ -150,7 +172,7 @@ impl Selector<'_, '_, '_> {
             keep = unsplit(&decisions);
             compiled = self.compile(&keep, &decisions)?;
             let is_narrower = self.decide_again(&mut decisions, &compiled)?;
-            let loses = self.compare(&mut decisions, &compiled, &mut untouched)?;
+            let loses = self.compare(&mut decisions, &mut compiled, &mut untouched)?;
             if !is_narrower && !loses {
                 break;
             }
@@ -307,32 +329,57 @@ impl Selector<'_, '_, '_> {
     }
 
     /// Gives up the splits of entry points that leave fewer workgroups at once than the module as
-    /// it is given (`untouched`), or spill more; whether there was one.
+    /// it is given (`untouched`), or spill more, and of those that are not expected to be faster.
+    /// Whether there was one.
     fn compare(
         &mut self,
         decisions: &mut Decisions,
-        compiled: &Compiled,
+        compiled: &mut Compiled,
         untouched: &mut Option<Compiled>,
     ) -> Result<bool, Failure> {
-        if !any_split(decisions) || !self.may_lose(&compiled.output) {
+        if !any_split(decisions) {
+            return Ok(false);
+        }
+        let mut decided = decisions.values();
+        if !decided.any(SplitDecisions::depends_on_cycles) && !self.may_lose(&compiled.output) {
             return Ok(false);
         }
         let given = match untouched {
             Some(given) => given,
             None => untouched.insert(self.compile_full(&KeepFull::Untouched, decisions)?),
         };
+        let expect = self.expect;
         let mut any = false;
-        let entries = compiled.output.entries().iter();
-        for (entry, given) in entries.zip(given.output.entries()) {
-            let Some(decided) = decisions.get_mut(&entry.plan.entry) else {
+        for index in 0..compiled.output.entries().len() {
+            let entries = compiled.output.entries();
+            let Some(name) = entries.get(index).map(|entry| entry.plan.entry.clone()) else {
+                continue; // there are so many
+            };
+            let Some(decided) = decisions.get_mut(&name) else {
                 continue; // every entry point was decided about
             };
-            let given = given.version();
-            let lost = entry.version().loses_to(&given);
-            decided.full = Some(given);
-            if let (true, Some(why)) = (decided.any_split(), lost) {
-                decided.give_up(&why);
-                any = true;
+            let version = |of: &Compiled| {
+                let entry = of.output.entries().get(index);
+                entry.map(Entry::version).unwrap_or_default()
+            };
+            let verdict = match version(compiled).loses_to(&version(given)) {
+                Some(why) => Err(why),
+                None if decided.depends_on_cycles() => {
+                    let own = compiled.expect(index, expect);
+                    let full = given.expect(index, expect);
+                    own.beats(&full)
+                }
+                None => Ok(String::new()),
+            };
+            decided.split = version(compiled);
+            decided.full = Some(version(given));
+            match verdict {
+                Ok(why) => decided.because(&why),
+                Err(why) if decided.any_split() => {
+                    decided.give_up(&why);
+                    any = true;
+                }
+                Err(_) => {}
             }
         }
         Ok(any)

@@ -59,10 +59,19 @@ impl Binary {
         target: &Target,
         name: Option<&str>,
     ) -> Result<Binary, Refusal> {
+        let object = CodeObject::read(bytes).map_err(|e| Refusal::Launch(e.to_string()))?;
+        Binary::of_object(object, target, name)
+    }
+
+    /// The kernel `name` of `object`, or the only one.
+    pub(super) fn of_object(
+        object: CodeObject,
+        target: &Target,
+        name: Option<&str>,
+    ) -> Result<Binary, Refusal> {
         let isa = Isa::by_name(target.name)
             .filter(|_| target.amdgpu().is_some())
             .ok_or_else(|| Refusal::Launch(format!("{} is not simulated", target.name)))?;
-        let object = CodeObject::read(bytes).map_err(|e| Refusal::Launch(e.to_string()))?;
         if let Some(gpu) = object.target().filter(|gpu| *gpu != target.gpu()) {
             let name = target.name;
             return Err(Refusal::Launch(format!(

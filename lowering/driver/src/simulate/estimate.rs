@@ -168,7 +168,11 @@ impl Job {
                 ..
             } = self.launched(inputs)?;
             let resident = resident.workgroups;
-            let setup = Setup { timing, resident };
+            let setup = Setup {
+                timing,
+                resident,
+                checks: true,
+            };
             match &self.code {
                 Code::Amdgpu(binary) => {
                     binary.estimate(&arguments, inputs, sizes, &mut global, setup, watch)

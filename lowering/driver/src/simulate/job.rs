@@ -4,13 +4,14 @@ use super::inputs::{BufferName, Elements, Refusal, Texels};
 use super::unit::Unit;
 use super::{amdgpu, nvptx};
 use crate::asm;
-use crate::compile::Output;
+use crate::compile::{Entry, Output};
 use crate::usage::ResourceUsage;
 use splitbar_layout::abi::{Argument, Combination, Reached};
 use splitbar_passes::printf::Table;
 use splitbar_passes::profile::Gpu;
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
+use splitbar_sim::amdgpu::CodeObject;
 use splitbar_sim::sampler::Sampler;
 use std::collections::BTreeMap;
 
@@ -95,26 +96,60 @@ impl Job {
     /// When there is no such entry point, the code cannot be generated or linked, or the GPU is not
     /// simulated.
     pub fn compiled(output: &Output, entry: usize) -> Result<Job, Refusal> {
+        Job::of_output(output, entry, &|entry| match output.target.arch {
+            Arch::Amdgpu(_) => {
+                let bytes = output.hsaco().map_err(Refusal::Code)?;
+                let object = CodeObject::read(&bytes);
+                let object = object.map_err(|e| Refusal::Launch(e.to_string()))?;
+                let symbol = Some(entry.abi.symbol.as_str());
+                let mut binary = amdgpu::Binary::of_object(object, output.target, symbol)?;
+                if output.lines {
+                    let text = output.assembly().map_err(Refusal::Code)?;
+                    binary.set_lines(&asm::amdgpu::parse(&text));
+                }
+                Ok(Code::Amdgpu(binary))
+            }
+            Arch::Nvptx(_) => {
+                let text = output.assembly().map_err(Refusal::Code)?;
+                let symbol = Some(entry.abi.symbol.as_str());
+                Ok(Code::Nvptx(nvptx::Text::read(&text, symbol)?))
+            }
+        })
+    }
+
+    /// The same of the code that was measured. It is not linked, so that it needs no linker, and
+    /// cannot use what other files define.
+    #[cfg(feature = "llvm")]
+    pub(super) fn measured(output: &Output, entry: usize) -> Result<Job, Refusal> {
+        Job::of_output(output, entry, &|entry| {
+            let bytes = output.lined_object().map_err(Refusal::Code)?;
+            let symbol = Some(entry.abi.symbol.as_str());
+            Ok(match output.target.arch {
+                Arch::Amdgpu(_) => {
+                    let object = CodeObject::read_unlinked(&bytes);
+                    let object = object.map_err(|e| Refusal::Launch(e.to_string()))?;
+                    Code::Amdgpu(amdgpu::Binary::of_object(object, output.target, symbol)?)
+                }
+                Arch::Nvptx(_) => {
+                    let text = String::from_utf8_lossy(&bytes);
+                    Code::Nvptx(nvptx::Text::read(&text, symbol)?)
+                }
+            })
+        })
+    }
+
+    /// The kernel of entry point number `entry` of a compilation, whose code `read` reads.
+    fn of_output(
+        output: &Output,
+        entry: usize,
+        read: &dyn Fn(&Entry) -> Result<Code, Refusal>,
+    ) -> Result<Job, Refusal> {
         let entry = output
             .entries()
             .get(entry)
             .ok_or_else(|| Refusal::Launch("there is no such entry point".to_owned()))?;
         let abi = &entry.abi;
-        let code = match output.target.arch {
-            Arch::Amdgpu(_) => {
-                let bytes = output.hsaco().map_err(Refusal::Code)?;
-                let mut binary = amdgpu::Binary::read(&bytes, output.target, Some(&abi.symbol))?;
-                if output.lines {
-                    let text = output.assembly().map_err(Refusal::Code)?;
-                    binary.set_lines(&asm::amdgpu::parse(&text));
-                }
-                Code::Amdgpu(binary)
-            }
-            Arch::Nvptx(_) => {
-                let text = output.assembly().map_err(Refusal::Code)?;
-                Code::Nvptx(nvptx::Text::read(&text, Some(&abi.symbol))?)
-            }
-        };
+        let code = read(entry)?;
         let expected = code.expected_usage();
         Ok(Job {
             code,

@@ -9,6 +9,8 @@ pub mod estimate;
 mod inputs;
 mod job;
 mod launched;
+#[cfg(feature = "llvm")]
+mod made_up;
 pub mod nvptx;
 pub mod profile;
 mod run;

@@ -4,36 +4,18 @@
 use super::abi::Start;
 use super::descriptor::Descriptor;
 use super::isa::Isa;
+use super::loading::{LOAD, ObjectError};
+use super::unlinked::Placed;
 use crate::launch::{Clocks, Launch, Limits};
 use crate::memory::Global;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind};
 use serde::Deserialize;
 
-/// Where the simulated loader puts a code object.
-const LOAD: u64 = 0x7000_0000_0000;
-
 /// Bytes of private memory of a lane where the program says that it grows at run time.
 const DYNAMIC_STACK: u32 = 1 << 14;
 /// The most private memory of a lane that is simulated, in bytes.
 const MOST_PRIVATE: u32 = 1 << 18;
-
-/// What is wrong with a code object.
-#[derive(Debug, thiserror::Error)]
-pub enum ObjectError {
-    /// Not an ELF file, or one that is cut short.
-    #[error("not an ELF file of 64 bits: {0}")]
-    Elf(#[from] object::read::Error),
-    /// No metadata note, or one that cannot be read.
-    #[error("the metadata of its kernels cannot be read: {0}")]
-    Metadata(String),
-    /// A kernel's descriptor is missing.
-    #[error("kernel `{0}` has no descriptor; is the file linked?")]
-    Descriptor(String),
-    /// Something that is not simulated.
-    #[error("{0}")]
-    Limit(String),
-}
 
 /// A linked code object.
 #[derive(Clone, Debug)]
@@ -135,15 +117,40 @@ impl CodeObject {
             .filter(|s| s.kind() == SectionKind::Text)
             .map(|s| Ok((LOAD + s.address(), s.data()?.to_vec())))
             .collect::<Result<Vec<_>, object::read::Error>>()?;
+        let address = |name: &str| {
+            let symbols = file.dynamic_symbols().chain(file.symbols());
+            let mut named = symbols.filter(|symbol| symbol.name().is_ok_and(|of| of == name));
+            named.next().map(|symbol| LOAD + symbol.address())
+        };
+        CodeObject::new(metadata, code, segments, address)
+    }
+
+    /// Reads an object that is not linked, and puts its sections one behind the other. Other files
+    /// cannot give what it lacks.
+    ///
+    /// # Errors
+    /// See [`ObjectError`]; [`ObjectError::Limit`] if something is not defined in it.
+    pub fn read_unlinked(bytes: &[u8]) -> Result<CodeObject, ObjectError> {
+        let file = ElfFile64::<LittleEndian>::parse(bytes)?;
+        let metadata = metadata(&file)?;
+        let placed = Placed::new(&file, MOST_LOADED)?;
+        let code = placed.code();
+        let symbols = placed.symbols(&file);
+        let address = |name: &str| symbols.get(name).copied();
+        CodeObject::new(metadata, code, placed.into_segments(), address)
+    }
+
+    /// The code object with these contents, whose symbols have an `address` each.
+    fn new(
+        metadata: Metadata,
+        code: Vec<(u64, Vec<u8>)>,
+        segments: Vec<(u64, Vec<u8>)>,
+        address: impl Fn(&str) -> Option<u64>,
+    ) -> Result<CodeObject, ObjectError> {
         let mut kernels = Vec::new();
         for kernel in metadata.kernels {
             let missing = || ObjectError::Descriptor(kernel.name.clone());
-            let symbol = file
-                .dynamic_symbols()
-                .chain(file.symbols())
-                .find(|s| s.name().is_ok_and(|n| n == kernel.symbol))
-                .ok_or_else(missing)?;
-            let address = LOAD + symbol.address();
+            let address = address(&kernel.symbol).ok_or_else(missing)?;
             let descriptor = slice(&segments, address, 64)
                 .and_then(Descriptor::read)
                 .ok_or_else(missing)?;

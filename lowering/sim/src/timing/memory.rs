@@ -4,7 +4,6 @@ use super::cache::Lines;
 use crate::memory::Space;
 use crate::trace::Touch;
 use splitbar_target::timing::Timing;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Banks of shared memory, of four bytes each.
 const BANKS: u64 = 32;
@@ -80,25 +79,36 @@ impl Memory {
 
     fn global(&mut self, touches: &[Touch], now: u64, done: &mut Done) {
         let line_bytes = u64::from(self.timing.line_bytes.max(1));
-        // By line: its sectors, whether something is stored, whether all is plain.
-        let mut lines: BTreeMap<u64, (BTreeSet<u64>, bool, bool)> = BTreeMap::new();
+        let mut sectors: Vec<(u64, bool, bool)> = Vec::with_capacity(touches.len());
         for touch in touches {
             let first = touch.address / SECTOR;
             let last = touch
                 .address
                 .saturating_add(touch.bytes.saturating_sub(1).into())
                 / SECTOR;
-            for sector in first..=last {
-                let line = lines.entry(sector * SECTOR / line_bytes).or_default();
-                line.0.insert(sector);
-                line.1 |= touch.write;
-                line.2 |= touch.atomic;
+            let all = (first..=last).map(|sector| (sector, touch.write, touch.atomic));
+            sectors.extend(all);
+        }
+        sectors.sort_unstable();
+        // Each with the number of its sectors, whether something is stored, whether something is
+        // atomic.
+        let mut lines: Vec<(u64, u64, bool, bool)> = Vec::new();
+        let mut before = None;
+        for (sector, write, atomic) in sectors {
+            let number = sector * SECTOR / line_bytes;
+            if lines.last().is_none_or(|line| line.0 != number) {
+                lines.push((number, 0, false, false));
+            }
+            if let Some(line) = lines.last_mut() {
+                line.1 += u64::from(before.replace(sector) != Some(sector));
+                line.2 |= write;
+                line.3 |= atomic;
             }
         }
         let start = now.max(self.port);
         self.port = start + lines.len() as u64;
-        for (line, (sectors, write, atomic)) in lines {
-            let bytes = sectors.len() as u64 * SECTOR;
+        for (line, sectors, write, atomic) in lines {
+            let bytes = sectors * SECTOR;
             let stored_only = write && !atomic;
             if !write && !atomic && self.near.touch(line) {
                 self.lines[0] += 1;
@@ -130,23 +140,25 @@ impl Memory {
 /// How often shared memory is accessed for one instruction: the most different words of one bank,
 /// or the most atomic updates of one word.
 fn conflicts(touches: &[Touch]) -> u64 {
-    let mut words: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut words: Vec<(u64, bool)> = Vec::with_capacity(touches.len());
     for touch in touches {
         let first = touch.address / 4;
         let last = touch
             .address
             .saturating_add(touch.bytes.saturating_sub(1).into())
             / 4;
-        for word in first..=last {
-            let updates = words.entry(word).or_default();
-            *updates += u64::from(touch.atomic && touch.write);
+        words.extend((first..=last).map(|word| (word, touch.atomic && touch.write)));
+    }
+    words.sort_unstable();
+    let mut banks = [0u64; BANKS as usize];
+    for same in words.chunk_by(|one, other| one.0 == other.0) {
+        let updates = same.iter().filter(|(_, updates)| *updates).count() as u64;
+        let bank = same.first().map_or(0, |(word, _)| word % BANKS);
+        if let Some(bank) = banks.get_mut(bank as usize) {
+            *bank += updates.max(1);
         }
     }
-    let mut banks: BTreeMap<u64, u64> = BTreeMap::new();
-    for (word, updates) in words {
-        *banks.entry(word % BANKS).or_default() += updates.max(1);
-    }
-    banks.into_values().max().unwrap_or(1)
+    banks.into_iter().max().unwrap_or(1).max(1)
 }
 
 #[cfg(test)]

@@ -31,9 +31,11 @@
 mod cache;
 mod cost;
 mod memory;
+mod progress;
 mod run;
 
 pub use cost::{Cost, Timed, Unit};
+pub use progress::Progress;
 pub use run::estimate;
 
 use crate::report::Report;
@@ -46,6 +48,9 @@ pub struct Setup {
     pub timing: Timing,
     /// Workgroups that are resident at once; at least 1.
     pub resident: u32,
+    /// Looks for races, missing waits and accesses beyond buffers too, which takes about as long as
+    /// the rest. Without it, [`Estimate::progress`] is noted.
+    pub checks: bool,
 }
 
 /// What an estimate says. All times are in cycles of the unit.
@@ -61,6 +66,8 @@ pub struct Estimate {
     pub lines: [u64; 3],
     /// What each instruction took, by the program's numbers.
     pub spent: Vec<Spent>,
+    /// How far the launch came until when, where accesses are not checked.
+    pub progress: Progress,
     /// What the run found: an estimate of a run with findings means little.
     pub report: Report,
 }

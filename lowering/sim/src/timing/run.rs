@@ -2,13 +2,13 @@
 
 use super::cost::{Cost, Timed, Unit};
 use super::memory::Memory;
+use super::progress::Progress;
 use super::{Estimate, Setup, Spent};
 use crate::barrier::{Name, Phase};
 use crate::launch::Launch;
 use crate::memory::Global;
 use crate::program::Step;
 use crate::queue::Counters;
-use crate::report::Progress;
 use crate::resident::Resident;
 use crate::running::Run;
 use crate::schedule::{Completion, Policy, Schedule};
@@ -41,7 +41,7 @@ pub fn estimate<P: Timed>(
     global: &mut Global,
     launch: &Launch,
     setup: Setup,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(crate::report::Progress),
 ) -> Estimate {
     // Only when operations take effect is chosen by this schedule.
     let schedule = Schedule {
@@ -52,6 +52,7 @@ pub fn estimate<P: Timed>(
     let bytes = global.bytes();
     let mut run = Run::new(program, global, launch, schedule, watch);
     run.trace.on = true;
+    run.checks = setup.checks;
     let mut unit = Machine::new(program, setup.timing, bytes);
     if let Some((clusters, invocations)) = run.clusters() {
         let mut waiting = clusters;
@@ -73,6 +74,7 @@ pub fn estimate<P: Timed>(
         utilisation: unit.slots_used as f64 / places.max(1) as f64,
         lines: unit.memory.lines,
         spent: unit.spent,
+        progress: unit.progress,
         report: run.report(),
     }
 }
@@ -139,6 +141,7 @@ struct Machine<W> {
     issued: u64,
     slots_used: u64,
     spent: Vec<Spent>,
+    progress: Progress,
 }
 
 /// Units of each scheduler.
@@ -164,6 +167,7 @@ impl<W> Machine<W> {
             cycles: 0,
             issued: 0,
             slots_used: 0,
+            progress: Progress::default(),
             spent: vec![Spent::default(); costs.len()],
             costs,
         }
@@ -434,6 +438,11 @@ impl<W> Machine<W> {
             *last = age;
         }
         let latency = self.occupy(scheduler, cost, now);
+        if !run.checks && !matches!(cost.unit, Unit::Object { .. }) {
+            let touches = run.trace.touches.iter();
+            let bytes = touches.map(|touch| u64::from(touch.bytes)).sum();
+            self.progress.add(now, bytes);
+        }
         let issued = self.take_effect(run, slot, wave, cost, now, latency);
         self.account(slot, wave, pc, cost, now, issued);
         let pipe = if matches!(cost.unit, Unit::Object { .. }) {

@@ -1,0 +1,206 @@
+//! The expected time of versions of a kernel, and which of them it decides for.
+
+use serde::Serialize;
+
+/// The cycles that a kernel is expected to take of one unit (a multiprocessor, a compute unit, a
+/// WGP), by a launch that is made up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExpectedCycles {
+    /// From the start of the workgroups to the end of the last one, or to the end of the part that
+    /// the model looks at.
+    pub cycles: u64,
+    /// How many workgroups run at once.
+    pub resident: u32,
+    /// True if the model looks at all of the launch.
+    pub complete: bool,
+    /// Cycles, each with the bytes that all lanes have loaded or stored until then. Both grow.
+    /// Versions of a kernel load and store the same, so this says how far they have come.
+    #[serde(skip)]
+    pub(crate) progress: Vec<(u64, u64)>,
+}
+
+/// The expected time of a version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Expected {
+    /// The model gives it.
+    Cycles(ExpectedCycles),
+    /// The model cannot tell.
+    Unknown {
+        /// Why.
+        unknown: String,
+    },
+}
+
+/// How much of its cycles a version must save, in per cent, to count as faster: the model takes
+/// versions that are closer for equal (`docs/timing.md`).
+const MARGIN: u64 = 2;
+
+/// The same where the model looks at a part of the launch.
+const MARGIN_OF_PART: u64 = 5;
+
+impl ExpectedCycles {
+    /// The cycles until each of its workgroups has loaded or stored so many bytes; `None` if that
+    /// is more than they do.
+    fn until(&self, bytes: u64) -> Option<u64> {
+        let bytes = bytes.saturating_mul(self.resident.into());
+        let at = self.progress.partition_point(|(_, all)| *all < bytes);
+        let (now, all) = self.progress.get(at)?;
+        let before = at.checked_sub(1).and_then(|at| self.progress.get(at));
+        let (first, some) = before.copied().unwrap_or_default();
+        let part = (now - first).saturating_mul(bytes.saturating_sub(some));
+        Some(first + part / (all - some).max(1))
+    }
+
+    /// The bytes that each of its workgroups loads or stores.
+    fn bytes(&self) -> u64 {
+        let all = self.progress.last().map_or(0, |(_, bytes)| *bytes);
+        all / u64::from(self.resident.max(1))
+    }
+
+    /// Cycles of this and of `other` for the same work: all of it, or as much as the model has seen
+    /// of both.
+    fn beside(&self, other: &ExpectedCycles) -> [u64; 2] {
+        if self.complete && other.complete {
+            return [self.cycles, other.cycles];
+        }
+        // The start counts little in a launch that takes long.
+        let last = self.bytes().min(other.bytes());
+        let first = last / 4;
+        let cycles = |of: &ExpectedCycles| {
+            let until = |bytes| of.until(bytes).unwrap_or(of.cycles);
+            until(last).saturating_sub(until(first)).max(1)
+        };
+        [cycles(self), cycles(other)]
+    }
+
+    /// Returns true if this is less than `other` by more than the margin.
+    fn is_faster_than(&self, other: &ExpectedCycles) -> bool {
+        let [own, others] = self.beside(other);
+        let own = own.saturating_mul(other.resident.into());
+        let others = others.saturating_mul(self.resident.into());
+        let margin = if self.complete && other.complete {
+            MARGIN
+        } else {
+            MARGIN_OF_PART
+        };
+        own.saturating_mul(100) < others.saturating_mul(100 - margin)
+    }
+
+    /// Its cycles for a workgroup over those of `other`.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
+    fn over(&self, other: &ExpectedCycles) -> f64 {
+        let [own, others] = self.beside(other);
+        let own = own.max(1) as f64 / f64::from(self.resident.max(1));
+        own / (others.max(1) as f64 / f64::from(other.resident.max(1)))
+    }
+}
+
+impl Expected {
+    /// Its cycles for a workgroup over those of `other`; `None` where one of them is not known.
+    pub(crate) fn over(&self, other: &Expected) -> Option<f64> {
+        match (self, other) {
+            (Expected::Cycles(own), Expected::Cycles(other)) => Some(own.over(other)),
+            _ => None,
+        }
+    }
+
+    /// Why a version that is expected to take this time is taken in place of one with full barriers
+    /// that takes the time `full`.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub(crate) fn beats(&self, full: &Expected) -> Result<String, String> {
+        let (own, full) = match (self, full) {
+            (Expected::Cycles(own), Expected::Cycles(full)) => (own, full),
+            (Expected::Unknown { unknown }, _) | (_, Expected::Unknown { unknown }) => {
+                return Err(format!("its time is not known: {unknown}"));
+            }
+        };
+        let [cycles, others] = own.beside(full);
+        let of = |cycles: u64, one: &ExpectedCycles| {
+            if own.resident == full.resident {
+                cycles.to_string()
+            } else {
+                format!("{cycles} for {} workgroups", one.resident)
+            }
+        };
+        let words = format!(
+            "expected cycles{}: {}, and {} with full barriers ({:+.1} %)",
+            if own.complete && full.complete {
+                ""
+            } else {
+                " of a part"
+            },
+            of(cycles, own),
+            of(others, full),
+            100.0 * (own.over(full) - 1.0)
+        );
+        if own.is_faster_than(full) {
+            Ok(words)
+        } else {
+            Err(words)
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn cycles(cycles: u64, resident: u32) -> Expected {
+        Expected::Cycles(ExpectedCycles {
+            cycles,
+            resident,
+            complete: true,
+            progress: Vec::new(),
+        })
+    }
+
+    fn part(progress: &[(u64, u64)]) -> Expected {
+        Expected::Cycles(ExpectedCycles {
+            cycles: 5000,
+            resident: 1,
+            complete: false,
+            progress: progress.to_vec(),
+        })
+    }
+
+    #[test]
+    fn a_split_saves_more_than_the_error_of_the_model() {
+        assert!(cycles(979, 4).beats(&cycles(1000, 4)).is_ok());
+        let why = cycles(980, 4).beats(&cycles(1000, 4)).unwrap_err();
+        assert_eq!(
+            why,
+            "expected cycles: 980, and 1000 with full barriers (-2.0 %)"
+        );
+        // Half as many workgroups at once have to be twice as fast.
+        let why = cycles(600, 2).beats(&cycles(1000, 4)).unwrap_err();
+        let words = "expected cycles: 600 for 2 workgroups, and 1000 for 4 workgroups with full barriers (+20.0 %)";
+        assert_eq!(why, words);
+        assert!(cycles(480, 2).beats(&cycles(1000, 4)).is_ok());
+        let unknown = Expected::Unknown {
+            unknown: "it has images".to_owned(),
+        };
+        let why = unknown.beats(&cycles(1000, 4)).unwrap_err();
+        assert_eq!(why, "its time is not known: it has images");
+        assert_eq!(cycles(1000, 4).beats(&unknown), Err(why));
+        assert_eq!(unknown.over(&unknown), None);
+        assert_eq!(cycles(0, 0).over(&cycles(0, 0)), Some(1.0));
+    }
+
+    #[test]
+    fn parts_are_compared_as_far_as_both_come() {
+        let slow = part(&[(0, 0), (1000, 100), (4000, 400)]);
+        let fast = part(&[(0, 0), (1000, 100), (4600, 500), (5000, 600)]);
+        let why = fast.beats(&slow).unwrap();
+        assert_eq!(
+            why,
+            "expected cycles of a part: 2700, and 3000 with full barriers (-10.0 %)"
+        );
+        assert!(slow.beats(&fast).is_err());
+        assert!(part(&[]).beats(&part(&[])).is_err());
+    }
+}

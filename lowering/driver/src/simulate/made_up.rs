@@ -1,0 +1,250 @@
+//! The launch by which versions of a kernel are compared when nobody says how it is launched.
+//!
+//! Every version computes the same, so with the same made-up inputs it takes the same branches and
+//! iterations: what differs are the cycles. The launch is one unit with as many workgroups as the
+//! code's registers and workgroup memory allow, as far as [`WAVES`] goes. Every buffer has
+//! [`BUFFER`] bytes and begins again behind its end; its words are small numbers that look random,
+//! so that loops whose counts come from memory are uneven. Every word of constants is the same
+//! size. Of a launch that takes long, the model looks at a part.
+
+use super::inputs::{BufferName, Inputs, Refusal};
+use super::job::{Code, Job};
+use super::launched::Launched;
+use crate::compile::{ExpectedCycles, Output};
+use splitbar_layout::abi::{Argument, ArgumentKind, Reached, ResourceKind};
+use splitbar_sim::timing::{Estimate, Setup};
+use splitbar_sim::{FindingKind, Limits};
+
+/// The most waves that are resident at once: more of them show nearly the same, and take longer.
+const WAVES: u32 = 32;
+
+/// Bytes of a buffer.
+const BUFFER: usize = 1 << 16;
+
+/// Numbers in buffers are smaller.
+const NUMBERS: u32 = 16;
+
+/// What the words of constants are: sizes of matrices and arrays, strides, counts. It is a multiple
+/// of common sizes of tiles.
+const CONSTANT: u32 = 64;
+
+/// The most instructions of waves of one launch, so that the model takes about as long as a
+/// compilation at most. Versions that take more are compared as far as both come.
+const STEPS: u64 = 40_000;
+
+/// Invocations of a workgroup where only the launch knows them.
+const INVOCATIONS: u32 = 128;
+
+/// Bytes of workgroup memory for each pointer to memory that the launch adds.
+const DYNAMIC: u32 = 1 << 12;
+
+impl Job {
+    /// The cycles that entry point number `entry` of a compilation is expected to take.
+    ///
+    /// # Errors
+    /// What the model does not know of its code, its arguments or the GPU.
+    pub(crate) fn expected(output: &Output, entry: usize) -> Result<ExpectedCycles, Refusal> {
+        Job::measured(output, entry)?.expect()
+    }
+
+    fn expect(&self) -> Result<ExpectedCycles, Refusal> {
+        let timing = self.unit.timing.ok_or_else(|| {
+            Refusal::Launch("how long instructions take on this GPU is not known".to_owned())
+        })?;
+        if self.cluster != [1; 3] {
+            return Err(Refusal::Launch(
+                "the workgroups of a cluster run on several units".to_owned(),
+            ));
+        }
+        let size = self.workgroup_size.unwrap_or([INVOCATIONS, 1, 1]);
+        let invocations = size.iter().fold(1u32, |n, axis| n.saturating_mul(*axis));
+        let waves = invocations.div_ceil(self.unit.wave_size.max(1)).max(1);
+        let resident = self.unit.resident(None, invocations, self.dynamic_shared)?;
+        let resident = resident.workgroups.min(WAVES / waves).max(1);
+        let setup = Setup {
+            timing: *timing,
+            resident,
+            checks: false,
+        };
+        let inputs = self.made_up(resident, size)?;
+        let estimate = self.estimate_made_up(&inputs, setup)?;
+        let finding = estimate.report.findings.first().map(|finding| finding.kind);
+        let complete = match finding {
+            None => true,
+            Some(FindingKind::StepLimit) => false,
+            Some(kind) => return Err(Refusal::Launch(kind.summary().to_owned())),
+        };
+        Ok(ExpectedCycles {
+            cycles: estimate.cycles,
+            resident,
+            complete,
+            progress: estimate.progress.points().to_vec(),
+        })
+    }
+
+    fn estimate_made_up(&self, inputs: &Inputs, setup: Setup) -> Result<Estimate, Refusal> {
+        let Launched {
+            mut global,
+            arguments,
+            sizes,
+            ..
+        } = self.launched(inputs)?;
+        global.wrap();
+        let watch = &mut |_| ();
+        let timed = match &self.code {
+            Code::Amdgpu(binary) => {
+                binary.estimate(&arguments, inputs, sizes, &mut global, setup, watch)?
+            }
+            Code::Nvptx(text) => {
+                text.estimate(&arguments, inputs, sizes, &mut global, setup, watch)
+            }
+        };
+        Ok(timed.estimate)
+    }
+
+    /// The launch of `resident` workgroups of this size.
+    fn made_up(&self, resident: u32, size: [u32; 3]) -> Result<Inputs, Refusal> {
+        // Tiles of matrices go down a column, so that they stay inside of its rows.
+        let groups = if size[1] > 1 {
+            [1, resident, 1]
+        } else {
+            [resident, 1, 1]
+        };
+        let mut inputs = Inputs::new(groups, Vec::new());
+        inputs.workgroup_size = Some(size);
+        inputs.limits = Limits {
+            steps: STEPS,
+            ..Limits::default()
+        };
+        let own = self.code.shared_bytes().saturating_add(self.dynamic_shared);
+        let mut dynamic = own.next_multiple_of(DYNAMIC);
+        for argument in &self.arguments {
+            match argument.kind {
+                ArgumentKind::GlobalBuffer | ArgumentKind::ArrayLength => {
+                    inputs.add_buffer(BufferName::from_argument(argument));
+                }
+                ArgumentKind::PushConstant | ArgumentKind::ByValue => {
+                    let words = std::iter::repeat(CONSTANT.to_le_bytes()).flatten();
+                    inputs.push.extend(words.take(argument.size as usize));
+                }
+                ArgumentKind::DynamicSharedPointer => {
+                    let address = u64::from(dynamic).to_le_bytes();
+                    inputs
+                        .push
+                        .extend(address.iter().take(argument.size as usize));
+                    dynamic = dynamic.saturating_add(DYNAMIC);
+                }
+                ArgumentKind::Image | ArgumentKind::Tensor => return Err(no_contents(argument)),
+                ArgumentKind::Sampler
+                | ArgumentKind::ArrayLengths
+                | ArgumentKind::WorkDim
+                | ArgumentKind::PrintfBuffer
+                | ArgumentKind::Table => {}
+            }
+        }
+        inputs.dynamic_shared = dynamic.saturating_sub(own);
+        for Reached { kind, reach, .. } in &self.resources {
+            if reach.descriptor.is_some() {
+                match kind {
+                    ResourceKind::Buffer => {
+                        inputs.add_buffer(BufferName::Binding(reach.set, reach.binding));
+                    }
+                    _ => {
+                        return Err(Refusal::Launch(
+                            "its images and tensors have no made-up contents".to_owned(),
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(inputs)
+    }
+}
+
+impl Inputs {
+    /// Adds a buffer, unless there is one of this name.
+    fn add_buffer(&mut self, name: BufferName) {
+        if self.buffers.iter().all(|(known, _)| *known != name) {
+            self.buffers.push((name, contents()));
+        }
+    }
+}
+
+fn no_contents(argument: &Argument) -> Refusal {
+    Refusal::Launch(format!(
+        "argument {} is an image or a tensor, which have no made-up contents",
+        argument.index
+    ))
+}
+
+/// The contents of a buffer: words below [`NUMBERS`] that do not repeat soon.
+fn contents() -> Vec<u8> {
+    let word = |at: u32| (at.wrapping_mul(0x9e37_79b9) >> 16) % NUMBERS;
+    let words = (0..(BUFFER / 4) as u32).map(word);
+    words.flat_map(u32::to_le_bytes).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::compiler::Compiler;
+    use crate::options::{Choice, Options};
+    use splitbar_plan::{Strategy, Target};
+
+    fn expected(module: &[u8], target: &str, strategy: Strategy) -> ExpectedCycles {
+        let options = Options {
+            strategy: Some(strategy),
+            choice: Choice::AlwaysSplit,
+            measure: true,
+            ..Options::new(Target::by_name(target).unwrap())
+        };
+        let output = Compiler::new(&options).compile(module).unwrap();
+        let found = Job::expected(&output, 0).unwrap();
+        assert_eq!(found, Job::expected(&output, 0).unwrap(), "{target}");
+        found
+    }
+
+    #[test]
+    fn every_gpu_with_figures_has_an_expected_time() {
+        let module = include_bytes!("../../../../docs/examples/rounds.spv");
+        for target in [
+            "gfx906", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_70", "sm_80",
+            "sm_90",
+        ] {
+            let found = expected(module, target, Strategy::Fused);
+            assert!(found.cycles > 100 && found.complete, "{target}: {found:?}");
+            let waves = if target.starts_with("gfx9") { 2 } else { 4 };
+            assert_eq!(found.resident, WAVES / waves, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_long_launch_is_looked_at_in_part() {
+        let module = include_bytes!("../../../../fixtures/timing/uneven.spv");
+        let [split, full] = [Strategy::Native, Strategy::Fused]
+            .map(|strategy| expected(module, "gfx1201", strategy));
+        assert!(!split.complete && !full.complete);
+        // Subgroups differ in their iterations.
+        let (split, full) = (
+            crate::compile::Expected::Cycles(split),
+            crate::compile::Expected::Cycles(full),
+        );
+        let why = split.beats(&full).unwrap();
+        assert!(why.starts_with("expected cycles of a part: "), "{why}");
+    }
+
+    #[test]
+    fn numbers_in_buffers_are_small_and_differ() {
+        let bytes = contents();
+        assert_eq!(bytes.len(), BUFFER);
+        let words = bytes.as_chunks::<4>().0;
+        let first: Vec<u32> = words
+            .iter()
+            .take(64)
+            .map(|w| u32::from_le_bytes(*w))
+            .collect();
+        assert!(first.iter().all(|word| *word < NUMBERS));
+        assert!(first.windows(2).any(|pair| pair[0] > pair[1]));
+    }
+}
