@@ -45,13 +45,18 @@ pub(super) fn resident(estimate: &Estimate) -> String {
     }
 }
 
-/// The estimate as text.
-pub(super) fn text(estimate: &Estimate, barriers: &[BarrierTime], target: &Target) -> String {
-    let unit = match (target.nvptx(), target.default_wave_size()) {
+/// The name of the part of a GPU that an estimate is about.
+pub(super) fn unit(target: &Target) -> &'static str {
+    match (target.nvptx(), target.default_wave_size()) {
         (Some(_), _) => "multiprocessor",
         (None, 32) => "WGP",
         (None, _) => "compute unit",
-    };
+    }
+}
+
+/// The estimate as text.
+pub(super) fn text(estimate: &Estimate, barriers: &[BarrierTime], target: &Target) -> String {
+    let unit = unit(target);
     let [near, far, memory] = estimate.lines;
     let mut text = format!(
         "estimate: {} cycles{} for {} workgroups of {} waves on one {unit} of {}, {} at once ({})\n\

@@ -29,6 +29,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "format",
             "json",
             "dump",
+            "trace",
             "color",
             "verbose",
         ],

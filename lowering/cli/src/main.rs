@@ -33,6 +33,7 @@ mod sim;
 mod stop;
 mod table;
 mod targets;
+mod trace;
 mod values;
 mod warnings;
 mod worker;

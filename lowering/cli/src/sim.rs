@@ -11,7 +11,7 @@ use super::options::{OptionArgs, SpecArgs, Takes};
 use super::stop::Stop;
 use super::values::{Format, parse_target};
 use super::warnings::WarningArgs;
-use super::{flags, report, write};
+use super::{flags, report, trace, write};
 use clap::{Args, value_parser};
 use serde::Serialize;
 use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Lane, Schedule, Site};
@@ -61,8 +61,8 @@ pub(super) struct SimArgs {
     target: &'static Target,
     #[command(flatten)]
     launch: LaunchArgs,
-    /// Writes a buffer as the last schedule left it
-    #[arg(long, value_name = "SET:BINDING=FILE", value_parser = parse_dump)]
+    /// Writes a buffer, SET:BINDING=FILE, as the last schedule left it
+    #[arg(long, value_name = "PLACE=FILE", value_parser = parse_dump)]
     dump: Vec<DumpArg>,
     /// Measures how far apart waves arrive, for `splitbar profile`
     ///
@@ -81,6 +81,12 @@ pub(super) struct SimArgs {
     /// it under hostile schedules.
     #[arg(long, conflicts_with_all = ["profile", "dump", "schedules"])]
     timing: bool,
+    /// Writes a timeline of all waves, as trace events for Perfetto
+    ///
+    /// With --timing in cycles; else in steps, of the first schedule with a finding, or of the
+    /// first schedule if there is none.
+    #[arg(long, value_name = "FILE", conflicts_with = "compare")]
+    trace: Option<PathBuf>,
     /// Compares every strategy with full barriers, for --timing
     #[arg(long, requires = "timing", conflicts_with = "strategy")]
     compare: bool,
@@ -171,6 +177,14 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     for dump in &args.dump {
         write::to_file(&dump.file, buffer_of(&inputs, last.as_ref(), dump.place)?)?;
     }
+    if let Some(file) = &args.trace {
+        let is_module = !bytes.starts_with(ELF) && ptx(&bytes).is_none();
+        let failing = found.iter().position(|findings| !findings.is_empty());
+        let schedule = Schedule::nth(failing.unwrap_or(0) as u32, args.seed);
+        let module = is_module.then_some(module.unwrap_or(&bytes));
+        let (_, timeline) = job.run_recorded(&inputs, schedule, module, &mut |_| ())?;
+        trace::write(file, &timeline, args.target, Some(schedule))?;
+    }
     let runs: Vec<Run> = found
         .iter()
         .zip(&noted)
@@ -257,12 +271,20 @@ fn compared(args: &SimArgs, options: &Options, inputs: &Inputs, bytes: &[u8]) ->
 /// Estimates how long the launch takes, and gives the exit code.
 fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8, Stop> {
     let mut meter = Meter::new(1, args.verbose, args.report);
-    let estimated = job.estimate_watched(inputs, args.launch.resident, &mut |progress| {
-        meter.within(progress)
-    })?;
-    drop(meter);
+    let mut watch = |progress| meter.within(progress);
     let is_module = !input.starts_with(ELF) && ptx(input).is_none();
-    let barriers = estimated.barriers(is_module.then_some(input));
+    let module = is_module.then_some(input);
+    let resident = args.launch.resident;
+    let (estimated, timeline) = match &args.trace {
+        Some(_) => {
+            let (estimated, timeline) =
+                job.estimate_recorded(inputs, resident, module, &mut watch)?;
+            (estimated, Some(timeline))
+        }
+        None => (job.estimate_watched(inputs, resident, &mut watch)?, None),
+    };
+    drop(meter);
+    let barriers = estimated.barriers(module);
     let shown = match args.report {
         Format::Text => {
             let mut shown = estimate::text(&estimated, &barriers, args.target);
@@ -273,6 +295,9 @@ fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8,
         }
         Format::Json => estimate::json(&estimated, &barriers, args.target),
     };
+    if let (Some(file), Some(timeline)) = (&args.trace, &timeline) {
+        trace::write(file, timeline, args.target, None)?;
+    }
     let written = write::to_stdout(&shown);
     if estimated.findings.is_empty() {
         Ok(written)
@@ -378,7 +403,7 @@ fn check_dumps(args: &SimArgs, inputs: &Inputs) -> Result<(), String> {
         .chain(args.launch.files())
         .collect();
     let mut places = write::Places::default();
-    if let Some(file) = &args.profile {
+    for file in args.profile.iter().chain(&args.trace) {
         write::check(file, &read)?;
         places.add(file)?;
     }

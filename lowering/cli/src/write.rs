@@ -182,6 +182,11 @@ pub(super) fn to_stdout(bytes: &[u8]) -> u8 {
     }
 }
 
+/// Prints `text` as a note, on a line of the standard error.
+pub(super) fn note(text: &str) {
+    stderr(&format!("note: {text}\n"));
+}
+
 /// Prints `text` as an error, on a line of the standard error.
 pub(super) fn error(text: &str) {
     stderr(&format!("error: {text}\n"));

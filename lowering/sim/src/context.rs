@@ -435,6 +435,7 @@ impl Context<'_> {
         if let Some(clock) = self.group.clocks.get_mut(usize::from(self.agent)) {
             clock.learn(barrier.clock(), order, Scope::Workgroup);
         }
+        self.trace.pass(name);
         if order.acquires() {
             self.record(Event::Pass(name, phase));
         }

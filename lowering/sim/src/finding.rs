@@ -184,6 +184,21 @@ impl Findings {
         self.list.iter().all(|finding| finding.kind.is_note())
     }
 
+    /// How many findings are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Those that were made after the first `known`: what is wrong, and where.
+    pub(crate) fn after(&self, known: usize) -> Vec<(FindingKind, Site, Option<Site>)> {
+        let made = self.list.iter().skip(known);
+        made.map(|finding| {
+            let other = finding.other.as_ref().map(|(site, _)| *site);
+            (finding.kind, finding.site, other)
+        })
+        .collect()
+    }
+
     /// How many findings were not kept, because there were too many.
     pub fn not_kept(&self) -> u64 {
         self.more

@@ -3,6 +3,7 @@
 
 use crate::launch::Launch;
 use crate::memory::Global;
+use crate::observe::Observer;
 use crate::program::Program;
 use crate::report::{Progress, Report};
 use crate::resident::{Resident, Turn};
@@ -32,11 +33,29 @@ pub fn run_watched<P: Program>(
     schedule: Schedule,
     watch: &mut dyn FnMut(Progress),
 ) -> Report {
+    run_observed(program, global, launch, schedule, None, watch)
+}
+
+/// As [`run_watched`], and tells an observer what happens: of the last time that the launch runs,
+/// which the report is about.
+pub fn run_observed<P: Program>(
+    program: &P,
+    global: &mut Global,
+    launch: &Launch,
+    schedule: Schedule,
+    mut observer: Option<&mut dyn Observer>,
+    watch: &mut dyn FnMut(Progress),
+) -> Report {
     let before = global.clone();
     let mut once = |uses: Uses| {
         global.clone_from(&before);
         let mut run = Run::new(program, global, launch, schedule, watch);
         run.uses = uses;
+        if let Some(observer) = observer.as_deref_mut() {
+            observer.restart();
+            run.trace.on = true;
+            run.observer = Some(observer);
+        }
         if let Some((clusters, invocations)) = run.clusters() {
             run.take_turns(clusters, invocations);
         }
@@ -60,6 +79,13 @@ pub fn run_watched<P: Program>(
 const MOST_WAVES: usize = 64;
 
 impl<P: Program> Run<'_, P> {
+    /// A cluster at its start.
+    fn begin(&mut self, number: u32, first: [u32; 3], invocations: u32) -> Resident<P::Wave> {
+        let begun = Resident::begin(self, number, first, invocations);
+        begun.tell_start(self);
+        begun
+    }
+
     /// Runs the clusters until all have ended or the launch has to.
     fn take_turns(&mut self, teams: impl Iterator<Item = (u32, [u32; 3])>, invocations: u32) {
         let mut waiting = teams.peekable();
@@ -71,7 +97,7 @@ impl<P: Program> Run<'_, P> {
                 let Some((number, first)) = waiting.next() else {
                     return; // all have ended
                 };
-                resident.push(Resident::begin(self, number, first, invocations));
+                resident.push(self.begin(number, first, invocations));
             }
             let Some(cluster) = resident.get_mut(current) else {
                 current = 0;
@@ -100,7 +126,7 @@ impl<P: Program> Run<'_, P> {
             let waves: usize = resident.iter().map(Resident::waves).sum();
             match waiting.next_if(|_| resident.len() < 2 || waves < MOST_WAVES) {
                 Some((number, first)) => {
-                    resident.push(Resident::begin(self, number, first, invocations));
+                    resident.push(self.begin(number, first, invocations));
                     current = resident.len() - 1;
                 }
                 None => current = (current + 1) % resident.len(),

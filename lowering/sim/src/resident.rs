@@ -9,6 +9,7 @@ use crate::context::Group;
 use crate::finding::{FindingKind, Site};
 use crate::launch::Clocks;
 use crate::memory::Shared;
+use crate::observe::{Cause, Observed, WaveId};
 use crate::program::{Program, Step, WaveStart};
 use crate::running::Run;
 use crate::schedule::{Completion, Scheduler};
@@ -123,6 +124,14 @@ impl<W> Resident<W> {
         self.waves.len()
     }
 
+    /// The name of wave `index` in the launch.
+    pub(crate) fn id_of(&self, index: usize) -> WaveId {
+        WaveId {
+            group: self.cluster.index_of(index),
+            wave: self.cluster.place_of(index).1,
+        }
+    }
+
     /// Workgroups of the cluster.
     pub(crate) fn groups(&self) -> u32 {
         self.cluster.groups()
@@ -153,7 +162,9 @@ impl<W> Resident<W> {
             if self.can.iter().all(|s| *s == WaveState::Done) {
                 return Turn::Done;
             }
+            let known = run.findings.len();
             self.deadlock(run);
+            run.tell_findings(known);
             return Turn::Stop;
         }
         let (chosen, steps) = self.scheduler.pick(&self.ready, &mut run.rng);
@@ -195,9 +206,19 @@ impl<W> Resident<W> {
                 Clocks::Machine => run.steps + 1,
                 Clocks::Wave => self.executed.get(chosen).copied().unwrap_or(0),
             };
+            if run.observer.is_some() {
+                run.trace.clear();
+            }
+            let was_blocked = matches!(self.can.get(chosen), Some(WaveState::Blocked(_)));
+            let known = run.findings.len();
             let Some(step) = self.step(run, chosen, time) else {
+                run.tell_findings(known);
                 return Turn::Stop;
             };
+            if run.observer.is_some() {
+                self.tell_step(run, chosen, step, was_blocked);
+                run.tell_findings(known);
+            }
             self.round = self.round.saturating_add(1);
             let state = match step {
                 Step::Ran(_) => continue,
@@ -260,6 +281,56 @@ impl<W> Resident<W> {
             *can = WaveState::Done;
         }
         step
+    }
+
+    /// Tells the observer that the waves begin.
+    pub(crate) fn tell_start<P: Program<Wave = W>>(&self, run: &mut Run<'_, P>) {
+        let now = run.steps;
+        for wave in 0..self.waves.len() {
+            run.observe(self.id_of(wave), now, Observed::Began);
+        }
+    }
+
+    /// Tells the observer what the step did that wave `index` has taken.
+    fn tell_step<P: Program<Wave = W>>(
+        &self,
+        run: &mut Run<'_, P>,
+        index: usize,
+        step: Step,
+        was_blocked: bool,
+    ) {
+        let (wave, now) = (self.id_of(index), run.steps);
+        let at = now.saturating_sub(1);
+        for (name, pc) in std::mem::take(&mut run.trace.passes) {
+            run.observe(wave, at, Observed::Passed { pc, name });
+        }
+        if let Some(pc) = run.trace.pc {
+            if step != Step::Blocked {
+                let issued = Observed::Issued {
+                    pc,
+                    issued: now,
+                    free: now,
+                    cause: Cause::Unit,
+                    released: was_blocked,
+                };
+                run.observe(wave, at, issued);
+            }
+            for name in std::mem::take(&mut run.trace.arrivals) {
+                let object = self.cluster.barrier(index, name);
+                let completes = object.is_some_and(|object| object.arrived() == 0);
+                let arrived = Observed::Arrived {
+                    pc,
+                    name,
+                    completes,
+                };
+                run.observe(wave, at, arrived);
+            }
+        }
+        match step {
+            Step::Blocked => run.observe(wave, at, Observed::Blocked { pc: run.trace.pc }),
+            Step::Done => run.observe(wave, now, Observed::Ended),
+            Step::Ran(_) | Step::Yielded(_) => {}
+        }
     }
 
     /// A barrier object as a wave sees it.

@@ -7,6 +7,7 @@ use crate::finding::{FindingKind, Findings, Site};
 use crate::journal::Journal;
 use crate::launch::Launch;
 use crate::memory::Global;
+use crate::observe::{Observed, Observer, WaveId};
 use crate::program::Program;
 use crate::report::{Accessed, Progress, Report};
 use crate::schedule::Schedule;
@@ -37,6 +38,8 @@ pub(crate) struct Run<'r, P> {
     pub steps: u64,
     pub lane_steps: u64,
     pub ended: u32,
+    /// Who is told what happens.
+    pub observer: Option<&'r mut (dyn Observer + 'r)>,
     watch: &'r mut dyn FnMut(Progress),
     said: u64,
 }
@@ -77,6 +80,7 @@ impl<'r, P: Program> Run<'r, P> {
             steps: 0,
             lane_steps: 0,
             ended: 0,
+            observer: None,
             watch,
             said: 0,
         }
@@ -102,6 +106,29 @@ impl<'r, P: Program> Run<'r, P> {
             lane_steps: self.lane_steps,
             coverage: self.coverage,
             journal: self.journal,
+        }
+    }
+
+    /// Tells the observer, if there is one.
+    pub(crate) fn observe(&mut self, wave: WaveId, at: u64, what: Observed) {
+        if let Some(observer) = &mut self.observer {
+            observer.observe(wave, at, what);
+        }
+    }
+
+    /// Tells the observer, if there is one, of the findings after the first `known`.
+    pub(crate) fn tell_findings(&mut self, known: usize) {
+        if self.observer.is_none() {
+            return;
+        }
+        let of = |site: Site| WaveId {
+            group: site.group,
+            wave: site.wave,
+        };
+        let at = self.steps.saturating_sub(1);
+        for (kind, site, other) in self.findings.after(known) {
+            let (pc, other) = (site.pc, other.map(|other| (of(other), other.pc)));
+            self.observe(of(site), at, Observed::Found { kind, pc, other });
         }
     }
 

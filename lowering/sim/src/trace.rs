@@ -1,5 +1,5 @@
 //! What one step of a wave did, as far as its time goes by it: which instruction, which memory it
-//! touched, at which barrier objects it arrived.
+//! touched, at which barrier objects it arrived, and after which ones it goes on.
 
 use crate::barrier::Name;
 use crate::memory::Space;
@@ -16,6 +16,9 @@ pub(crate) struct Trace {
     pub touches: Vec<Touch>,
     /// Where the wave arrived.
     pub arrivals: Vec<Name>,
+    /// Where the wave goes on after a phase, and the instruction that waited; `None` where that was
+    /// of an older step.
+    pub passes: Vec<(Name, Option<u32>)>,
     /// The kinds of access of all steps, by instruction, if they are kept.
     pub kept: Option<BTreeSet<(u32, Space, bool)>>,
 }
@@ -38,6 +41,7 @@ impl Trace {
         self.pc = None;
         self.touches.clear();
         self.arrivals.clear();
+        self.passes.clear();
     }
 
     /// The step executes instruction `pc`.
@@ -65,6 +69,14 @@ impl Trace {
     pub(crate) fn arrive(&mut self, name: Name) {
         if self.on && self.arrivals.last() != Some(&name) {
             self.arrivals.push(name);
+        }
+    }
+
+    /// The wave, or one of its lanes, goes on after a phase of a barrier object.
+    pub(crate) fn pass(&mut self, name: Name) {
+        let pass = (name, self.pc);
+        if self.on && self.passes.last() != Some(&pass) {
+            self.passes.push(pass);
         }
     }
 }

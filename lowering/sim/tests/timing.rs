@@ -3,9 +3,10 @@
 
 use splitbar_sim::memory::Global;
 use splitbar_sim::timing::{Estimate, Setup, estimate};
-use splitbar_sim::{Clocks, FindingKind, Launch, Limits, ptx};
+use splitbar_sim::{Clocks, FindingKind, Launch, Limits, Observed, Observer, WaveId, ptx};
 use splitbar_target::Target;
 use splitbar_target::timing::Timing;
+use std::collections::BTreeMap;
 
 fn timing() -> &'static Timing {
     Timing::for_target(Target::by_name("sm_90").unwrap()).unwrap()
@@ -37,7 +38,53 @@ fn run(body: &str, groups: u32, threads: u32, resident: u32, steps: u64) -> Esti
         resident,
         checks: true,
     };
-    estimate(&kernel, &mut global, &launch, setup, &mut |_| ())
+    let plain = estimate(
+        &kernel,
+        &mut global.clone(),
+        &launch,
+        setup,
+        None,
+        &mut |_| (),
+    );
+    let mut seen = Seen::default();
+    let observer: Option<&mut dyn Observer> = Some(&mut seen);
+    let observed = estimate(&kernel, &mut global, &launch, setup, observer, &mut |_| ());
+    assert_eq!(format!("{plain:?}"), format!("{observed:?}"));
+    assert_eq!(seen.issued, observed.issued);
+    assert!(seen.begun.is_empty() || !observed.report.findings.is_empty());
+    plain
+}
+
+/// An observer that checks the order of what it is told.
+#[derive(Default)]
+struct Seen {
+    issued: u64,
+    /// The waves that run, and when each issues next at the earliest.
+    begun: BTreeMap<WaveId, u64>,
+}
+
+impl Observer for Seen {
+    fn restart(&mut self) {
+        *self = Seen::default();
+    }
+
+    fn observe(&mut self, wave: WaveId, at: u64, what: Observed) {
+        if what == Observed::Began {
+            assert_eq!(self.begun.insert(wave, at), None);
+            return;
+        }
+        let next = self.begun.get_mut(&wave).unwrap();
+        match what {
+            Observed::Issued { issued, free, .. } => {
+                assert!(*next <= at && at < issued && issued <= free);
+                *next = free;
+                self.issued += 1;
+            }
+            Observed::Held { until, .. } => assert!(at < until),
+            Observed::Ended => assert!(self.begun.remove(&wave).is_some()),
+            _ => {}
+        }
+    }
 }
 
 fn cycles(body: &str, groups: u32, threads: u32, resident: u32) -> u64 {

@@ -69,6 +69,7 @@ mod support;
 mod tangles;
 mod tensor_layouts;
 mod tensors;
+mod timeline;
 mod timing;
 mod undefined;
 mod validation;
@@ -139,6 +140,7 @@ fn main() -> ExitCode {
     trials.extend(build_systems::trials());
     trials.extend(c_api::trials());
     trials.extend(advise::trials(&fixtures));
+    trials.extend(timeline::trials(&fixtures));
     trials.extend(timing::trials(&fixtures));
     trials.extend(hostile::trials());
     trials.extend(ir::trials());

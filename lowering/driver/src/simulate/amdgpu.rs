@@ -1,7 +1,8 @@
 //! AMDGPU code objects: read, disassembled once, decoded for the machine.
 
-use super::inputs::{Inputs, Refusal, Sizes};
-use super::unit::Timed;
+use super::inputs::{Given, Refusal};
+use super::timeline::{Recording, Timeline};
+use super::unit::{Timed, recorded};
 use crate::asm::Function;
 use splitbar_layout::abi::{Argument, ArgumentKind};
 use splitbar_plan::{AccessMark, Target};
@@ -10,8 +11,8 @@ use splitbar_sim::amdgpu::{
 };
 use splitbar_sim::clock::Scope;
 use splitbar_sim::memory::Global;
-use splitbar_sim::timing::{self, Setup};
-use splitbar_sim::{Launch, Progress, Report, Schedule, run_watched};
+use splitbar_sim::timing::Setup;
+use splitbar_sim::{Launch, Progress, Report, Schedule};
 
 /// A part of an instruction that synchronises: one counter of a wait, or a whole barrier
 /// instruction.
@@ -219,39 +220,37 @@ impl Binary {
 
     pub(super) fn run(
         &self,
-        arguments: &[u8],
-        inputs: &Inputs,
-        sizes: Sizes,
+        given: Given<'_>,
         global: &mut Global,
         schedule: Schedule,
+        recording: Option<&Recording>,
         watch: &mut dyn FnMut(Progress),
-    ) -> Result<Report, Refusal> {
-        let (kernel, launch) = self.prepared(arguments, inputs, sizes, global)?;
-        Ok(run_watched(&kernel, global, &launch, schedule, watch))
+    ) -> Result<(Report, Option<Timeline>), Refusal> {
+        let (kernel, launch) = self.prepared(given, global)?;
+        let recorded = recorded(&kernel, global, &launch, schedule, recording, watch);
+        Ok(recorded)
     }
 
     pub(super) fn estimate(
         &self,
-        arguments: &[u8],
-        inputs: &Inputs,
-        sizes: Sizes,
+        given: Given<'_>,
         global: &mut Global,
         setup: Setup,
+        recording: Option<&Recording>,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Timed, Refusal> {
-        let (kernel, launch) = self.prepared(arguments, inputs, sizes, global)?;
-        let estimate = timing::estimate(&kernel, global, &launch, setup, watch);
-        Ok(Timed::new(&kernel, estimate))
+        let (kernel, launch) = self.prepared(given, global)?;
+        let timed = Timed::new(&kernel, global, &launch, setup, recording, watch);
+        Ok(timed)
     }
 
     /// The kernel with its arguments, and its launch.
-    fn prepared(
-        &self,
-        arguments: &[u8],
-        inputs: &Inputs,
-        sizes: Sizes,
-        global: &mut Global,
-    ) -> Result<(Kernel, Launch), Refusal> {
+    fn prepared(&self, given: Given<'_>, global: &mut Global) -> Result<(Kernel, Launch), Refusal> {
+        let Given {
+            arguments,
+            inputs,
+            sizes,
+        } = given;
         let request = Request {
             groups: inputs.groups,
             cluster: sizes.cluster,

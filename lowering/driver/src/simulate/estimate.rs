@@ -1,9 +1,10 @@
 //! How long a launch would take: an estimate of one unit (a multiprocessor, a compute unit, a WGP)
 //! that runs all its workgroups. What is modelled stands in [`splitbar_sim::timing`].
 
-use super::inputs::{Inputs, Refusal};
+use super::inputs::{Given, Inputs, Refusal};
 use super::job::{Code, Job};
 use super::launched::Launched;
+use super::timeline::{Recording, Timeline, barrier_words};
 pub use super::unit::ResidentSource;
 use super::unit::Timed;
 use serde::Serialize;
@@ -90,7 +91,7 @@ impl Estimate {
                     else {
                         continue; // not of a barrier
                     };
-                    (word.into(), Some(word), (*what).to_owned())
+                    (word.into(), Some(word), what.name().to_owned())
                 }
                 None if instruction.is_barrier => (place.address, None, place.text.clone()),
                 None => continue,
@@ -108,22 +109,6 @@ impl Estimate {
         }
         found.into_values().collect()
     }
-}
-
-/// The barrier instructions of a module by their word offsets. What is no module has none.
-fn barrier_words(module: &[u8]) -> BTreeMap<u32, &'static str> {
-    let module = splitbar_passes::module::Module::parse(module).ok();
-    let instructions = module.iter().flat_map(|module| module.instructions());
-    let barriers = instructions.filter_map(|instruction| {
-        let what = match instruction.opcode() {
-            224 => "full",
-            6142 => "arrive",
-            6143 => "wait",
-            _ => return None,
-        };
-        Some((instruction.offset.get(), what))
-    });
-    barriers.collect()
 }
 
 impl Job {
@@ -147,6 +132,34 @@ impl Job {
         resident: Option<u32>,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Estimate, Refusal> {
+        let (estimate, _) = self.estimate_with(inputs, resident, None, watch)?;
+        Ok(estimate)
+    }
+
+    /// As [`Job::estimate`], with a timeline in cycles. `module` is the module that the code was
+    /// compiled from, whose barriers the timeline shows; without it the barriers of the code count.
+    ///
+    /// # Errors
+    /// As [`Job::estimate`].
+    pub fn estimate_recorded(
+        &self,
+        inputs: &Inputs,
+        resident: Option<u32>,
+        module: Option<&[u8]>,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<(Estimate, Timeline), Refusal> {
+        let recording = Recording::new(module);
+        let (estimate, timeline) = self.estimate_with(inputs, resident, Some(&recording), watch)?;
+        Ok((estimate, timeline.unwrap_or_default()))
+    }
+
+    fn estimate_with(
+        &self,
+        inputs: &Inputs,
+        resident: Option<u32>,
+        recording: Option<&Recording>,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<(Estimate, Option<Timeline>), Refusal> {
         let timing = self.unit.timing.ok_or_else(|| {
             Refusal::Launch("how long instructions take on this GPU is not known".to_owned())
         })?;
@@ -160,7 +173,7 @@ impl Job {
         let invocations = product(sizes.workgroup);
         let unit = &self.unit;
         let resident = unit.resident(resident, invocations, sizes.dynamic_shared)?;
-        let mut timed = |timing: Timing| -> Result<Timed, Refusal> {
+        let mut timed = |timing: Timing, recording| -> Result<Timed, Refusal> {
             let Launched {
                 mut global,
                 arguments,
@@ -173,29 +186,36 @@ impl Job {
                 resident,
                 checks: true,
             };
+            let given = Given {
+                arguments: &arguments,
+                inputs,
+                sizes,
+            };
             match &self.code {
                 Code::Amdgpu(binary) => {
-                    binary.estimate(&arguments, inputs, sizes, &mut global, setup, watch)
+                    binary.estimate(given, &mut global, setup, recording, watch)
                 }
-                Code::Nvptx(text) => {
-                    Ok(text.estimate(&arguments, inputs, sizes, &mut global, setup, watch))
-                }
+                Code::Nvptx(text) => Ok(text.estimate(given, &mut global, setup, recording, watch)),
             }
         };
         let range = if timing.estimated {
             let bounds = [(2, 3), (4, 3)].map(|(numerator, denominator)| {
                 let scaled = timing.with_latencies(numerator, denominator);
-                timed(scaled).map(|timed| timed.estimate.cycles)
+                timed(scaled, None).map(|timed| timed.estimate.cycles)
             });
             let [least, most] = bounds;
             Some([least?, most?])
         } else {
             None
         };
-        let Timed { estimate, places } = timed(*timing)?;
+        let Timed {
+            estimate,
+            places,
+            timeline,
+        } = timed(*timing, recording)?;
         let spent = estimate.spent.into_iter().zip(places);
         let executed = spent.filter(|(spent, _)| spent.issued > 0);
-        Ok(Estimate {
+        let estimate = Estimate {
             cycles: estimate.cycles,
             range,
             workgroups: product(inputs.groups),
@@ -214,6 +234,7 @@ impl Job {
                 })
                 .collect(),
             findings: estimate.report.findings,
-        })
+        };
+        Ok((estimate, timeline))
     }
 }

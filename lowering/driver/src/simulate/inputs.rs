@@ -176,6 +176,15 @@ pub struct Elements {
     pub first: u64,
 }
 
+/// All that a launch is given beside its memory.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Given<'g> {
+    /// The block of the kernel's arguments.
+    pub arguments: &'g [u8],
+    pub inputs: &'g Inputs,
+    pub sizes: Sizes,
+}
+
 /// Workgroups of a cluster and invocations of a workgroup.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Sizes {

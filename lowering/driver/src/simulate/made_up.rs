@@ -7,7 +7,7 @@
 //! so that loops whose counts come from memory are uneven. Every word of constants is the same
 //! size. Of a launch that takes long, the model looks at a part.
 
-use super::inputs::{BufferName, Inputs, Refusal};
+use super::inputs::{BufferName, Given, Inputs, Refusal};
 use super::job::{Code, Job};
 use super::launched::Launched;
 use crate::compile::{ExpectedCycles, Output};
@@ -91,13 +91,14 @@ impl Job {
         } = self.launched(inputs)?;
         global.wrap();
         let watch = &mut |_| ();
+        let given = Given {
+            arguments: &arguments,
+            inputs,
+            sizes,
+        };
         let timed = match &self.code {
-            Code::Amdgpu(binary) => {
-                binary.estimate(&arguments, inputs, sizes, &mut global, setup, watch)?
-            }
-            Code::Nvptx(text) => {
-                text.estimate(&arguments, inputs, sizes, &mut global, setup, watch)
-            }
+            Code::Amdgpu(binary) => binary.estimate(given, &mut global, setup, None, watch)?,
+            Code::Nvptx(text) => text.estimate(given, &mut global, setup, None, watch),
         };
         Ok(timed.estimate)
     }

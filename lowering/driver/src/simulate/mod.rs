@@ -17,6 +17,7 @@ mod run;
 mod samplers;
 mod tables;
 mod tensors;
+pub mod timeline;
 mod unit;
 
 pub use inputs::{BufferName, Elements, Inputs, Refusal, Texels};

@@ -1,14 +1,15 @@
 //! PTX kernels on the machine.
 
-use super::inputs::{Inputs, Refusal, Sizes};
-use super::unit::Timed;
+use super::inputs::{Given, Refusal};
+use super::timeline::{Recording, Timeline};
+use super::unit::{Timed, recorded};
 use crate::asm;
 use crate::usage::ResourceUsage;
 use splitbar_layout::abi::{Argument, ArgumentKind};
 use splitbar_plan::Target;
 use splitbar_sim::memory::Global;
-use splitbar_sim::timing::{self, Setup};
-use splitbar_sim::{Launch, Progress, Report, Schedule, ptx, run_watched};
+use splitbar_sim::timing::Setup;
+use splitbar_sim::{Launch, Progress, Report, Schedule, ptx};
 
 /// A kernel of a PTX text.
 pub struct Text {
@@ -103,39 +104,35 @@ impl Text {
 
     pub(super) fn run(
         &self,
-        arguments: &[u8],
-        inputs: &Inputs,
-        sizes: Sizes,
+        given: Given<'_>,
         global: &mut Global,
         schedule: Schedule,
+        recording: Option<&Recording>,
         watch: &mut dyn FnMut(Progress),
-    ) -> Report {
-        let (kernel, launch) = self.prepared(arguments, inputs, sizes, global);
-        run_watched(&kernel, global, &launch, schedule, watch)
+    ) -> (Report, Option<Timeline>) {
+        let (kernel, launch) = self.prepared(given, global);
+        recorded(&kernel, global, &launch, schedule, recording, watch)
     }
 
     pub(super) fn estimate(
         &self,
-        arguments: &[u8],
-        inputs: &Inputs,
-        sizes: Sizes,
+        given: Given<'_>,
         global: &mut Global,
         setup: Setup,
+        recording: Option<&Recording>,
         watch: &mut dyn FnMut(Progress),
     ) -> Timed {
-        let (kernel, launch) = self.prepared(arguments, inputs, sizes, global);
-        let estimate = timing::estimate(&kernel, global, &launch, setup, watch);
-        Timed::new(&kernel, estimate)
+        let (kernel, launch) = self.prepared(given, global);
+        Timed::new(&kernel, global, &launch, setup, recording, watch)
     }
 
     /// The kernel with its arguments, and its launch.
-    fn prepared(
-        &self,
-        arguments: &[u8],
-        inputs: &Inputs,
-        sizes: Sizes,
-        global: &mut Global,
-    ) -> (ptx::Kernel, Launch) {
+    fn prepared(&self, given: Given<'_>, global: &mut Global) -> (ptx::Kernel, Launch) {
+        let Given {
+            arguments,
+            inputs,
+            sizes,
+        } = given;
         let mut kernel = self.kernel.clone();
         kernel.set_parameters(arguments);
         kernel.load(global);

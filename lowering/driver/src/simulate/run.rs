@@ -1,8 +1,9 @@
 //! One run of a kernel, and what came of it.
 
-use super::inputs::{Inputs, Refusal};
+use super::inputs::{Given, Inputs, Refusal};
 use super::job::{Code, Job};
 use super::launched::Launched;
+use super::timeline::{Recording, Timeline};
 use splitbar_passes::printf::Printed;
 use splitbar_sim::{Progress, Report, Schedule};
 
@@ -39,6 +40,35 @@ impl Job {
         schedule: Schedule,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Outcome, Refusal> {
+        let (outcome, _) = self.run_with(inputs, schedule, None, watch)?;
+        Ok(outcome)
+    }
+
+    /// As [`Job::run`], with a timeline in steps of the machine. `module` is the module that the
+    /// code was compiled from, whose barriers the timeline shows; without it the barriers of the
+    /// code count.
+    ///
+    /// # Errors
+    /// As [`Job::run`].
+    pub fn run_recorded(
+        &self,
+        inputs: &Inputs,
+        schedule: Schedule,
+        module: Option<&[u8]>,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<(Outcome, Timeline), Refusal> {
+        let recording = Recording::new(module);
+        let (outcome, timeline) = self.run_with(inputs, schedule, Some(&recording), watch)?;
+        Ok((outcome, timeline.unwrap_or_default()))
+    }
+
+    fn run_with(
+        &self,
+        inputs: &Inputs,
+        schedule: Schedule,
+        recording: Option<&Recording>,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<(Outcome, Option<Timeline>), Refusal> {
         let Launched {
             mut global,
             regions,
@@ -46,11 +76,14 @@ impl Job {
             arguments,
             sizes,
         } = self.launched(inputs)?;
-        let report = match &self.code {
-            Code::Amdgpu(binary) => {
-                binary.run(&arguments, inputs, sizes, &mut global, schedule, watch)?
-            }
-            Code::Nvptx(text) => text.run(&arguments, inputs, sizes, &mut global, schedule, watch),
+        let given = Given {
+            arguments: &arguments,
+            inputs,
+            sizes,
+        };
+        let (report, timeline) = match &self.code {
+            Code::Amdgpu(binary) => binary.run(given, &mut global, schedule, recording, watch)?,
+            Code::Nvptx(text) => text.run(given, &mut global, schedule, recording, watch),
         };
         let bytes = |id| global.region(id).map(|region| region.bytes());
         let buffers = regions
@@ -59,11 +92,12 @@ impl Job {
             .collect::<Option<Vec<_>>>()
             .ok_or_else(|| Refusal::Launch("a buffer is lost: this is a bug".to_owned()))?;
         let printed = printf_buffer.and_then(bytes);
-        Ok(Outcome {
+        let outcome = Outcome {
             schedule,
             report,
             buffers,
             printed: printed.map(|bytes| Printed::read(bytes, &self.prints)),
-        })
+        };
+        Ok((outcome, timeline))
     }
 }

@@ -1,14 +1,16 @@
 //! The part of a GPU that an estimate is about, and what one costs there.
 
 use super::inputs::Refusal;
+use super::timeline::{Code, Recorder, Recording, Timeline};
 use crate::usage::ResourceUsage;
 use serde::Serialize;
 use splitbar_passes::profile::Gpu;
 use splitbar_plan::Target;
 use splitbar_plan::target::residency::{Bound, Footprint, Residency};
 use splitbar_plan::target::timing::Timing;
-use splitbar_sim::CodeLocation;
-use splitbar_sim::timing::{self, Unit as CostUnit};
+use splitbar_sim::memory::Global;
+use splitbar_sim::timing::{self, Setup, Unit as CostUnit};
+use splitbar_sim::{CodeLocation, Launch, Observer, Progress, Report, Schedule};
 
 /// What a kernel runs on, and what it takes of it.
 #[derive(Copy, Clone, Debug)]
@@ -124,20 +126,58 @@ impl Unit {
 
 /// An estimate with the places of the instructions.
 pub(super) struct Timed {
+    /// What each wave did when, if that was recorded.
+    pub(super) timeline: Option<Timeline>,
     pub(super) estimate: timing::Estimate,
     pub(super) places: Vec<(CodeLocation, bool)>,
 }
 
 impl Timed {
-    pub(super) fn new<P: timing::Timed>(program: &P, estimate: timing::Estimate) -> Timed {
+    /// Estimates how long a launch of `program` takes, with a timeline if there is a `recording`.
+    pub(super) fn new<P: timing::Timed>(
+        program: &P,
+        global: &mut Global,
+        launch: &Launch,
+        setup: Setup,
+        recording: Option<&Recording>,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Timed {
+        let mut recorder = recorder(program, recording, true);
+        let observer = recorder.as_mut().map(|of| of as &mut dyn Observer);
+        let estimate = timing::estimate(program, global, launch, setup, observer, watch);
         let costs = program.costs();
         let is_barrier =
             |unit: CostUnit| matches!(unit, CostUnit::Barrier { .. } | CostUnit::Object { .. });
         let places = (0..).zip(&costs);
         let places = places.map(|(pc, cost)| (program.place(pc), is_barrier(cost.unit)));
         Timed {
+            timeline: recorder.map(Recorder::finish),
             places: places.collect(),
             estimate,
         }
     }
+}
+
+fn recorder<P: timing::Timed>(
+    program: &P,
+    recording: Option<&Recording>,
+    fills_gaps: bool,
+) -> Option<Recorder> {
+    recording
+        .map(|recording| Recorder::new(Code::new(program, recording.words.as_ref()), fills_gaps))
+}
+
+/// Runs a launch of `program` under a schedule, with a timeline if there is a `recording`.
+pub(super) fn recorded<P: timing::Timed>(
+    program: &P,
+    global: &mut Global,
+    launch: &Launch,
+    schedule: Schedule,
+    recording: Option<&Recording>,
+    watch: &mut dyn FnMut(Progress),
+) -> (Report, Option<Timeline>) {
+    let mut recorder = recorder(program, recording, false);
+    let observer = recorder.as_mut().map(|of| of as &mut dyn Observer);
+    let report = splitbar_sim::run_observed(program, global, launch, schedule, observer, watch);
+    (report, recorder.map(Recorder::finish))
 }

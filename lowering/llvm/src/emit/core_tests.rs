@@ -495,3 +495,27 @@ fn what_does_not_dominate_its_use_is_the_modules_fault() {
         [Code::UndominatedUse]
     );
 }
+
+#[test]
+fn every_line_is_that_of_an_instruction() {
+    let module = Module::parse(MATMUL).unwrap();
+    for target in ["gfx1201", "sm_80", "sm_90"] {
+        let text = lowered(&module, target, true).unwrap().assembly().unwrap();
+        let lines = text.lines().filter_map(|line| {
+            let place = line.trim().strip_prefix(".loc")?;
+            place.split_whitespace().nth(1)?.parse::<u32>().ok()
+        });
+        let known: Vec<u32> = (module.instructions())
+            .map(|instruction| instruction.offset.get() + 1)
+            .collect();
+        let mut count = 0;
+        for line in lines.filter(|line| *line > 0) {
+            assert!(
+                known.contains(&line),
+                "{target}: no instruction is at {line}"
+            );
+            count += 1;
+        }
+        assert!(count > 50, "{target}: {count} lines");
+    }
+}

@@ -157,9 +157,10 @@ impl<'c> Expansion<'c> {
             store.set_volatile();
         }
         let ty = ffi::void_type(self.context).function(&[]);
+        // One line: of each further line LLVM says that it came from a source line later.
         self.b.call(
             ty,
-            ffi::inline_assembly(ty, "trap;\n\texit;", "~{memory}", true),
+            ffi::inline_assembly(ty, "trap; exit;", "~{memory}", true),
             &[],
         );
         self.b.br(go);

@@ -1,5 +1,7 @@
 //! Events in time: which wave issues when.
 
+mod tell;
+
 use super::cost::{Cost, Timed, Unit};
 use super::memory::Memory;
 use super::progress::Progress;
@@ -7,6 +9,7 @@ use super::{Estimate, Setup, Spent};
 use crate::barrier::{Name, Phase};
 use crate::launch::Launch;
 use crate::memory::Global;
+use crate::observe::{Observed, Observer};
 use crate::program::Step;
 use crate::queue::Counters;
 use crate::resident::Resident;
@@ -35,13 +38,14 @@ const SUSPENDED: u64 = 1000;
 
 /// Runs a launch and says how long it would take. Buffers are changed in place. The clock that the
 /// kernel reads shows cycles, whatever the launch says. Workgroups of clusters are taken to be of
-/// one unit.
-pub fn estimate<P: Timed>(
-    program: &P,
-    global: &mut Global,
-    launch: &Launch,
+/// one unit. An observer changes nothing of the estimate.
+pub fn estimate<'r, P: Timed>(
+    program: &'r P,
+    global: &'r mut Global,
+    launch: &'r Launch,
     setup: Setup,
-    watch: &mut dyn FnMut(crate::report::Progress),
+    observer: Option<&'r mut (dyn Observer + 'r)>,
+    watch: &'r mut dyn FnMut(crate::report::Progress),
 ) -> Estimate {
     // Only when operations take effect is chosen by this schedule.
     let schedule = Schedule {
@@ -53,6 +57,7 @@ pub fn estimate<P: Timed>(
     let mut run = Run::new(program, global, launch, schedule, watch);
     run.trace.on = true;
     run.checks = setup.checks;
+    run.observer = observer;
     let mut unit = Machine::new(program, setup.timing, bytes);
     if let Some((clusters, invocations)) = run.clusters() {
         let mut waiting = clusters;
@@ -90,6 +95,8 @@ struct Wave {
     free: u64,
     /// When registers have their values.
     ready: Vec<u64>,
+    /// Whether what each register waits for is memory; empty unless a run is observed.
+    from_memory: Vec<bool>,
     /// When operations in each counter are over, the oldest first.
     outstanding: [VecDeque<u64>; 8],
     /// When its stores to global memory are over.
@@ -190,6 +197,14 @@ impl<W> Machine<W> {
             age: self.begun + index as u64,
             free: now,
             ready: vec![0; self.registers],
+            from_memory: vec![
+                false;
+                if run.observer.is_some() {
+                    self.registers
+                } else {
+                    0
+                }
+            ],
             outstanding: Default::default(),
             stored: 0,
             awaits: None,
@@ -208,6 +223,7 @@ impl<W> Machine<W> {
             *place = Some(begun);
         }
         for wave in 0..count {
+            self.tell(run, slot, wave, now, Observed::Began);
             self.look(slot, wave, now);
         }
     }
@@ -282,6 +298,10 @@ impl<W> Machine<W> {
         if let Some(pc) = next {
             let at = self.earliest(slot, wave, pc, now);
             if at > now {
+                if run.observer.is_some() {
+                    let cause = self.cause(slot, wave, pc, at);
+                    self.tell(run, slot, wave, now, Observed::Held { until: at, cause });
+                }
                 self.look(slot, wave, at);
                 return Some(false);
             }
@@ -291,12 +311,18 @@ impl<W> Machine<W> {
         let step = resident.step(run, wave, now)?;
         debug_assert_eq!(self.undeclared(&run.trace.touches), None);
         let issued = run.trace.pc.filter(|_| step != Step::Blocked);
+        if run.observer.is_some() {
+            for (name, pc) in std::mem::take(&mut run.trace.passes) {
+                self.tell(run, slot, wave, now, Observed::Passed { pc, name });
+            }
+        }
         match issued {
             Some(pc) => self.issue(run, slot, wave, pc, now),
             None => self.arrive(run, slot, wave, now, self.timing.barrier),
         }
         match step {
             Step::Done => {
+                self.tell(run, slot, wave, now, Observed::Ended);
                 let place = self.slots.get_mut(slot)?.as_mut()?;
                 place.alive = place.alive.saturating_sub(1);
                 if place.alive == 0 {
@@ -312,6 +338,8 @@ impl<W> Machine<W> {
                 return Some(false);
             }
             Step::Blocked => {
+                let pc = run.trace.pc;
+                self.tell(run, slot, wave, now, Observed::Blocked { pc });
                 let resident = &self.slots.get(slot)?.as_ref()?.resident;
                 let of = resident.wave(wave)?;
                 let names = run.program.waiting(of).into_iter();
@@ -444,6 +472,9 @@ impl<W> Machine<W> {
             self.progress.add(now, bytes);
         }
         let issued = self.take_effect(run, slot, wave, cost, now, latency);
+        if run.observer.is_some() {
+            self.tell_issue(run, slot, wave, pc, cost, now, issued);
+        }
         self.account(slot, wave, pc, cost, now, issued);
         let pipe = if matches!(cost.unit, Unit::Object { .. }) {
             timing.object
@@ -561,6 +592,9 @@ impl<W> Machine<W> {
                 && let Some(ready) = of.ready.get_mut(*register as usize)
             {
                 *ready = now + latency;
+                if let Some(from_memory) = of.from_memory.get_mut(*register as usize) {
+                    *from_memory = matches!(cost.unit, Unit::Memory | Unit::Object { .. });
+                }
             }
         }
         for (counters, left) in &cost.waits {
@@ -623,6 +657,14 @@ impl<W> Machine<W> {
             let object = place.resident.barrier(wave, *name);
             let phase = object.map_or(0, crate::barrier::Barrier::phase);
             let before = place.phases.insert(*name, phase).unwrap_or(0);
+            if let (Some(pc), Some(observer)) = (run.trace.pc, &mut run.observer) {
+                let arrived = Observed::Arrived {
+                    pc,
+                    name: *name,
+                    completes: before != phase,
+                };
+                observer.observe(place.resident.id_of(wave), now, arrived);
+            }
             if before == phase {
                 continue; // others are still to come
             }

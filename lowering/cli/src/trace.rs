@@ -1,0 +1,32 @@
+//! `splitbar sim --trace`: what each wave did when, as trace events.
+
+use super::{estimate, write};
+use splitbar::Target;
+use splitbar::simulate::machine::Schedule;
+use splitbar::simulate::timeline::{Timeline, TimelineUnit};
+use std::path::Path;
+
+/// Writes a timeline on `target` to a file: of a run under `schedule`, or of an estimate.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn write(
+    file: &Path,
+    timeline: &Timeline,
+    target: &Target,
+    schedule: Option<Schedule>,
+) -> Result<(), String> {
+    let process = format!("{} {}", target.name, estimate::unit(target));
+    let schedule = schedule.map(|schedule| schedule.to_string());
+    let unit = match schedule {
+        Some(_) => TimelineUnit::Steps,
+        None => TimelineUnit::Cycles,
+    };
+    let events = timeline.trace_events(unit, &process, target.name, schedule.as_deref());
+    write::to_file(file, &events)?;
+    if let Some(at) = timeline.cut_off {
+        let name = unit.name();
+        write::note(&format!("the trace is full: it is cut off at {name} {at}"));
+    }
+    Ok(())
+}
