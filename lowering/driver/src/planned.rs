@@ -14,6 +14,9 @@ pub struct Planned {
     pub entries: Vec<PlannedEntry>,
     /// Warnings and notes.
     pub warnings: Diagnostics,
+    /// Why the loops of the module are pipelined or not, with the cycles that both versions are
+    /// expected to take; `None` unless the options left that open.
+    pub loops: Option<String>,
 }
 
 /// One planned entry point.
@@ -35,6 +38,7 @@ impl From<Candidate<'_, '_>> for Planned {
         let Candidate {
             kernels,
             mut problems,
+            loops,
             ..
         } = candidate;
         let entries = kernels.into_iter().map(|kernel| PlannedEntry {
@@ -46,6 +50,7 @@ impl From<Candidate<'_, '_>> for Planned {
         Planned {
             entries: entries.collect(),
             warnings: problems.take_all(),
+            loops,
         }
     }
 }
@@ -60,6 +65,10 @@ impl fmt::Display for Planned {
             };
             plan_text(&entry.plan, None, splitting)
         });
-        f.write_str(&texts.collect::<Vec<_>>().join("\n"))
+        f.write_str(&texts.collect::<Vec<_>>().join("\n"))?;
+        match &self.loops {
+            Some(why) => writeln!(f, "loops: {why}"),
+            None => Ok(()),
+        }
     }
 }

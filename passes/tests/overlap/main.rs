@@ -16,6 +16,7 @@
 mod corpus;
 mod machine;
 mod mutants;
+mod protocol;
 mod term;
 
 use anyhow::{Context, Result, ensure};

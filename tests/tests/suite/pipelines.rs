@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{BufferName, Inputs, Job};
-use splitbar::{Optimization, Options, SplitBarriers};
+use splitbar::{Optimization, Options, PipelineLoops as Loops, SplitBarriers, Target};
 use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{PIPELINE_BARRIER_LOOPS, PassOptions};
@@ -43,7 +43,49 @@ pub(crate) fn trials() -> Vec<Trial> {
         let name = format!("pipelines/{}-{}", seeds.start, seeds.end - 1);
         trial(name, move || all(seeds))
     });
-    random.collect()
+    let auto = trial("pipelines/auto".to_owned(), auto_takes_the_faster_version);
+    random.chain([auto]).collect()
+}
+
+/// With `auto` loops are pipelined where the module is expected to take fewer cycles by that, and
+/// the code is that of the option that asks for the version.
+fn auto_takes_the_faster_version() -> Result<()> {
+    let matmul = include_bytes!("../../../docs/examples/matmul.spv");
+    let rounds = include_bytes!("../../../docs/examples/rounds.spv");
+    let mut pipelined = 0;
+    for (module, has_loops) in [(&matmul[..], true), (&rounds[..], false)] {
+        for name in TARGETS {
+            let assembly = |pipeline_loops| -> Result<(String, Option<String>)> {
+                let target = Target::by_name(name).context("no such target")?;
+                let mut options = Options::new(target);
+                options.pipeline_loops = pipeline_loops;
+                let output = crate::random::compiled(module, options)?;
+                let assembly = told(output.assembly())?;
+                Ok((assembly, output.loops().map(str::to_owned)))
+            };
+            let [never, two] = [Loops::Never, Loops::TwoBuffers].map(assembly);
+            let ((never, none), (two, _)) = (never?, two?);
+            ensure!(
+                none.is_none(),
+                "{name}: a reason where nothing is left open"
+            );
+            let (auto, why) = assembly(Loops::Auto)?;
+            let why = why.with_context(|| format!("{name}: no reason"))?;
+            let is_pipelined = why.starts_with("pipelined, expected cycles");
+            ensure!(
+                auto == if is_pipelined { two } else { never },
+                "{name}: {why}"
+            );
+            ensure!(
+                has_loops || why == "no loop can be pipelined",
+                "{name}: {why}"
+            );
+            ensure!(!has_loops || why.contains(" as it is ("), "{name}: {why}");
+            pipelined += usize::from(is_pipelined);
+        }
+    }
+    ensure!(pipelined > 0, "no GPU gains");
+    Ok(())
 }
 
 fn all(seeds: std::ops::Range<u64>) -> Result<()> {

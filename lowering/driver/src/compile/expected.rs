@@ -111,6 +111,14 @@ impl Expected {
     /// # Errors
     /// Why it is not.
     pub(crate) fn beats(&self, full: &Expected) -> Result<String, String> {
+        self.beats_version(full, "with full barriers")
+    }
+
+    /// As [`beats`](Self::beats), where the version that takes the time `full` is called `name`.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub(crate) fn beats_version(&self, full: &Expected, name: &str) -> Result<String, String> {
         let (own, full) = match (self, full) {
             (Expected::Cycles(own), Expected::Cycles(full)) => (own, full),
             (Expected::Unknown { unknown }, _) | (_, Expected::Unknown { unknown }) => {
@@ -126,7 +134,7 @@ impl Expected {
             }
         };
         let words = format!(
-            "expected cycles{}: {}, and {} with full barriers ({:+.1} %)",
+            "expected cycles{}: {}, and {} {name} ({:+.1} %)",
             if own.complete && full.complete {
                 ""
             } else {

@@ -21,6 +21,7 @@ mod measure;
 mod motion;
 mod normalize;
 mod output;
+mod pipelining;
 mod plan;
 mod plan_text;
 mod prepare;
@@ -74,6 +75,7 @@ pub(crate) struct Slots<'w> {
     source: SourceSlots<'w>,
     first: PreparedSlots<'w>,
     first_prepared: OnceCell<Prepared<'w>>,
+    decided: OnceCell<Options>,
     selected: PreparedSlots<'w>,
     selected_prepared: OnceCell<Prepared<'w>>,
 }
@@ -83,6 +85,23 @@ pub(crate) struct Slots<'w> {
 /// # Errors
 /// Everything that is wrong with it, or that the target or this build cannot do.
 pub(crate) fn compile(
+    request: Request<'_>,
+    expect: Expect,
+    observer: &mut dyn Observer,
+) -> Result<Output, Failure> {
+    let decided = pipelining::decide(request, expect, |request| {
+        compile_decided(request, expect, &mut ())
+    })?;
+    let Some(decided) = decided else {
+        return compile_decided(request, expect, observer);
+    };
+    let mut output = compile_decided(request.with(&decided.options), expect, observer)?;
+    output.loops = Some(decided.why);
+    Ok(output)
+}
+
+/// As [`compile`], where the options say what becomes of loops.
+fn compile_decided(
     request: Request<'_>,
     expect: Expect,
     observer: &mut dyn Observer,
@@ -119,6 +138,16 @@ pub(crate) fn candidate<'w>(
     expect: Expect,
     observer: &mut dyn Observer,
 ) -> Result<Candidate<'w, 'w>, Failure> {
+    let decided = pipelining::decide(request, expect, |request| {
+        compile_decided(request, expect, &mut ())
+    })?;
+    let (request, loops) = match decided {
+        Some(decided) => {
+            let options = fill(&slots.decided, decided.options);
+            (request.with(options), Some(decided.why))
+        }
+        None => (request, None),
+    };
     let options = request.options;
     let source = read(&slots.source, request, observer)?;
     let sites = profile_sites(&source, options)?;
@@ -144,7 +173,8 @@ pub(crate) fn candidate<'w>(
         untouched: selected.untouched.as_deref(),
         is_trial: false,
     };
-    plan(prepared, chosen, &sites, options, &mut observer)
+    let candidate = plan(prepared, chosen, &sites, options, &mut observer)?;
+    Ok(Candidate { loops, ..candidate })
 }
 
 /// Bytes to a module that is declared.

@@ -34,6 +34,8 @@ pub struct Output {
     pub(crate) warnings: Diagnostics,
     /// True if others wrote its module for LLVM.
     is_ir: bool,
+    /// Why its loops are pipelined or not.
+    pub(super) loops: Option<String>,
 }
 
 impl Output {
@@ -84,7 +86,14 @@ impl Output {
             lld: options.lld.clone(),
             lines: options.lines,
             warnings: Diagnostics::new(),
+            loops: None,
         }
+    }
+
+    /// Why the loops of the module are pipelined or not, with the cycles that both versions are
+    /// expected to take; `None` unless the options left that open.
+    pub fn loops(&self) -> Option<&str> {
+        self.loops.as_deref()
     }
 
     /// The output, if the audit finds nothing wrong.

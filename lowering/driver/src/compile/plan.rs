@@ -27,6 +27,8 @@ pub(crate) struct Candidate<'p, 'w> {
     pub(crate) kernels: Vec<PlannedKernel<'p, 'w>>,
     /// The problems so far.
     pub(crate) problems: Problems<'w>,
+    /// Why its loops are pipelined or not, where the options left that open.
+    pub(crate) loops: Option<String>,
 }
 
 /// A kernel with its plan.
@@ -122,6 +124,7 @@ pub(crate) fn plan<'p, 'w>(
         prepared,
         kernels,
         problems,
+        loops: None,
     })
 }
 

@@ -200,9 +200,10 @@ fn freezing(options: &Options) -> Step {
 }
 
 /// The passes that pipeline loops, if the options ask for that.
-fn pipelining(options: &Options) -> Vec<Step> {
-    if options.pipeline_loops == PipelineLoops::Never {
-        return Vec::new();
+pub(super) fn pipelining(options: &Options) -> Vec<Step> {
+    match options.pipeline_loops {
+        PipelineLoops::Never => return Vec::new(),
+        PipelineLoops::TwoBuffers | PipelineLoops::Auto => {}
     }
     let pipeline = transform::PipelineLoops {
         most_memory: options.target.static_shared_bytes(),

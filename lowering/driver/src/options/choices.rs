@@ -47,6 +47,9 @@ pub enum PipelineLoops {
     /// All that can be are, with two buffers for each array, within the workgroup memory of the
     /// target.
     TwoBuffers,
+    /// As with [`TwoBuffers`](PipelineLoops::TwoBuffers), if an entry point is expected to take
+    /// fewer cycles by that, and none is expected to take more.
+    Auto,
 }
 
 /// The memory that workgroup barriers order: all that their semantics name, or only memory on which
@@ -134,6 +137,11 @@ pub(super) const PIPELINE_LOOPS: &Named<PipelineLoops> = &[
         "2",
         PipelineLoops::TwoBuffers,
         "All that can be are, with two buffers",
+    ),
+    (
+        "auto",
+        PipelineLoops::Auto,
+        "With two buffers, if that is expected to take fewer cycles",
     ),
 ];
 
