@@ -1,5 +1,6 @@
 //! `splitbar sim --timing`: an estimate of how long the launch would take, for people and programs.
 
+use super::places::{Place, Places};
 use serde::Serialize;
 use splitbar::Target;
 use splitbar::simulate::estimate::{BarrierTime, Estimate, ResidentSource};
@@ -9,15 +10,32 @@ use splitbar::simulate::estimate::{BarrierTime, Estimate, ResidentSource};
 struct Shown<'e> {
     target: &'static str,
     estimate: &'e Estimate,
-    barriers: &'e [BarrierTime],
+    barriers: Vec<ShownBarrier<'e>>,
+}
+
+/// A barrier, and where it stands.
+#[derive(Serialize)]
+struct ShownBarrier<'e> {
+    #[serde(flatten)]
+    time: &'e BarrierTime,
+    place: Option<Place<'e>>,
 }
 
 /// The estimate as JSON.
-pub(super) fn json(estimate: &Estimate, barriers: &[BarrierTime], target: &Target) -> Vec<u8> {
+pub(super) fn json(
+    estimate: &Estimate,
+    barriers: &[BarrierTime],
+    places: &Places,
+    target: &Target,
+) -> Vec<u8> {
+    let barriers = barriers.iter().map(|time| ShownBarrier {
+        time,
+        place: places.json(time.word),
+    });
     let shown = Shown {
         target: target.name,
         estimate,
-        barriers,
+        barriers: barriers.collect(),
     };
     // Serialising plain structs has no way to fail: no maps, no foreign impls.
     let mut text = serde_json::to_vec_pretty(&shown).unwrap_or_default();
@@ -55,7 +73,12 @@ pub(super) fn unit(target: &Target) -> &'static str {
 }
 
 /// The estimate as text.
-pub(super) fn text(estimate: &Estimate, barriers: &[BarrierTime], target: &Target) -> String {
+pub(super) fn text(
+    estimate: &Estimate,
+    barriers: &[BarrierTime],
+    places: &Places,
+    target: &Target,
+) -> String {
     let unit = unit(target);
     let [near, far, memory] = estimate.lines;
     let mut text = format!(
@@ -84,6 +107,9 @@ pub(super) fn text(estimate: &Estimate, barriers: &[BarrierTime], target: &Targe
             "{word:>8} {:>10} {:>12} {:>12}  {}\n",
             barrier.issued, barrier.cycles, barrier.stalled, barrier.what
         ));
+        if let Some(place) = barrier.word.and_then(|word| places.source(word)) {
+            text.push_str(&format!("{:>48}{place}\n", ""));
+        }
     }
     text
 }

@@ -26,6 +26,7 @@ mod lower_ir;
 mod meter;
 mod model;
 mod options;
+mod places;
 mod profile;
 mod report;
 mod shell;

@@ -8,6 +8,7 @@ use super::launch::LaunchArgs;
 use super::limits::LimitArgs;
 use super::meter::Meter;
 use super::options::{OptionArgs, SpecArgs, Takes};
+use super::places::{Place, Places};
 use super::stop::Stop;
 use super::values::{Format, parse_target};
 use super::warnings::WarningArgs;
@@ -177,13 +178,15 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     for dump in &args.dump {
         write::to_file(&dump.file, buffer_of(&inputs, last.as_ref(), dump.place)?)?;
     }
+    let is_module = !bytes.starts_with(ELF) && ptx(&bytes).is_none();
+    let module = is_module.then_some(module.unwrap_or(&bytes));
+    let all = found.iter().chain(&noted);
+    let places = Places::of(module, all.flat_map(|findings| words_of(findings)));
     if let Some(file) = &args.trace {
-        let is_module = !bytes.starts_with(ELF) && ptx(&bytes).is_none();
         let failing = found.iter().position(|findings| !findings.is_empty());
         let schedule = Schedule::nth(failing.unwrap_or(0) as u32, args.seed);
-        let module = is_module.then_some(module.unwrap_or(&bytes));
         let (_, timeline) = job.run_recorded(&inputs, schedule, module, &mut |_| ())?;
-        trace::write(file, &timeline, args.target, Some(schedule))?;
+        trace::write(file, &timeline, args.target, Some(schedule), module)?;
     }
     let runs: Vec<Run> = found
         .iter()
@@ -191,13 +194,14 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
         .zip(&printed)
         .zip(0..)
         .map(|((problems, printed), index)| {
-            Run::from_outcome(problems, printed.as_ref(), Schedule::nth(index, args.seed))
+            let schedule = Schedule::nth(index, args.seed);
+            Run::from_outcome(problems, printed.as_ref(), schedule, &places)
         })
         .collect();
     let text = match args.report {
         Format::Text => {
             let mut shown = last.as_ref().map_or_else(Vec::new, print);
-            shown.extend_from_slice(text(&found, &noted, args, last.as_ref()).as_bytes());
+            shown.extend_from_slice(text(&found, &noted, args, last.as_ref(), &places).as_bytes());
             shown
         }
         Format::Json => {
@@ -285,18 +289,21 @@ fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8,
     };
     drop(meter);
     let barriers = estimated.barriers(module);
+    let words = barriers.iter().filter_map(|barrier| barrier.word);
+    let places = Places::of(module, words.chain(words_of(&estimated.findings)));
     let shown = match args.report {
         Format::Text => {
-            let mut shown = estimate::text(&estimated, &barriers, args.target);
+            let mut shown = estimate::text(&estimated, &barriers, &places, args.target);
             for finding in &estimated.findings {
+                let finding = finding.text(&|word| places.text(word));
                 shown.push_str(&format!("\n{finding}\n"));
             }
             shown.into_bytes()
         }
-        Format::Json => estimate::json(&estimated, &barriers, args.target),
+        Format::Json => estimate::json(&estimated, &barriers, &places, args.target),
     };
     if let (Some(file), Some(timeline)) = (&args.trace, &timeline) {
-        trace::write(file, timeline, args.target, None)?;
+        trace::write(file, timeline, args.target, None, module)?;
     }
     let written = write::to_stdout(&shown);
     if estimated.findings.is_empty() {
@@ -461,6 +468,7 @@ fn text(
     noted: &[Vec<Finding>],
     args: &SimArgs,
     last: Option<&Outcome>,
+    places: &Places,
 ) -> String {
     let mut lines = String::new();
     let (findings, notes) = (distinct(found), distinct(noted));
@@ -469,6 +477,7 @@ fn text(
             Schedule::nth(*index, args.seed).to_string()
         });
         let role = if finding.kind.is_note() { "note: " } else { "" };
+        let finding = finding.text(&|word| places.text(word));
         lines.push_str(&format!(
             "{role}{finding}\n  seen under {} of {} schedules, first: {first}\n\n",
             seen.len(),
@@ -488,6 +497,14 @@ fn text(
         args.schedules
     ));
     lines
+}
+
+/// The words of the instructions of findings.
+fn words_of(findings: &[Finding]) -> impl Iterator<Item = u32> {
+    findings.iter().flat_map(|finding| {
+        let other = finding.other.as_ref().and_then(|(_, place)| place.word);
+        finding.place.word.into_iter().chain(other)
+    })
 }
 
 /// The findings of all schedules, each pair of places once, and the schedules that saw it.
@@ -510,13 +527,13 @@ fn distinct(found: &[Vec<Finding>]) -> Vec<(&Finding, Vec<u32>)> {
 
 /// The findings of one schedule.
 #[derive(Serialize)]
-struct Run {
+struct Run<'p> {
     schedule: String,
     seed: u64,
-    findings: Vec<Found>,
+    findings: Vec<Found<'p>>,
     /// Not there where nothing was noted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<Found>,
+    notes: Vec<Found<'p>>,
     /// Not there for kernels that do not print.
     #[serde(skip_serializing_if = "Option::is_none")]
     printed: Option<Text>,
@@ -533,37 +550,40 @@ struct Text {
 }
 
 #[derive(Serialize)]
-struct Found {
+struct Found<'p> {
     code: String,
     kind: &'static str,
     message: String,
-    at: Where,
-    against: Option<Where>,
+    at: Where<'p>,
+    against: Option<Where<'p>>,
 }
 
 #[derive(Serialize)]
-struct Where {
+struct Where<'p> {
     address: u64,
     instruction: String,
     word: Option<u32>,
     workgroup: u32,
     wave: u16,
     lane: Option<u32>,
+    /// Where the SPIR-V instruction stands.
+    place: Option<Place<'p>>,
 }
 
-impl Run {
+impl<'p> Run<'p> {
     /// `problems` has the findings and the notes.
     fn from_outcome(
         problems: (&Vec<Finding>, &Vec<Finding>),
         printed: Option<&Printed>,
         schedule: Schedule,
-    ) -> Run {
+        places: &'p Places,
+    ) -> Run<'p> {
         let (findings, notes) = problems;
         Run {
             schedule: schedule.to_string(),
             seed: schedule.seed,
-            findings: findings.iter().map(Found::from_finding).collect(),
-            notes: notes.iter().map(Found::from_finding).collect(),
+            findings: Found::all(findings, places),
+            notes: Found::all(notes, places),
             printed: printed.map(|printed| Text {
                 text: String::from_utf8_lossy(&printed.text).into_owned(),
                 missed: printed.missed,
@@ -573,23 +593,30 @@ impl Run {
     }
 }
 
-impl Found {
-    fn from_finding(finding: &Finding) -> Found {
+impl<'p> Found<'p> {
+    fn all(findings: &[Finding], places: &'p Places) -> Vec<Found<'p>> {
+        let findings = findings.iter();
+        findings
+            .map(|finding| Found::new(finding, places))
+            .collect()
+    }
+
+    fn new(finding: &Finding, places: &'p Places) -> Found<'p> {
         Found {
             code: finding.kind.to_string(),
             kind: finding.kind.summary(),
             message: finding.message.clone(),
-            at: Where::new(&finding.site, &finding.place),
+            at: Where::new(&finding.site, &finding.place, places),
             against: finding
                 .other
                 .as_ref()
-                .map(|(site, place)| Where::new(site, place)),
+                .map(|(site, place)| Where::new(site, place, places)),
         }
     }
 }
 
-impl Where {
-    fn new(site: &Site, place: &CodeLocation) -> Where {
+impl<'p> Where<'p> {
+    fn new(site: &Site, place: &CodeLocation, places: &'p Places) -> Where<'p> {
         Where {
             address: place.address,
             instruction: place.text.clone(),
@@ -597,6 +624,7 @@ impl Where {
             workgroup: site.group,
             wave: site.wave,
             lane: site.lane.map(Lane::number),
+            place: places.json(place.word),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! `splitbar sim --trace`: what each wave did when, as trace events.
 
+use super::places::Places;
 use super::{estimate, write};
 use splitbar::Target;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::timeline::{Timeline, TimelineUnit};
+use splitbar::simulate::timeline::{Origin, Timeline, TimelineUnit};
 use std::path::Path;
 
-/// Writes a timeline on `target` to a file: of a run under `schedule`, or of an estimate.
+/// Writes a timeline on `target` to a file: of a run under `schedule`, or of an estimate. `module`
+/// is the module that the code was compiled from, if there is one.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -15,6 +17,7 @@ pub(super) fn write(
     timeline: &Timeline,
     target: &Target,
     schedule: Option<Schedule>,
+    module: Option<&[u8]>,
 ) -> Result<(), String> {
     let process = format!("{} {}", target.name, estimate::unit(target));
     let schedule = schedule.map(|schedule| schedule.to_string());
@@ -22,7 +25,16 @@ pub(super) fn write(
         Some(_) => TimelineUnit::Steps,
         None => TimelineUnit::Cycles,
     };
-    let events = timeline.trace_events(unit, &process, target.name, schedule.as_deref());
+    let words = timeline.places.iter().filter_map(|place| place.word);
+    let places = Places::of(module, words);
+    let run = Origin {
+        unit,
+        process: &process,
+        target: target.name,
+        schedule: schedule.as_deref(),
+        source: &|word| places.source(word),
+    };
+    let events = timeline.trace_events(&run);
     write::to_file(file, &events)?;
     if let Some(at) = timeline.cut_off {
         let name = unit.name();

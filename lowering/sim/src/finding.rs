@@ -110,35 +110,43 @@ pub struct Finding {
 impl fmt::Display for Finding {
     /// `[SB3003] what: message`, then one line per place.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "[{}] {}: {}",
-            self.kind,
-            self.kind.summary(),
-            self.message
-        )?;
-        show(f, "at", &self.site, &self.place)?;
-        if let Some((site, place)) = &self.other {
-            writeln!(f)?;
-            show(f, "against", site, place)?;
-        }
-        Ok(())
+        f.write_str(&self.text(&|word| Some(format!("SPIR-V word {word}"))))
     }
 }
 
-fn show(f: &mut fmt::Formatter<'_>, role: &str, site: &Site, place: &CodeLocation) -> fmt::Result {
-    write!(
-        f,
+impl Finding {
+    /// The finding as text: what is wrong, then one line per place, with what `origin` says about
+    /// the word of the SPIR-V instruction that the machine's came from.
+    pub fn text(&self, origin: &dyn Fn(u32) -> Option<String>) -> String {
+        let Finding { kind, message, .. } = self;
+        let mut text = format!("[{kind}] {}: {message}\n", kind.summary());
+        text.push_str(&shown("at", &self.site, &self.place, origin));
+        if let Some((site, place)) = &self.other {
+            text.push('\n');
+            text.push_str(&shown("against", site, place, origin));
+        }
+        text
+    }
+}
+
+fn shown(
+    role: &str,
+    site: &Site,
+    place: &CodeLocation,
+    origin: &dyn Fn(u32) -> Option<String>,
+) -> String {
+    let mut text = format!(
         "  {role} {:#06x} `{}`, workgroup {} wave {}",
         place.address, place.text, site.group, site.wave
-    )?;
+    );
     if let Some(lane) = site.lane {
-        write!(f, " lane {lane}")?;
+        text.push_str(&format!(" lane {lane}"));
     }
-    if let Some(word) = place.word {
-        write!(f, ", SPIR-V word {word}")?;
+    if let Some(origin) = place.word.and_then(origin) {
+        text.push_str(", ");
+        text.push_str(&origin);
     }
-    Ok(())
+    text
 }
 
 /// The most findings that a run keeps; what comes later is counted only.

@@ -27,13 +27,18 @@ struct Line<'d> {
     witness: Vec<Passed<'d>>,
 }
 
-/// A position that OpLine gives.
-#[derive(Serialize)]
-struct Source<'d> {
+/// A position in the source as JSON has it everywhere.
+#[derive(Clone, Debug, Serialize)]
+pub struct Source<'d> {
     file: &'d str,
     line: u32,
-    column: u32,
+    /// Counted from 1; null where it is not known.
+    column: Option<u32>,
     text: Option<&'d str>,
+    /// The calls that the instruction was inlined through, the innermost first; not there where
+    /// there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    inlined_at: Vec<Source<'d>>,
 }
 
 impl<'d> From<&'d SourcePosition> for Source<'d> {
@@ -41,8 +46,9 @@ impl<'d> From<&'d SourcePosition> for Source<'d> {
         Source {
             file: &at.file,
             line: at.line,
-            column: at.column,
+            column: at.shown_column(),
             text: at.text.as_deref(),
+            inlined_at: at.inlined_at.iter().map(Source::from).collect(),
         }
     }
 }
@@ -93,7 +99,8 @@ impl<'d> Line<'d> {
 /// - `severity` ("error", "warning", "note"), `code`, `vuid`, `message`;
 /// - `file`, `function`, `block`, `instruction`, `word`, `operand` (counted from 0 without result
 ///   type and result), `span` (where the operand stands in `instruction`: first byte, byte behind);
-/// - `source`: `file`, `line`, `column`, and the line's `text` if the module carries it;
+/// - `source`: `file`, `line`, `column` (counted from 1), the line's `text` if the module carries
+///   it, and `inlined_at`, the calls that it was inlined through;
 /// - `reasons`, `help`, and `witness`, a list of `text`, `word` and `instruction`.
 pub fn render(problems: &Diagnostics, file: &str) -> String {
     let mut text = String::new();
@@ -141,6 +148,7 @@ mod tests {
             line: 3,
             column: 5,
             text: Some("x = y;".to_owned()),
+            inlined_at: Vec::new(),
         });
         let Diagnostic {
             location: _,

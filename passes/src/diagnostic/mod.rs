@@ -4,6 +4,7 @@
 mod code;
 pub mod json;
 mod kind;
+mod place;
 pub mod text;
 mod word;
 
@@ -73,10 +74,12 @@ pub struct SourcePosition {
     pub file: String,
     /// Line, 1-based.
     pub line: u32,
-    /// Column, as the module has it.
+    /// Column, 1-based; 0 where the module says none, as many compilers do.
     pub column: u32,
     /// The line itself, when the module carries its source (OpSource, DebugSource).
     pub text: Option<String>,
+    /// The calls that the instruction was inlined through (DebugInlinedAt), the innermost first.
+    pub inlined_at: Vec<SourcePosition>,
 }
 
 /// A place that an execution passes.

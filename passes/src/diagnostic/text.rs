@@ -1,7 +1,10 @@
 //! Diagnostics as text for a person at a terminal: the instruction with what is wrong in it
 //! underlined, the path there, the source line.
 
-use super::{Diagnostic, Diagnostics, Location, Severity, SourcePosition, Span, WitnessStep};
+use super::place::{around, plain};
+use super::{
+    Diagnostic, Diagnostics, Location, Severity, SourcePosition, Span, WitnessStep, WordOffset,
+};
 use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, renderer::DecorStyle,
 };
@@ -30,10 +33,10 @@ pub fn render(problems: &Diagnostics, file: &str) -> String {
 ///
 /// ```text
 /// error[SB2001]: OpControlBarrierWaitEXT is executed without an arrive before it
-///    --> tiled.spv:431:1
 ///     |
 /// 431 | OpControlBarrierWaitEXT %uint_2 %uint_2 %uint_258
 ///     | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ in function main, block %25
+///    ::: tiled.spv: word 431
 ///     |
 ///    ::: tiled.comp:12:3
 ///     |
@@ -73,6 +76,10 @@ fn groups<'t>(problem: &'t Diagnostic, file: &'t str) -> Vec<Group<'t>> {
     let mut first = located(Group::with_title(title), &problem.location, file);
     if let Some(source) = &problem.location.source {
         first = sourced(first, source);
+        for call in &source.inlined_at {
+            let at = Level::NOTE.with_name(Some("inlined at"));
+            first = first.element(at.message(call.to_string()));
+        }
     }
     for reason in &problem.reasons {
         first = first.element(
@@ -128,21 +135,9 @@ fn located<'t>(group: Group<'t>, location: &'t Location, file: &'t str) -> Group
     let mark = AnnotationKind::Primary
         .span(marked.start..marked.end)
         .label(label);
-    group.element(line(instruction, file, word.get(), mark))
-}
-
-/// In which function and block it is.
-fn around(location: &Location) -> Option<String> {
-    let function = location
-        .function
-        .as_ref()
-        .map(|name| format!("function {}", plain(name)));
-    let block = location
-        .block
-        .as_ref()
-        .map(|name| format!("block {}", plain(name)));
-    let parts: Vec<String> = function.into_iter().chain(block).collect();
-    (!parts.is_empty()).then(|| format!("in {}", parts.join(", ")))
+    group
+        .element(line(instruction, word.get(), mark))
+        .element(origin(file, word))
 }
 
 /// Adds the line of the source, or its place.
@@ -152,21 +147,20 @@ fn sourced<'t>(group: Group<'t>, source: &'t SourcePosition) -> Group<'t> {
         Some(text) => {
             // Columns are counted in characters or bytes, by whom nobody says; the start of the
             // line is as good when they lead nowhere.
-            let column = usize::try_from(source.column).unwrap_or(0);
+            let column = source.shown_column().unwrap_or(1) as usize;
             let start = text
                 .char_indices()
                 .map(|(at, _)| at)
                 .nth(column.saturating_sub(1))
-                .filter(|_| column > 0)
                 .unwrap_or(text.len() - text.trim_start().len());
             let mark = AnnotationKind::Context.span(start..text.ceil_char_boundary(start + 1));
-            group.element(line(text, file, source.line, mark))
+            group.element(line(text, source.line, mark).path(file))
         }
         None => {
             let place = Origin::path(file).line(source.line as usize);
-            group.element(match source.column {
-                0 => place,
-                column => place.char_column(column as usize),
+            group.element(match source.shown_column() {
+                Some(column) => place.char_column(column as usize),
+                None => place,
             })
         }
     }
@@ -179,22 +173,23 @@ fn passed<'t>(group: Group<'t>, place: &'t WitnessStep, number: u32, file: &'t s
         Some((word, instruction)) => {
             let mark = whole(instruction);
             let mark = AnnotationKind::Context.span(mark.start..mark.end);
-            group.element(line(instruction, file, word.get(), mark.label(text)))
+            group
+                .element(line(instruction, word.get(), mark.label(text)))
+                .element(origin(file, word))
         }
         None => group.element(Level::NOTE.no_name().message(text)),
     }
 }
 
-fn line<'t>(
-    text: &'t str,
-    file: impl Into<std::borrow::Cow<'t, str>>,
-    number: u32,
-    mark: Annotation<'t>,
-) -> Snippet<'t, Annotation<'t>> {
+fn line<'t>(text: &'t str, number: u32, mark: Annotation<'t>) -> Snippet<'t, Annotation<'t>> {
     Snippet::source(text)
-        .path(file.into())
         .line_start(number as usize)
         .annotation(mark)
+}
+
+/// The place of an instruction in the module, which is no line of a file.
+fn origin<'t>(file: &str, word: WordOffset) -> Origin<'t> {
+    Origin::path(format!("{file}: word {word}"))
 }
 
 fn whole(text: &str) -> Span {
@@ -204,24 +199,10 @@ fn whole(text: &str) -> Span {
     }
 }
 
-/// Names come from the module: no control character of theirs reaches a terminal.
-fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            plain.extend(c.escape_default());
-        } else {
-            plain.push(c);
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Code;
     use super::*;
-    use crate::module::WordOffset;
     use expect_test::expect;
 
     fn full() -> Diagnostic {
@@ -246,6 +227,7 @@ mod tests {
                 line: 12,
                 column: 3,
                 text: None,
+                inlined_at: Vec::new(),
             }),
             ..*problem.location
         };
@@ -256,10 +238,10 @@ mod tests {
     fn a_full_diagnostic_says_what_where_why_and_what_to_do() {
         let expected = expect![[r#"
             error[SB0205]: the wait has no arrive before it
-               --> a.spv:431:31
                 |
             431 | OpControlBarrierWaitEXT %2 %2 %9
                 |                               ^^ in function main\n, block %25
+               ::: a.spv: word 431
                ::: a.comp:12:3
                 = because: no path passes an arrive
                 = rule: VUID-a
@@ -267,10 +249,10 @@ mod tests {
             note: an execution that comes there
                 |
                 = 1: the invocation with LocalInvocationIndex 0
-               --> a.spv:120:1
                 |
             120 | OpBranchConditional %7 %8 %9
                 | ---------------------------- 2: block %5 goes to %8
+               ::: a.spv: word 120
         "#]];
         expected.assert_eq(&render(&full().into(), "a.spv"));
     }
@@ -285,10 +267,10 @@ mod tests {
         }
         let expected = expect![[r#"
             error[SB0205]: the wait has no arrive before it
-               --> a.spv:431:31
                 |
             431 | OpControlBarrierWaitEXT %2 %2 %9
                 |                               ^^ in function main\n, block %25
+               ::: a.spv: word 431
                 |
                ::: a.comp:12:2
                 |

@@ -4,7 +4,7 @@ use super::source::Texts;
 use super::strings::string_starts_with;
 use super::types::is_terminator;
 use super::{Block, Declarations, Function, Id, Inst, Module};
-use crate::diagnostic::{Diagnostic, Diagnostics, SourcePosition, WordOffset};
+use crate::diagnostic::{Diagnostic, Diagnostics, Location, SourcePosition, WordOffset};
 use std::collections::BTreeMap;
 
 impl<'m> Declarations<'m> {
@@ -27,29 +27,53 @@ impl<'m> Declarations<'m> {
         let lines = self.lines_in_force(words.collect());
         let mut texts = Texts::default();
         for diagnostic in diagnostics {
-            let Some(word) = diagnostic.location.word else {
-                continue;
-            };
-            let location = &mut diagnostic.location;
-            if let Some(function) = self.function_at(word) {
-                location.function = Some(
-                    self.name(function.id)
-                        .map_or_else(|| function.id.to_string(), str::to_owned),
-                );
-                location.block = block_at(function, word).map(|block| block.label.to_string());
-            }
-            if let Some(inst) = self.module.at(word) {
-                let (text, marked) = self.disassemble_marking(inst, location.operand);
-                location.instruction = Some(text);
-                location.marked = marked;
-            }
-            let line = lines.get(&word);
-            location.source = line.and_then(|line| self.position_of(*line, &mut texts));
+            self.fill(&mut diagnostic.location, &lines, &mut texts);
             for place in &mut diagnostic.witness {
                 let inst = place.word.and_then(|word| self.module.at(word));
                 place.instruction = inst.map(|inst| self.disassemble(inst));
             }
         }
+    }
+
+    /// Where the instructions at `words` stand, by word.
+    pub fn locations(&self, words: &[WordOffset]) -> BTreeMap<WordOffset, Location> {
+        let lines = self.lines_in_force(words.to_vec());
+        let mut texts = Texts::default();
+        let located = words.iter().map(|word| {
+            let mut location = Location {
+                word: Some(*word),
+                ..Location::default()
+            };
+            self.fill(&mut location, &lines, &mut texts);
+            (*word, location)
+        });
+        located.collect()
+    }
+
+    /// Fills in a location that has a word.
+    fn fill(
+        &self,
+        location: &mut Location,
+        lines: &BTreeMap<WordOffset, Lines<'m>>,
+        texts: &mut Texts,
+    ) {
+        let Some(word) = location.word else {
+            return;
+        };
+        if let Some(function) = self.function_at(word) {
+            location.function = Some(
+                self.name(function.id)
+                    .map_or_else(|| function.id.to_string(), str::to_owned),
+            );
+            location.block = block_at(function, word).map(|block| block.label.to_string());
+        }
+        if let Some(inst) = self.module.at(word) {
+            let (text, marked) = self.disassemble_marking(inst, location.operand);
+            location.instruction = Some(text);
+            location.marked = marked;
+        }
+        let line = lines.get(&word);
+        location.source = line.and_then(|line| self.position_of(*line, texts));
     }
 
     /// The function that the instruction at word `word` belongs to.
@@ -72,17 +96,19 @@ impl<'m> Declarations<'m> {
 
     /// The instructions that give the lines in force at `words`, by word. Words of one block cost
     /// one walk over it.
-    fn lines_in_force(&self, mut words: Vec<WordOffset>) -> BTreeMap<WordOffset, Inst<'m>> {
+    fn lines_in_force(&self, mut words: Vec<WordOffset>) -> BTreeMap<WordOffset, Lines<'m>> {
         words.sort_unstable();
         words.dedup();
         let mut lines = BTreeMap::new();
-        let (mut block, mut at, mut line) = (None, WordOffset::default(), None);
+        let (mut block, mut at) = (None, WordOffset::default());
+        let (mut line, mut scope) = (None, None);
         for word in words {
             let from = self
                 .function_at(word)
                 .map_or(WordOffset::FIRST, |function| before_block(function, word));
             if block != Some(from) {
-                (block, at, line) = (Some(from), from, None);
+                (block, at) = (Some(from), from);
+                (line, scope) = (None, None);
             }
             // A walk goes on at the instruction where the one before has stopped.
             for inst in self.module.instructions_from(at) {
@@ -90,28 +116,72 @@ impl<'m> Declarations<'m> {
                 match mark_of(inst, self.module) {
                     Some(Mark::Line) => line = Some(inst),
                     Some(Mark::NoLine) => line = None,
+                    Some(Mark::Scope) => scope = Some(inst),
+                    Some(Mark::NoScope) => scope = None,
                     None => {}
                 }
                 if inst.offset >= word {
                     break;
                 }
                 if is_terminator(inst) {
-                    line = None;
+                    (line, scope) = (None, None);
                 }
             }
-            lines.extend(line.map(|line| (word, line)));
+            lines.extend(line.map(|line| (word, Lines { line, scope })));
         }
         lines
     }
 
     /// What the instruction `line` says.
-    fn position_of(&self, line: Inst<'m>, texts: &mut Texts) -> Option<SourcePosition> {
+    fn position_of(&self, lines: Lines<'m>, texts: &mut Texts) -> Option<SourcePosition> {
+        let mut position = self.line_of(lines.line, texts)?;
+        // A scope has its number, the scope itself, and where it was inlined.
+        let inlined = lines.scope.and_then(|scope| scope.operands().get(3));
+        position.inlined_at = self.calls(inlined.map(|id| Id(*id)), texts);
+        Some(position)
+    }
+
+    /// The calls that a DebugInlinedAt leads through, the innermost first.
+    fn calls(&self, mut inlined: Option<Id>, texts: &mut Texts) -> Vec<SourcePosition> {
+        let mut calls = Vec::new();
+        while let Some(inst) = inlined.and_then(|id| self.module.def(id))
+            && calls.len() < MOST_CALLS
+            && let [_set, DEBUG_INLINED_AT, line, scope, rest @ ..] = inst.operands()
+            && let Some(line) = self.literal(Id(*line))
+            && let Some(source) = self.source_of_scope(Id(*scope))
+            && let Some(file) = self.debug_source(source)
+        {
+            calls.push(SourcePosition {
+                file: file.to_owned(),
+                line,
+                column: 0,
+                text: texts.line_of_debug_source(self, source, line),
+                inlined_at: Vec::new(),
+            });
+            inlined = rest.first().map(|id| Id(*id));
+        }
+        calls
+    }
+
+    /// The DebugSource of a DebugFunction or a DebugLexicalBlock.
+    fn source_of_scope(&self, scope: Id) -> Option<Id> {
+        match self.module.def(scope)?.operands() {
+            [_, DEBUG_FUNCTION, _, _, source, ..] | [_, DEBUG_LEXICAL_BLOCK, source, ..] => {
+                Some(Id(*source))
+            }
+            _ => None, // a scope of another kind
+        }
+    }
+
+    /// What the instruction `line` says of itself.
+    fn line_of(&self, line: Inst<'m>, texts: &mut Texts) -> Option<SourcePosition> {
         match (line.op(), line.operands()) {
             (Some(spirv::Op::Line), [file, number, column, ..]) => Some(SourcePosition {
                 file: self.string(Id(*file))?.to_owned(),
                 line: *number,
                 column: *column,
                 text: texts.line_of_file(self, Id(*file), *number),
+                inlined_at: Vec::new(),
             }),
             (_, [_set, _number, source, number, _end, column, ..]) => {
                 let line = self.literal(Id(*number))?;
@@ -120,6 +190,7 @@ impl<'m> Declarations<'m> {
                     line,
                     column: self.literal(Id(*column))?,
                     text: texts.line_of_debug_source(self, Id(*source), line),
+                    inlined_at: Vec::new(),
                 })
             }
             _ => None, // cut short
@@ -145,9 +216,27 @@ impl<'m> Declarations<'m> {
 enum Mark {
     Line,
     NoLine,
+    Scope,
+    NoScope,
 }
 
+/// What is in force at an instruction.
+#[derive(Copy, Clone)]
+struct Lines<'m> {
+    line: Inst<'m>,
+    /// A DebugScope.
+    scope: Option<Inst<'m>>,
+}
+
+/// The most calls of a chain that are looked at: one that leads back to itself has no end.
+const MOST_CALLS: usize = 64;
+
 /// Numbers of NonSemantic.Shader.DebugInfo.100.
+const DEBUG_FUNCTION: u32 = 20;
+const DEBUG_LEXICAL_BLOCK: u32 = 21;
+const DEBUG_SCOPE: u32 = 23;
+const DEBUG_NO_SCOPE: u32 = 24;
+const DEBUG_INLINED_AT: u32 = 25;
 const DEBUG_LINE: u32 = 103;
 const DEBUG_NO_LINE: u32 = 104;
 
@@ -155,14 +244,15 @@ fn mark_of(inst: Inst<'_>, module: &Module<'_>) -> Option<Mark> {
     match (inst.op()?, inst.operands()) {
         (spirv::Op::Line, _) => Some(Mark::Line),
         (spirv::Op::NoLine, _) => Some(Mark::NoLine),
-        (spirv::Op::ExtInst, [set, number @ (DEBUG_LINE | DEBUG_NO_LINE), ..])
-            if is_shader_debug_info(Id(*set), module) =>
-        {
-            Some(if *number == DEBUG_LINE {
-                Mark::Line
-            } else {
-                Mark::NoLine
-            })
+        (spirv::Op::ExtInst, [set, number, ..]) => {
+            let mark = match *number {
+                DEBUG_LINE => Mark::Line,
+                DEBUG_NO_LINE => Mark::NoLine,
+                DEBUG_SCOPE => Mark::Scope,
+                DEBUG_NO_SCOPE => Mark::NoScope,
+                _ => return None, // about names and types
+            };
+            is_shader_debug_info(Id(*set), module).then_some(mark)
         }
         _ => None, // nothing
     }

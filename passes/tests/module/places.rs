@@ -212,6 +212,73 @@ fn lines_of_the_shader_debug_information_count_too() {
     );
 }
 
+/// A line of function `lib` of another file, inlined into a line of `main`, and one whose chain of
+/// calls leads back to itself.
+#[test]
+fn a_place_has_the_calls_that_it_was_inlined_through() {
+    let mut asm = Asm::new(60);
+    asm.op(
+        Op::ExtInstImport,
+        &[&[30][..], &text("NonSemantic.Shader.DebugInfo.100")].concat(),
+    );
+    asm.op(Op::String, &[&[20][..], &text("lib.slang")].concat())
+        .op(Op::String, &[&[21][..], &text("main.slang")].concat())
+        .op(Op::String, &[&[22][..], &text("first\n  call();")].concat());
+    asm.op(Op::TypeVoid, &[1])
+        .op(Op::TypeFunction, &[2, 1])
+        .op(Op::TypeInt, &[3, 32, 0]);
+    asm.op(Op::Constant, &[3, 5, 7])
+        .op(Op::Constant, &[3, 6, 2])
+        .op(Op::Constant, &[3, 7, 0]);
+    asm.op(Op::ExtInst, &[1, 31, 30, 35, 20])
+        .op(Op::ExtInst, &[1, 32, 30, 35, 21, 22])
+        // DebugFunction (its first operands are not looked at) and a DebugLexicalBlock.
+        .op(Op::ExtInst, &[1, 33, 30, 20, 20, 20, 32, 5, 5])
+        .op(Op::ExtInst, &[1, 34, 30, 21, 31, 5, 5, 33])
+        // Line 2 of main; line 7 of lib, which is inlined there.
+        .op(Op::ExtInst, &[1, 35, 30, 25, 6, 33])
+        .op(Op::ExtInst, &[1, 36, 30, 25, 5, 34, 35]);
+    asm.op(Op::Function, &[1, 10, 0, 2]).op(Op::Label, &[11]);
+    asm.op(Op::ExtInst, &[1, 40, 30, 23, 34, 36])
+        .op(Op::ExtInst, &[1, 41, 30, 103, 31, 5, 5, 7, 7]);
+    let inlined = asm.offset();
+    asm.op(Op::Undef, &[3, 12]);
+    asm.op(Op::ExtInst, &[1, 42, 30, 24]);
+    let plain = asm.offset();
+    asm.op(Op::Undef, &[3, 13]);
+    asm.op(Op::Return, &[]).op(Op::FunctionEnd, &[]);
+    let module = Module::from_words(asm.words()).unwrap();
+    let mut problems = Diagnostics::new();
+    let declarations = Declarations::new(&module, &mut problems);
+    assert!(problems.is_empty(), "{problems}");
+    let places = declarations.locations(&[plain, inlined]);
+    let shown = |word| places[&word].to_string();
+    assert_eq!(
+        shown(inlined),
+        format!("lib.slang:7, inlined at lib.slang:7, inlined at main.slang:2:3 (word {inlined})")
+    );
+    assert_eq!(shown(plain), format!("lib.slang:7 (word {plain})"));
+}
+
+#[test]
+fn a_place_without_a_source_is_an_instruction() {
+    let (asm, arrive) = kernel("SPV_EXT_split_barrier");
+    let module = Module::from_words(asm.words()).unwrap();
+    let declarations = Declarations::new(&module, &mut Diagnostics::new());
+    let wait = WordOffset::new(arrive.get() + 5);
+    let places = declarations.locations(&[arrive, wait]);
+    assert_eq!(
+        places[&arrive].to_string(),
+        format!("tile.comp:12:3 (word {arrive})")
+    );
+    assert_eq!(
+        places[&wait].to_string(),
+        format!(
+            "`OpControlBarrierWaitEXT %scope %scope %6` in function main(, block %11 (word {wait})"
+        )
+    );
+}
+
 #[test]
 fn instructions_after_the_last_function_may_use_each_other() {
     let of = |user_in_function: bool| {

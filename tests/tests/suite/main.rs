@@ -49,6 +49,7 @@ mod opencl;
 mod outputs;
 mod pages;
 mod pipelines;
+mod places;
 mod promoted;
 mod python;
 mod qualifiers;
@@ -140,6 +141,7 @@ fn main() -> ExitCode {
     trials.extend(build_systems::trials());
     trials.extend(c_api::trials());
     trials.extend(advise::trials(&fixtures));
+    trials.extend(places::trials(&fixtures));
     trials.extend(timeline::trials(&fixtures));
     trials.extend(timing::trials(&fixtures));
     trials.extend(hostile::trials());

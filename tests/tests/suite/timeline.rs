@@ -10,7 +10,7 @@ use serde_json::Value;
 use splitbar::Strategy;
 use splitbar::simulate::estimate::Estimate;
 use splitbar::simulate::machine::{Clocks, Schedule};
-use splitbar::simulate::timeline::{Timeline, TimelineUnit};
+use splitbar::simulate::timeline::{Origin, Timeline, TimelineUnit};
 use splitbar::simulate::{Inputs, Job, profile};
 use splitbar_passes::profile::Profile;
 use splitbar_tests::fixture::Fixture;
@@ -193,7 +193,13 @@ impl Trace {
 }
 
 fn events(timeline: &Timeline) -> Vec<u8> {
-    timeline.trace_events(TimelineUnit::Cycles, "unit", "target", None)
+    timeline.trace_events(&Origin {
+        unit: TimelineUnit::Cycles,
+        process: "unit",
+        target: "target",
+        schedule: None,
+        source: &|_| None,
+    })
 }
 
 /// All that an estimate says.

@@ -133,6 +133,7 @@ mod tests {
             line: 3,
             column: 5,
             text: None,
+            inlined_at: Vec::new(),
         });
         let mut options = Options::new(Target::by_name("gfx1100").unwrap());
         options.strategy = Some(Strategy::Counter);

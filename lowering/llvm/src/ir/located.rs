@@ -26,5 +26,6 @@ pub(super) fn source(instruction: Value<'_>) -> Option<SourcePosition> {
         line: place.line,
         column: place.column,
         text: None,
+        inlined_at: Vec::new(),
     })
 }

@@ -101,6 +101,7 @@ fn problem(line: u32, column: usize, message: String) -> Diagnostic {
         line,
         column: u32::try_from(column).unwrap_or(u32::MAX),
         text: None,
+        inlined_at: Vec::new(),
     });
     diagnostic
 }

@@ -17,7 +17,7 @@ mod trace_events;
 
 pub(super) use code::{Code, barrier_words};
 pub(super) use recorder::Recorder;
-pub use trace_events::Unit as TimelineUnit;
+pub use trace_events::{Origin, Unit as TimelineUnit};
 
 use code::Kind;
 use splitbar_sim::{CodeLocation, FindingKind, WaveId};

@@ -25,6 +25,24 @@ impl Unit {
     }
 }
 
+/// The position in the source of a word of the module, as text.
+type SourceOf<'o> = &'o dyn Fn(u32) -> Option<String>;
+
+/// The run that a timeline is of.
+#[derive(Copy, Clone)]
+pub struct Origin<'o> {
+    /// What its times are counted in.
+    pub unit: Unit,
+    /// What runs the waves: the name of the process.
+    pub process: &'o str,
+    /// The GPU.
+    pub target: &'o str,
+    /// The schedule, if it ran under one.
+    pub schedule: Option<&'o str>,
+    /// The position in the source of a word of the module, if there is one.
+    pub source: &'o dyn Fn(u32) -> Option<String>,
+}
+
 /// The file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -94,6 +112,8 @@ enum Args<'t> {
         address: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         word: Option<u32>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
     },
     Slice {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,6 +122,8 @@ enum Args<'t> {
         address: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         word: Option<u32>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
     },
 }
 
@@ -114,16 +136,16 @@ fn thread(track: u32, slice: SliceKind) -> u32 {
 }
 
 impl Timeline {
-    /// The timeline as JSON of trace events: one process, `unit`, with one thread for each wave;
+    /// The timeline of a `run` as JSON of trace events: one process with one thread for each wave;
     /// barriers that are completed are flows, outstanding loads and resident waves are counters.
-    /// `schedule` is the schedule that it is of, if it is of one.
-    pub fn trace_events(
-        &self,
-        unit: Unit,
-        process: &str,
-        target: &str,
-        schedule: Option<&str>,
-    ) -> Vec<u8> {
+    pub fn trace_events(&self, run: &Origin<'_>) -> Vec<u8> {
+        let Origin {
+            unit,
+            process,
+            target,
+            schedule,
+            source,
+        } = *run;
         let mut events = vec![named("process_name", None, process.to_owned())];
         let crossing = self.slices.iter();
         let crossing = crossing.filter(|slice| slice.kind == SliceKind::CrossingWindow);
@@ -134,7 +156,7 @@ impl Timeline {
         let none = CodeLocation::default();
         for slice in &self.slices {
             let place = self.places.get(slice.pc as usize).unwrap_or(&none);
-            events.push(shown(slice, place));
+            events.push(shown(slice, place, source));
         }
         for (completion, id) in self.completions.iter().zip(1..) {
             let ends = [("s", completion.from), ("f", completion.to)];
@@ -152,7 +174,7 @@ impl Timeline {
         }
         let first = self.completions.len() as u32 + 1;
         for (mark, id) in self.marks.iter().zip(first..) {
-            events.extend(self.marked(mark, id));
+            events.extend(self.marked(mark, id, source));
         }
         let counters = [
             ("outstanding loads", &self.loads),
@@ -203,7 +225,7 @@ impl Timeline {
 impl Timeline {
     /// Events of a finding: an instant at the wave that it is about, one at the other access, and a
     /// flow with the number `id` from there.
-    fn marked(&self, mark: &Mark, id: u32) -> Vec<Event<'_>> {
+    fn marked(&self, mark: &Mark, id: u32, source: SourceOf<'_>) -> Vec<Event<'_>> {
         let none = CodeLocation::default();
         let instruction = |pc: u32| self.places.get(pc as usize).unwrap_or(&none).clone();
         let (track, ts) = mark.at;
@@ -222,6 +244,7 @@ impl Timeline {
             instruction: instruction(pc).text.trim().to_owned(),
             address: instruction(pc).address,
             word: instruction(pc).word,
+            source: instruction(pc).word.and_then(source),
         };
         let mut events = vec![Event {
             name: "finding",
@@ -285,7 +308,7 @@ fn named<'t>(what: &'t str, tid: Option<u32>, name: String) -> Event<'t> {
     }
 }
 
-fn shown<'t>(slice: &Slice, place: &'t CodeLocation) -> Event<'t> {
+fn shown<'t>(slice: &Slice, place: &'t CodeLocation, source: SourceOf<'_>) -> Event<'t> {
     Event {
         ph: "X",
         pid: PROCESS,
@@ -303,6 +326,7 @@ fn shown<'t>(slice: &Slice, place: &'t CodeLocation) -> Event<'t> {
             instruction: place.text.trim(),
             address: place.address,
             word: place.word,
+            source: place.word.and_then(source),
         }),
         ..Event::default()
     }
