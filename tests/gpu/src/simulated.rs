@@ -138,7 +138,7 @@ impl Device for Simulated {
                     resident,
                     checks: true,
                 };
-                let estimate = estimate(&kernel, memory, &launch, setup, &mut |_| ());
+                let estimate = estimate(&kernel, memory, &launch, setup, None, &mut |_| ());
                 let milliseconds = estimate.cycles as f64 / f64::from(timing.clock_mhz) / 1e3;
                 (estimate.report, Some(milliseconds as f32))
             }
