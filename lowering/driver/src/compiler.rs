@@ -55,11 +55,12 @@ type PlanChange<'c> = dyn FnMut(&mut [EntryPlan]) + 'c;
 ///
 #[cfg_attr(feature = "llvm", doc = "```")]
 #[cfg_attr(not(feature = "llvm"), doc = "```no_run")]
-/// use splitbar::{Compiler, Input, Options, Strategy, Target};
+/// use splitbar::{Choice, Compiler, Input, Options, Strategy, Target};
 ///
 /// let module = include_bytes!("../../../docs/examples/rounds.spv");
 /// let mut options = Options::new(Target::by_name("sm_90").ok_or("no such target")?);
 /// options.measure = true;
+/// options.choice = Choice::AlwaysSplit;
 /// let output = Compiler::new(&options).compile(module)?;
 /// let entry = output.entries().first().ok_or("no entry point")?;
 /// assert_eq!(entry.plan.pairs[0].strategy, Strategy::Mbarrier);

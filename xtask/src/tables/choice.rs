@@ -142,12 +142,13 @@ splitbar advise kernel.spv --target sm_90 --format svg > advice.svg
 
 | `--strategy` | which barriers are split | compilations |
 | --- | --- | --- |
-| `auto`, `auto=balanced` | those that are worth it by the final code | one or two; one or two more where some barriers are split and others are not |
+| `auto`, `auto=balanced` | those of the version that is expected to take the fewest cycles | two; one or two more where some windows are empty in the final code |
 | `auto=fast` | those whose window in SPIR-V is wide enough; registers are not looked at | one |
 | `auto=always-split` | all, wherever a strategy fits | one |
 | a strategy's name | all, by this one | one |
 
-Over the kernels of fixtures `balanced` takes 1.6 times the processor time of `always-split` on gfx1201, and on sm_90 without ptxas; 2.5 times with ptxas, which says what registers a kernel takes.
+Over the kernels of fixtures `balanced` takes 2.0 times the processor time of `fused` on gfx1201, and 1.9 times on sm_90 without ptxas (medians, each kernel by a process of its own; 1.6 and 1.7
+times when it counted instructions). It takes up to 5 times as long for kernels of which the model runs 40,000 instructions for each version.
 A kernel with nothing in its windows, and one for a GPU where no strategy splits, is not compiled twice.
 
 `--split-barriers auto` uses the same rule for barriers that nobody split: one that is not worth it stays the instruction that it is. `advise` compiles with every strategy and
@@ -171,26 +172,43 @@ splitbar advise kernel.spv --targets gfx1201,gfx942 --estimate --groups 8,1,1 --
 
 ## The rule
 
-1. Where only some barriers are worth it, the others are full barriers beside them.
-2. A barrier is split if its window keeps as many machine instructions as the target's row asks for (`costs` in `fixtures/targets`: 8 on gfx12 and 16 around a loop, 48 on sm_90 and
-   later, 64 on older NVIDIA GPUs). No window is known to pay for a counter, or for a strategy without a row.
+1. The module is compiled with all barriers split, and with full barriers. If a window has no instruction left in the final code, its barrier is a full one, and the version that splits the others
+   is compiled as well.
+2. The split version is taken if it is expected to take fewer cycles than full barriers by more than 2 %, the error of the model. Otherwise all barriers of the entry point are full.
+   Where the model does not know the code, barriers are full too, and the plan says why.
 3. With a profile (`--profile FILE`, `docs/profile.md`) a barrier that was measured is split if its window hides more than its phase costs: the window, or the median skew less
    what a full barrier takes by itself, whichever is smaller, must be larger than the most that a phase costs.
 4. An entry point whose split leaves fewer workgroups resident at once than full barriers do gets full barriers: workgroups fill each other's waits.
    Without ptxas nobody knows the registers of an NVIDIA GPU; it takes at most ten more than are live at once in its input
    (`lowering/assembly/src/ptx/pressure.rs`), and the worst case decides. Where a split version holds as many workgroups as fit whatever its registers are, the other one is not compiled.
-   A GPU that `lowering/target/src/residency.rs` does not know is decided by windows alone.
+
+`auto=fast` compiles nothing to decide. It splits a barrier if its window in SPIR-V has as many instructions as the target's row requires (`costs` in `fixtures/targets`: 8 on gfx12 and 16 around
+a loop, 48 on sm_90 and later, 64 on older NVIDIA GPUs).
+
+## The model
+
+The expected cycles come from the simulator of time ([timing](timing.md)), with the same table of costs: it runs the final code of each version. No launch is needed. The model makes one up:
+
+- One multiprocessor, compute unit or WGP with as many workgroups as the registers and the workgroup memory of the version allow, up to 32 waves. Versions that hold different numbers are
+  compared by their cycles for each workgroup.
+- Buffers have 64 KiB and begin again after their end, so every address is valid. Their words are numbers that look random, so loops whose counts come from memory are uneven.
+- Every word of push constants and of arguments that are values is 64. A kernel with an open workgroup size gets 128 invocations.
+- After 40,000 instructions of waves the model stops. It then compares the time in which both versions load and store the same number of bytes, and the split must save more than 5 %.
+
+All versions compute the same from the same inputs, so they take the same branches and iterations. The ratio of their cycles depends less on the inputs than the cycles do. The model does not know
+kernels with images, tensors, arrays of buffers without a length, or clusters.
 
 With `balanced` and `fast`, a profile is refused if it is damaged, of another module, or of another target or number of waves (SB3100 to SB3106). One that does not name its target
 is a warning (SB3107).
 
-A split gains at most the smaller of its window and the time by which waves differ when they arrive. Without a profile that time is not known: take `fused` by name for a kernel
-whose waves do the same. Cycles of a phase were measured on a timing simulator of NVIDIA GPUs, thresholds on registers and windows of 53 kernels.
+A split gains at most the smaller of its window and the time by which waves differ when they arrive. Where that depends on the contents of buffers, the model knows only its own contents: take
+`fused` by name for a kernel whose waves do the same, or a profile. Cycles of a phase, by which a profile decides, were measured on a timing simulator of NVIDIA GPUs.
 Nothing here ran on a GPU.
 
 ## Tables
 
-Generated by `cargo xtask choose`: what `advise` says, a row for each GPU. at once: workgroups that a compute unit, WGP or multiprocessor holds. Registers and workgroups are those of the
+Generated by `cargo xtask choose`: what `advise` says, a row for each GPU. The column `choice` of these tables still has the choices by numbers of instructions, from before cycles decided; the
+commands above have today's. at once: workgroups that a compute unit, WGP or multiprocessor holds. Registers and workgroups are those of the
 version with full barriers, and those of the strategy whose windows are widest (the one that is taken, if one is). left: instructions left in all its windows, in PTX on NVIDIA GPUs where
 nvdisasm is not installed. A dash: not known, or no strategy that splits fits. The command shows the other strategies and the reasons.
 ";
