@@ -13,7 +13,7 @@ struct Shown<'e> {
     barriers: Vec<ShownBarrier<'e>>,
 }
 
-/// A barrier, and where it stands.
+/// A barrier and its place.
 #[derive(Serialize)]
 struct ShownBarrier<'e> {
     #[serde(flatten)]

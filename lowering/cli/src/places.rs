@@ -1,4 +1,4 @@
-//! Where the instructions of a module stand, for commands whose results name its words: the
+//! The places of the instructions of a module, for commands whose results name its words: the
 //! position in the source if the module has it, else function, block and instruction.
 
 use serde::Serialize;

@@ -178,8 +178,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     for dump in &args.dump {
         write::to_file(&dump.file, buffer_of(&inputs, last.as_ref(), dump.place)?)?;
     }
-    let is_module = !bytes.starts_with(ELF) && ptx(&bytes).is_none();
-    let module = is_module.then_some(module.unwrap_or(&bytes));
+    let module = spirv(&bytes).map(|given| module.unwrap_or(given));
     let all = found.iter().chain(&noted);
     let places = Places::of(module, all.flat_map(|findings| words_of(findings)));
     if let Some(file) = &args.trace {
@@ -276,8 +275,7 @@ fn compared(args: &SimArgs, options: &Options, inputs: &Inputs, bytes: &[u8]) ->
 fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8, Stop> {
     let mut meter = Meter::new(1, args.verbose, args.report);
     let mut watch = |progress| meter.within(progress);
-    let is_module = !input.starts_with(ELF) && ptx(input).is_none();
-    let module = is_module.then_some(input);
+    let module = spirv(input);
     let resident = args.launch.resident;
     let (estimated, timeline) = match &args.trace {
         Some(_) => {
@@ -424,6 +422,11 @@ fn check_dumps(args: &SimArgs, inputs: &Inputs) -> Result<(), String> {
     Ok(())
 }
 
+/// The input, if it is a module.
+fn spirv(input: &[u8]) -> Option<&[u8]> {
+    (!input.starts_with(ELF) && ptx(input).is_none()).then_some(input)
+}
+
 /// PTX begins with `.version`, after comments.
 fn ptx(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
@@ -566,7 +569,7 @@ struct Where<'p> {
     workgroup: u32,
     wave: u16,
     lane: Option<u32>,
-    /// Where the SPIR-V instruction stands.
+    /// The place of the SPIR-V instruction.
     place: Option<Place<'p>>,
 }
 

@@ -1,5 +1,5 @@
 //! The course of a run, for an observer: which wave issues when, what it waits for until then, and
-//! at which barriers it arrives and goes on. A run that nobody observes records nothing.
+//! at which barriers it arrives and goes on. A run without observer records nothing.
 
 use crate::barrier::Name;
 use crate::finding::FindingKind;

@@ -35,7 +35,7 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// Where the instructions at `words` stand, by word.
+    /// The places of the instructions at `words`, by word.
     pub fn locations(&self, words: &[WordOffset]) -> BTreeMap<WordOffset, Location> {
         let lines = self.lines_in_force(words.to_vec());
         let mut texts = Texts::default();
@@ -173,7 +173,7 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// What the instruction `line` says of itself.
+    /// The position that the instruction `line` gives.
     fn line_of(&self, line: Inst<'m>, texts: &mut Texts) -> Option<SourcePosition> {
         match (line.op(), line.operands()) {
             (Some(spirv::Op::Line), [file, number, column, ..]) => Some(SourcePosition {
@@ -220,7 +220,7 @@ enum Mark {
     NoScope,
 }
 
-/// What is in force at an instruction.
+/// The debug information in force at an instruction.
 #[derive(Copy, Clone)]
 struct Lines<'m> {
     line: Inst<'m>,

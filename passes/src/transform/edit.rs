@@ -146,12 +146,12 @@ impl<'d, 'm> Edit<'d, 'm> {
         self.instead.insert(offset, None);
     }
 
-    /// Whether an instruction goes.
+    /// Returns true if an instruction goes.
     pub(super) fn is_removed(&self, offset: WordOffset) -> bool {
         self.instead.get(&offset).is_some_and(Option::is_none)
     }
 
-    /// What an instruction of the old module is in the new one, if it stays.
+    /// An instruction of the old module as it is in the new one, if it stays.
     pub(super) fn current<'i>(&'i self, inst: Inst<'i>) -> Option<Inst<'i>> {
         match self.instead.get(&inst.offset) {
             None => Some(inst),

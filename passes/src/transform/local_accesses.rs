@@ -8,7 +8,7 @@
 use super::edit::Edit;
 use super::inlined::entries;
 use super::rewrite::RewrittenModule;
-use super::whole_variables::is_of_function;
+use super::whole_variables::{is_chain, is_of_function};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations, Function, Id, Inst, SpecValues, Type};
 use spirv::Op;
@@ -32,7 +32,7 @@ pub(super) fn access_as_a_whole(
     edit.finish()
 }
 
-/// What is done with a variable, all of it.
+/// All accesses to a variable.
 struct Accesses<'m> {
     variable: Id,
     loads: usize,
@@ -63,7 +63,7 @@ fn accesses<'m>(
                 };
                 found.insert(variable, accesses);
             }
-            (Some(Op::AccessChain | Op::InBoundsAccessChain), Some(chain), Some(base)) => {
+            (_, Some(chain), Some(base)) if is_chain(inst) => {
                 if let Some(accesses) = found.get_mut(&base) {
                     accesses.parts.insert(chain, (inst, Vec::new()));
                     chains.insert(chain, base);
@@ -77,7 +77,7 @@ fn accesses<'m>(
             (Some(Op::Load), [pointer]) => (Some(Id(*pointer)), None),
             (Some(Op::Store), [pointer, value]) => (Some(Id(*pointer)), Some(Id(*value))),
             (Some(Op::Variable), _) => (inst.result(), None),
-            (Some(Op::AccessChain | Op::InBoundsAccessChain), _) => {
+            _ if is_chain(inst) => {
                 let chain = inst.result().filter(|chain| chains.contains_key(chain));
                 (chain.and_then(|chain| chains.get(&chain)).copied(), None)
             }
@@ -144,10 +144,10 @@ impl<'m> Accesses<'m> {
             for access in uses {
                 self.access(edit, ty, &part, *access)?;
             }
-            let is_named = declarations
-                .name(chain.result().unwrap_or(self.variable))
-                .is_some();
-            if !is_named {
+            if chain
+                .result()
+                .is_some_and(|id| declarations.name(id).is_none())
+            {
                 edit.remove(chain.offset);
             }
         }
@@ -167,27 +167,22 @@ impl<'m> Accesses<'m> {
         let variable = self.variable.0;
         edit.before(place, Op::Load, &[ty.0, whole, variable])?;
         if let (Some(part_type), Some(result)) = (access.result_type(), access.result()) {
-            let mut at = whole;
-            let begin = match part.dynamic {
-                Some((vector, _)) if !part.path.is_empty() => {
-                    let extracted = edit.fresh()?;
-                    let operands = [&[vector.0, extracted, whole][..], &part.path].concat();
-                    edit.before(place, Op::CompositeExtract, &operands)?;
-                    at = extracted;
-                    [part_type.0, result.0]
-                }
-                _ => [part_type.0, result.0],
+            let (ty, result) = (part_type.0, result.0);
+            let Some((vector, index)) = part.dynamic else {
+                let operands = [&[ty, result, whole][..], &part.path].concat();
+                return edit.replace(place, Op::CompositeExtract, &operands);
             };
-            return match part.dynamic {
-                Some((_, index)) => {
-                    let operands = [&begin[..], &[at, index.0]].concat();
-                    edit.replace(place, Op::VectorExtractDynamic, &operands)
-                }
-                None => {
-                    let operands = [&begin[..], &[at], &part.path].concat();
-                    edit.replace(place, Op::CompositeExtract, &operands)
-                }
-            };
+            let mut from = whole;
+            if !part.path.is_empty() {
+                from = edit.fresh()?;
+                let operands = [&[vector.0, from, whole][..], &part.path].concat();
+                edit.before(place, Op::CompositeExtract, &operands)?;
+            }
+            return edit.replace(
+                place,
+                Op::VectorExtractDynamic,
+                &[ty, result, from, index.0],
+            );
         }
         let value = access
             .id(1)

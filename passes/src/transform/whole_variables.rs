@@ -48,8 +48,13 @@ pub(super) fn whole_variables(
     variables
 }
 
-/// Whether the type of `variable` is a pointer to the class Function.
+/// Returns true if the type of `variable` is a pointer to the class Function.
 pub(super) fn is_of_function(declarations: &Declarations<'_>, variable: Inst<'_>) -> bool {
     let ty = variable.result_type().and_then(|ty| declarations.ty(ty));
     matches!(ty, Some(Type::Pointer { class, .. }) if *class == StorageClass::Function)
+}
+
+/// Returns true for access chains that say nothing of elements beyond the base.
+pub(super) fn is_chain(inst: Inst<'_>) -> bool {
+    matches!(inst.op(), Some(Op::AccessChain | Op::InBoundsAccessChain))
 }

@@ -29,7 +29,7 @@ pub(crate) enum Event {
     Wait,
 }
 
-/// What a run has done.
+/// The events and effects of a run.
 #[derive(Default)]
 pub(crate) struct Trace {
     pub(crate) events: Vec<Event>,
@@ -107,7 +107,8 @@ impl<'a, 'm> Machine<'a, 'm> {
         }
     }
 
-    /// What the entry point `function` does; `None` where it does not come to an end.
+    /// The events and effects of the entry point `function`; `None` where it does not come to an
+    /// end.
     pub(crate) fn run(mut self, function: Id) -> Result<Option<Trace>> {
         let function = self
             .declarations
@@ -117,7 +118,7 @@ impl<'a, 'm> Machine<'a, 'm> {
         Ok(is_done.then_some(self.trace))
     }
 
-    /// What a function returns; the outer `None`: it was not done in time.
+    /// The value that a function returns; the outer `None`: it was not done in time.
     fn call(
         &mut self,
         function: &Function<'m>,
@@ -332,7 +333,7 @@ impl<'a, 'm> Machine<'a, 'm> {
         }
     }
 
-    /// Whether memory of a class is of the invocation alone.
+    /// Returns true if memory of a class is of the invocation alone.
     fn is_own(class: StorageClass) -> bool {
         matches!(class, StorageClass::Function | StorageClass::Private)
     }
@@ -385,7 +386,7 @@ impl<'a, 'm> Machine<'a, 'm> {
         ))
     }
 
-    /// What shared memory holds, as far as this invocation has stored it.
+    /// The contents of shared memory, as far as this invocation has stored it.
     fn contents(&mut self, root: Term, buffer: u64) -> Term {
         let contents = self.shared.entry((root, buffer)).or_default();
         let mut operands = Vec::new();
@@ -397,7 +398,7 @@ impl<'a, 'm> Machine<'a, 'm> {
         self.terms.make(words, operands)
     }
 
-    /// What a variable of the invocation holds. Another one that holds nothing yet is as good.
+    /// The contents of a variable of the invocation. Another one that holds nothing yet is as good.
     fn own_state(&mut self, root: Term) -> Term {
         let known = self.own.get(&root).copied();
         known.unwrap_or_else(|| self.terms.make(vec![head::UNDEFINED], vec![]))

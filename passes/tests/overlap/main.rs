@@ -81,7 +81,7 @@ fn buffered(original: &Declarations<'_>, made: &Declarations<'_>) -> BTreeSet<Id
     found
 }
 
-/// What is known of a comparison.
+/// The result of a comparison.
 #[derive(Default)]
 struct Compared {
     /// Numbers of barriers that were executed.

@@ -26,7 +26,7 @@ enum Mistake {
     NoTail,
 }
 
-/// What a wave does.
+/// The program of a wave.
 fn wave(buffers: u8, trips: u8, mistake: Mistake) -> Program {
     let mut program = Program::new();
     let arrive = || Op::Arrive {

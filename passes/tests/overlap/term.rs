@@ -11,7 +11,7 @@ const MOST_SHOWN: usize = 600;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Term(pub(crate) u32);
 
-/// What an expression is made of: words that name the operation, and operands.
+/// The parts of an expression: words that name the operation, and operands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Made {
     words: Vec<u32>,
@@ -26,7 +26,7 @@ pub(crate) mod head {
     pub(crate) const TRUTH: u32 = 0x1_0001;
     /// An id that means the same in both modules.
     pub(crate) const ID: u32 = 0x1_0002;
-    /// What a variable holds before anybody has stored to it.
+    /// The contents of a variable before the first store to it.
     pub(crate) const UNDEFINED: u32 = 0x1_0003;
     /// A composite with one part replaced: the composite, the value, the indices.
     pub(crate) const INSERT: u32 = 0x1_0004;
@@ -42,7 +42,7 @@ pub(crate) mod head {
     pub(crate) const POINTER: u32 = 0x1_0009;
     /// The result of an effect: its number.
     pub(crate) const EFFECT: u32 = 0x1_000a;
-    /// What stores have made of memory: the state before, the place and the value.
+    /// Memory after a store: the state before, the place and the value.
     pub(crate) const STORED: u32 = 0x1_000b;
 }
 
@@ -101,7 +101,7 @@ impl Terms {
         }
     }
 
-    /// What a pointer leads into, and the indices, if `term` is one that was stored as a value.
+    /// The base of a pointer and the indices, if `term` is one that was stored as a value.
     pub(crate) fn as_pointer(&self, term: Term) -> Option<(Term, Vec<Term>)> {
         let made = self.of(term);
         let (root, path) = made.operands.split_first()?;

@@ -48,7 +48,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// With `auto` loops are pipelined where the module is expected to take fewer cycles by that, and
-/// the code is that of the option that asks for the version.
+/// the code is that of the option that names the version.
 fn auto_takes_the_faster_version() -> Result<()> {
     let matmul = include_bytes!("../../../docs/examples/matmul.spv");
     let rounds = include_bytes!("../../../docs/examples/rounds.spv");

@@ -2,7 +2,7 @@
 //! commands that name words say of them.
 
 use crate::cli::expect;
-use crate::support::{linkable, trial};
+use crate::support::{linkable, timed_matmul, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use splitbar_tests::tools::GLSLANG_VARIABLE;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The flags that ask for OpLine, and for NonSemantic.Shader.DebugInfo.100.
+/// The flags for OpLine, and for NonSemantic.Shader.DebugInfo.100.
 const FORMS: [&str; 2] = ["-g", "-gVS"];
 
 pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
@@ -101,23 +101,7 @@ fn estimates(form: &str) -> Result<()> {
     let module = module.to_str().context("the path is no text")?;
     let trace = folder.path().join("trace.json");
     let to = trace.to_str().context("the path is no text")?;
-    let launch = [
-        "sim",
-        module,
-        "--target",
-        "gfx1201",
-        "--groups",
-        "1,1,1",
-        "--push",
-        "400000004000000010000000",
-        "--buffer",
-        "0:0=seq:f32:1024",
-        "--buffer",
-        "0:1=seq:f32:1024",
-        "--buffer",
-        "0:2=zeros:16384",
-        "--timing",
-    ];
+    let launch = timed_matmul(module);
     let text = expect(&[&launch[..], &["--trace", to]].concat(), b"", 0)?.stdout;
     let text = String::from_utf8(text)?;
     let lines: Vec<&str> = text.lines().collect();

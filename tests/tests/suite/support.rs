@@ -238,3 +238,24 @@ pub(crate) fn made_by_xtask(command: &str, folder: &Path) -> anyhow::Result<Path
     let made = made.with_context(|| format!("cargo xtask {command} names nothing"))?;
     Ok(made.into())
 }
+
+/// `sim --timing` on gfx1201 of `module`, which is a form of `tiled_matmul`.
+pub(crate) fn timed_matmul(module: &str) -> [&str; 15] {
+    [
+        "sim",
+        module,
+        "--target",
+        "gfx1201",
+        "--groups",
+        "1,1,1",
+        "--push",
+        "400000004000000010000000",
+        "--buffer",
+        "0:0=seq:f32:1024",
+        "--buffer",
+        "0:1=seq:f32:1024",
+        "--buffer",
+        "0:2=zeros:16384",
+        "--timing",
+    ]
+}

@@ -1,9 +1,9 @@
 //! Timelines: the trace events of estimates and of schedules, read by a parser of the format that
-//! is this file's own, and counted beside profiles of the same kernels.
+//! is this file's own, and compared with profiles of the same kernels.
 
 use crate::cli::{expect, path};
 use crate::sim::inputs;
-use crate::support::{compile_bytes, linkable, trial};
+use crate::support::{compile_bytes, linkable, timed_matmul, trial};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -50,7 +50,7 @@ impl Slice {
     }
 }
 
-/// What a trace says.
+/// The contents of a trace.
 #[derive(Debug, Default)]
 struct Trace {
     /// The slices of each thread that is a wave, in their order in the file.
@@ -66,6 +66,12 @@ struct Trace {
 }
 
 impl Trace {
+    /// The end of the last slice.
+    fn end(&self) -> Option<u64> {
+        let slices = self.threads.values().flatten();
+        slices.map(|slice| slice.until).max()
+    }
+
     /// Reads trace events, and checks what the format asks: slices of a thread nest and begin in
     /// order, flows have both ends, in slices, the first not after the second.
     fn read(bytes: &[u8]) -> Result<Trace> {
@@ -229,12 +235,7 @@ fn recorded(job: &Job, inputs: &Inputs, resident: u32, module: &[u8]) -> Result<
         most == Some(at_once.into()),
         "{most:?} of {at_once} resident waves"
     );
-    let end = trace
-        .threads
-        .values()
-        .flatten()
-        .map(|slice| slice.until)
-        .max();
+    let end = trace.end();
     ensure!(
         end >= Some(estimate.cycles),
         "{end:?} of {}",
@@ -404,12 +405,7 @@ fn race() -> Result<()> {
         bail!("{:?}", trace.flows);
     };
     ensure!(from.0 != to.0, "{:?}", trace.flows);
-    let end = trace
-        .threads
-        .values()
-        .flatten()
-        .map(|slice| slice.until)
-        .max();
+    let end = trace.end();
     ensure!(
         end == Some(to.1 + 1),
         "{end:?}: the trace goes on after {to:?}"
@@ -488,23 +484,7 @@ fn command_line() -> Result<()> {
     let module = path("tiled_matmul")?;
     let file = std::env::temp_dir().join(format!("splitbar-trace-{}", std::process::id()));
     let to = file.to_str().context("the path is no text")?;
-    let launch = [
-        "sim",
-        &module,
-        "--target",
-        "gfx1201",
-        "--groups",
-        "1,1,1",
-        "--push",
-        "400000004000000010000000",
-        "--buffer",
-        "0:0=seq:f32:1024",
-        "--buffer",
-        "0:1=seq:f32:1024",
-        "--buffer",
-        "0:2=zeros:16384",
-        "--timing",
-    ];
+    let launch = timed_matmul(&module);
     let plain = expect(&launch, b"", 0)?.stdout;
     let with = expect(&[&launch[..], &["--trace", to]].concat(), b"", 0)?.stdout;
     ensure!(plain == with, "--trace changes the answer");

@@ -167,7 +167,7 @@ impl Candidate {
         Ok(Score::Measured(self.phase_cycles.is_some(), left))
     }
 
-    /// What speaks for it and against `fused`.
+    /// The reasons for it and against `fused`.
     fn speaks_for(&self, fused: &Candidate) -> String {
         let why: Vec<&str> = self
             .worth()

@@ -65,6 +65,14 @@ pub struct Barrier {
     pub(crate) waits: bool,
 }
 
+impl Barrier {
+    /// Returns true if it is split and only cycles tell whether that gains: waves wait at it, and
+    /// no profile has measured it.
+    fn depends_on_cycles(&self) -> bool {
+        self.split && self.waits && self.skew.is_none()
+    }
+}
+
 /// The resources of a kernel in one version.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Version {
@@ -284,17 +292,15 @@ impl SplitDecisions {
         barriers.any(|barrier| !barrier.split && barrier.differs)
     }
 
-    /// Returns true if a barrier is split whose gain only cycles tell: waves wait at it, and no
-    /// profile has measured it.
+    /// Returns true if a barrier is split whose gain only cycles tell.
     pub(crate) fn depends_on_cycles(&self) -> bool {
-        let mut split = self.barriers.iter().filter(|barrier| barrier.split);
-        split.any(|barrier| barrier.waits && barrier.skew.is_none())
+        self.barriers.iter().any(Barrier::depends_on_cycles)
     }
 
     /// Adds `why` to the reasons of what is split.
     pub(crate) fn because(&mut self, why: &str) {
-        let split = self.barriers.iter_mut().filter(|barrier| barrier.split);
-        for barrier in split.filter(|barrier| barrier.waits && barrier.skew.is_none()) {
+        let barriers = self.barriers.iter_mut();
+        for barrier in barriers.filter(|barrier| barrier.depends_on_cycles()) {
             barrier.reason = format!("{}; {why}", barrier.reason);
         }
     }

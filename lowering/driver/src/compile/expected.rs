@@ -60,7 +60,7 @@ impl ExpectedCycles {
 
     /// Cycles of this and of `other` for the same work: all of it, or as much as the model has seen
     /// of both.
-    fn beside(&self, other: &ExpectedCycles) -> [u64; 2] {
+    fn compared(&self, other: &ExpectedCycles) -> [u64; 2] {
         if self.complete && other.complete {
             return [self.cycles, other.cycles];
         }
@@ -76,7 +76,7 @@ impl ExpectedCycles {
 
     /// Returns true if this is less than `other` by more than the margin.
     fn is_faster_than(&self, other: &ExpectedCycles) -> bool {
-        let [own, others] = self.beside(other);
+        let [own, others] = self.compared(other);
         let own = own.saturating_mul(other.resident.into());
         let others = others.saturating_mul(self.resident.into());
         let margin = if self.complete && other.complete {
@@ -90,7 +90,7 @@ impl ExpectedCycles {
     /// Its cycles for a workgroup over those of `other`.
     #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
     fn over(&self, other: &ExpectedCycles) -> f64 {
-        let [own, others] = self.beside(other);
+        let [own, others] = self.compared(other);
         let own = own.max(1) as f64 / f64::from(self.resident.max(1));
         own / (others.max(1) as f64 / f64::from(other.resident.max(1)))
     }
@@ -125,7 +125,7 @@ impl Expected {
                 return Err(format!("its time is not known: {unknown}"));
             }
         };
-        let [cycles, others] = own.beside(full);
+        let [cycles, others] = own.compared(full);
         let of = |cycles: u64, one: &ExpectedCycles| {
             if own.resident == full.resident {
                 cycles.to_string()

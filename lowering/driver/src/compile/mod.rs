@@ -61,7 +61,8 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::stage::Observer;
 use build::build;
-use recorder::Recorder;
+use pipelining::Decided;
+use recorder::{Artefacts, Recorder};
 use select::{Expect, SelectedModule, select};
 use slot::fill;
 use split::{KeepFull, split};
@@ -89,15 +90,41 @@ pub(crate) fn compile(
     expect: Expect,
     observer: &mut dyn Observer,
 ) -> Result<Output, Failure> {
-    let decided = pipelining::decide(request, expect, |request| {
-        compile_decided(request, expect, &mut ())
-    })?;
-    let Some(decided) = decided else {
-        return compile_decided(request, expect, observer);
+    let mut observer = Recorder::new(observer, true);
+    let Some(decided) = decide_loops(request, expect, &mut observer)? else {
+        observer.show(Artefacts::new());
+        return compile_decided(request, expect, &mut observer);
     };
-    let mut output = compile_decided(request.with(&decided.options), expect, observer)?;
+    let measures = request.options.measure;
+    // Otherwise code that is measured is not the same.
+    let is_output = measures || Weighing::from_options(&decided.options) == Weighing::ByCode;
+    let mut output = match decided.compiled.filter(|_| is_output) {
+        Some((mut output, artefacts)) => {
+            observer.show(artefacts);
+            if !measures {
+                let entries = output.entries_mut();
+                entries.iter_mut().for_each(Entry::forget_measurements);
+            }
+            output
+        }
+        None => {
+            observer.show(Artefacts::new());
+            compile_decided(request.with(&decided.options), expect, &mut observer)?
+        }
+    };
     output.loops = Some(decided.why);
     Ok(output)
+}
+
+/// Decides about the loops of a module, where the options leave that open.
+fn decide_loops(
+    request: Request<'_>,
+    expect: Expect,
+    observer: &mut Recorder<'_>,
+) -> Result<Option<Decided>, Failure> {
+    pipelining::decide(request, expect, observer, |request, observer| {
+        compile_decided(request, expect, observer)
+    })
 }
 
 /// As [`compile`], where the options say what becomes of loops.
@@ -138,9 +165,7 @@ pub(crate) fn candidate<'w>(
     expect: Expect,
     observer: &mut dyn Observer,
 ) -> Result<Candidate<'w, 'w>, Failure> {
-    let decided = pipelining::decide(request, expect, |request| {
-        compile_decided(request, expect, &mut ())
-    })?;
+    let decided = decide_loops(request, expect, &mut Recorder::new(&mut (), true))?;
     let (request, loops) = match decided {
         Some(decided) => {
             let options = fill(&slots.decided, decided.options);

@@ -1,36 +1,42 @@
-//! Whether the loops of a module are pipelined, where the options leave that open.
+//! The choice whether the loops of a module are pipelined, where the options leave it open.
 //!
 //! The module is compiled with its loops pipelined and without. They are pipelined if an entry
 //! point is expected to take fewer cycles with that, and none is expected to take more.
 
 use super::expected::Expected;
 use super::output::Output;
+use super::recorder::{Artefacts, Recorder};
 use super::request::Request;
 use super::select::Expect;
 use super::source::{Source, SourceSlots};
 use super::split::pipelining;
 use crate::failure::Failure;
 use crate::options::{Options, PipelineLoops};
+use crate::stage::Observer;
 use splitbar_passes::pipeline::{Settings, rewrite};
 use splitbar_passes::transform::registry::PIPELINE_BARRIER_LOOPS;
 
-/// What is decided about loops.
+/// The decision about the loops of a module.
 pub(super) struct Decided {
     /// The options, with an answer.
     pub(super) options: Options,
     /// Why it is this one.
     pub(super) why: String,
+    /// The version that was compiled to decide, measured, with the artefacts of its stages; `None`
+    /// where nothing was compiled.
+    pub(super) compiled: Option<(Output, Artefacts)>,
 }
 
 /// Decides about the loops of a module; `None` where the options say what becomes of them.
-/// `compile` compiles the module by other options.
+/// `compile` compiles the module by other options, and `observer` holds back what it shows.
 ///
 /// # Errors
-/// What keeps the module from being compiled as it is.
+/// The problems of the module as it is.
 pub(super) fn decide(
     request: Request<'_>,
     expect: Expect,
-    compile: impl Fn(Request<'_>) -> Result<Output, Failure>,
+    observer: &mut Recorder<'_>,
+    compile: impl Fn(Request<'_>, &mut dyn Observer) -> Result<Output, Failure>,
 ) -> Result<Option<Decided>, Failure> {
     if request.options.pipeline_loops != PipelineLoops::Auto {
         return Ok(None);
@@ -39,34 +45,38 @@ pub(super) fn decide(
         pipeline_loops,
         ..request.options.clone()
     };
-    let decided = |pipeline_loops, why: &str| Decided {
+    let decided = |pipeline_loops, why: &str, compiled| Decided {
         options: with(pipeline_loops),
         why: why.to_owned(),
+        compiled,
     };
     let (never, two) = (PipelineLoops::Never, PipelineLoops::TwoBuffers);
     if !has_loops(request.with(&with(two))) {
         let why = "no loop can be pipelined";
-        return Ok(Some(decided(never, why)));
+        return Ok(Some(decided(never, why, None)));
     }
-    let output = |pipeline_loops| {
+    let mut version = |pipeline_loops| {
         let options = Options {
             measure: true,
             ..with(pipeline_loops)
         };
-        compile(request.with(&options))
+        let output = compile(request.with(&options), observer);
+        let artefacts = observer.take();
+        Ok::<_, Failure>((output?, artefacts))
     };
-    let given = output(never)?;
-    let Ok(pipelined) = output(two) else {
+    let given = version(never)?;
+    let Ok(pipelined) = version(two) else {
         let why = "with its loops pipelined the module cannot be compiled";
-        return Ok(Some(decided(never, why)));
+        return Ok(Some(decided(never, why, Some(given))));
     };
-    Ok(Some(match gain(&pipelined, &given, expect) {
-        Ok(why) => decided(two, &format!("pipelined, {why}")),
-        Err(why) => decided(never, &format!("not pipelined, {why}")),
+    Ok(Some(match gain(&pipelined.0, &given.0, expect) {
+        Ok(why) => decided(two, &format!("pipelined, {why}"), Some(pipelined)),
+        Err(why) => decided(never, &format!("not pipelined, {why}"), Some(given)),
     }))
 }
 
-/// Whether the pass finds a loop. Of a module that it refuses, the compilation says what is wrong.
+/// Returns true if the pass finds a loop. Of a module that it refuses, the compilation says what is
+/// wrong.
 fn has_loops(request: Request<'_>) -> bool {
     let options = request.options;
     let (spec, size) = (&options.spec, options.workgroup_size);

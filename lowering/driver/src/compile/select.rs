@@ -330,7 +330,7 @@ impl Selector<'_, '_, '_> {
 
     /// Gives up the splits of entry points that leave fewer workgroups at once than the module as
     /// it is given (`untouched`), or spill more, and of those that are not expected to be faster.
-    /// Whether there was one.
+    /// Returns true if there was one.
     fn compare(
         &mut self,
         decisions: &mut Decisions,

@@ -203,6 +203,7 @@ fn freezing(options: &Options) -> Step {
 pub(super) fn pipelining(options: &Options) -> Vec<Step> {
     match options.pipeline_loops {
         PipelineLoops::Never => return Vec::new(),
+        // Before a module is split, `auto` is one of the others (`pipelining.rs`).
         PipelineLoops::TwoBuffers | PipelineLoops::Auto => {}
     }
     let pipeline = transform::PipelineLoops {

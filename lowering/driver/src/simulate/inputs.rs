@@ -176,7 +176,7 @@ pub struct Elements {
     pub first: u64,
 }
 
-/// All that a launch is given beside its memory.
+/// All that a launch is given apart from its memory.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Given<'g> {
     /// The block of the kernel's arguments.

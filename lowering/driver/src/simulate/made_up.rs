@@ -1,9 +1,9 @@
-//! The launch by which versions of a kernel are compared when nobody says how it is launched.
+//! The launch by which versions of a kernel are compared when the launch is not known.
 //!
 //! Every version computes the same, so with the same made-up inputs it takes the same branches and
 //! iterations: what differs are the cycles. The launch is one unit with as many workgroups as the
 //! code's registers and workgroup memory allow, as far as [`WAVES`] goes. Every buffer has
-//! [`BUFFER`] bytes and begins again behind its end; its words are small numbers that look random,
+//! [`BUFFER`] bytes and begins again after its end; its words are small numbers that look random,
 //! so that loops whose counts come from memory are uneven. Every word of constants is the same
 //! size. Of a launch that takes long, the model looks at a part.
 
@@ -15,7 +15,7 @@ use splitbar_layout::abi::{Argument, ArgumentKind, Reached, ResourceKind};
 use splitbar_sim::timing::{Estimate, Setup};
 use splitbar_sim::{FindingKind, Limits};
 
-/// The most waves that are resident at once: more of them show nearly the same, and take longer.
+/// The most waves that are resident together: more of them show nearly the same, and take longer.
 const WAVES: u32 = 32;
 
 /// Bytes of a buffer.
@@ -24,8 +24,8 @@ const BUFFER: usize = 1 << 16;
 /// Numbers in buffers are smaller.
 const NUMBERS: u32 = 16;
 
-/// What the words of constants are: sizes of matrices and arrays, strides, counts. It is a multiple
-/// of common sizes of tiles.
+/// The value of each word of constants: sizes of matrices and arrays, strides, counts. It is a
+/// multiple of common sizes of tiles.
 const CONSTANT: u32 = 64;
 
 /// The most instructions of waves of one launch, so that the model takes about as long as a
@@ -42,7 +42,7 @@ impl Job {
     /// The cycles that entry point number `entry` of a compilation is expected to take.
     ///
     /// # Errors
-    /// What the model does not know of its code, its arguments or the GPU.
+    /// The part that the model does not know of its code, its arguments or the GPU.
     pub(crate) fn expected(output: &Output, entry: usize) -> Result<ExpectedCycles, Refusal> {
         Job::measured(output, entry)?.expect()
     }

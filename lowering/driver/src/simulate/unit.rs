@@ -126,7 +126,7 @@ impl Unit {
 
 /// An estimate with the places of the instructions.
 pub(super) struct Timed {
-    /// What each wave did when, if that was recorded.
+    /// The timeline, if it was recorded.
     pub(super) timeline: Option<Timeline>,
     pub(super) estimate: timing::Estimate,
     pub(super) places: Vec<(CodeLocation, bool)>,

@@ -1,9 +1,9 @@
-//! What is common to linked and other code objects when they are loaded.
+//! The parts that are common to linked and other code objects when they are loaded.
 
 /// Where the simulated loader puts a code object.
 pub(super) const LOAD: u64 = 0x7000_0000_0000;
 
-/// What is wrong with a code object.
+/// The fault of a code object.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// Not an ELF file, or one that is cut short.

@@ -125,7 +125,7 @@ impl CodeObject {
         CodeObject::new(metadata, code, segments, address)
     }
 
-    /// Reads an object that is not linked, and puts its sections one behind the other. Other files
+    /// Reads an object that is not linked, and puts its sections one after the other. Other files
     /// cannot give what it lacks.
     ///
     /// # Errors

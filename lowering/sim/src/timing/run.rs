@@ -95,7 +95,7 @@ struct Wave {
     free: u64,
     /// When registers have their values.
     ready: Vec<u64>,
-    /// Whether what each register waits for is memory; empty unless a run is observed.
+    /// True for each register that waits for memory; empty unless a run is observed.
     from_memory: Vec<bool>,
     /// When operations in each counter are over, the oldest first.
     outstanding: [VecDeque<u64>; 8],

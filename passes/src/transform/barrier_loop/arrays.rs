@@ -5,7 +5,7 @@ use super::reason::Reason;
 use crate::diagnostic::Diagnostic;
 use crate::module::{Declarations, Function, Id, Inst, WordOffset};
 use crate::transform::edit::Edit;
-use crate::transform::whole_variables::Spot;
+use crate::transform::whole_variables::{Spot, is_chain};
 use spirv::{Decoration, Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,10 +29,6 @@ fn pointer_word(inst: Inst<'_>) -> Option<usize> {
         }
         _ => None,
     }
-}
-
-fn is_chain(inst: Inst<'_>) -> bool {
-    matches!(inst.op(), Some(Op::AccessChain | Op::InBoundsAccessChain))
 }
 
 /// The workgroup variable that access chains lead to `pointer` from.

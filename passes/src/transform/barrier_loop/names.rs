@@ -10,8 +10,8 @@ use crate::transform::edit::Edit;
 use spirv::Op;
 use std::collections::BTreeSet;
 
-/// What the first iteration begins with, for the phis and the variables of a slice. Loads of the
-/// variables are put before the loop.
+/// The values that the first iteration begins with, for the phis and the variables of a slice.
+/// Loads of the variables are put before the loop.
 pub(in crate::transform) fn first_names(
     edit: &mut Edit<'_, '_>,
     shape: &Shape<'_, '_>,
@@ -36,8 +36,8 @@ pub(in crate::transform) fn first_names(
     Ok(names)
 }
 
-/// What the next iteration begins with, for the phis and the variables of a slice; `None`: that
-/// cannot be computed.
+/// The values that the next iteration begins with, for the phis and the variables of a slice;
+/// `None`: that cannot be computed.
 pub(in crate::transform) fn next_names<'m>(
     edit: &mut Edit<'_, 'm>,
     shape: &Shape<'_, 'm>,

@@ -1,12 +1,12 @@
 //! Variables of an invocation that only the part before the first barrier of a loop uses.
 //!
-//! What one iteration leaves in them the next one may read. The copies of that part are executed
-//! in the order of the iterations, so with a variable that all of them share, each reads what it
-//! read before.
+//! An iteration may read the values that the one before it left there. The copies of that part are
+//! executed in the order of the iterations, so with a variable that all of them share, each reads
+//! what it read before.
 
 use super::shape::Shape;
 use crate::module::{Declarations, Id, Inst};
-use crate::transform::whole_variables::{Spot, is_of_function};
+use crate::transform::whole_variables::{Spot, is_chain, is_of_function};
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,7 +63,7 @@ impl Scratch {
         refused: &mut BTreeSet<Id>,
     ) {
         let is_store = inst.op() == Some(Op::Store);
-        let is_chain = matches!(inst.op(), Some(Op::AccessChain | Op::InBoundsAccessChain));
+        let is_chain = is_chain(inst);
         let pointer = match (inst.op(), inst.operands()) {
             (Some(Op::Load), [pointer]) | (Some(Op::Store), [pointer, _]) => Some(Id(*pointer)),
             _ if is_chain => inst.id(0).ok(),
@@ -104,7 +104,7 @@ impl Scratch {
             .map(|(spot, _)| *spot)
     }
 
-    /// Whether all that is done with a variable is done where `is_there` says so.
+    /// Returns true if all accesses to a variable are where `is_there` says so.
     pub(in crate::transform) fn is_only(
         &self,
         variable: Id,

@@ -1,4 +1,5 @@
-//! What of the part before the first barrier nothing uses any more when its stores have moved.
+//! Instructions of the part before the first barrier that are not used any more when its stores
+//! have moved.
 
 use super::scratch::Scratch;
 use super::shape::Shape;
@@ -78,8 +79,8 @@ pub(in crate::transform) fn remove_unused<'m>(
 }
 
 impl<'m> Part<'_, 'm> {
-    /// Whether nothing is lost with an instruction whose result nobody uses, or with a store that
-    /// nobody sees.
+    /// Returns true if nothing is lost with an instruction whose result is not used, or with a
+    /// store to a variable that is not loaded.
     fn may_go(&self, inst: Inst<'m>) -> bool {
         if inst.op() == Some(Op::Store) {
             return self.stored(inst).is_some();

@@ -61,9 +61,9 @@ impl Expressions {
     }
 }
 
-/// Words that no instruction begins with: what expressions stand for that no instruction makes.
+/// First words of expressions that no instruction makes. No instruction begins with them.
 mod word {
-    /// What an inner loop makes of a phi or a variable, or a value that a condition decides.
+    /// The value that an inner loop gives to a phi or a variable.
     pub(super) const OF_INNER: u32 = u32::MAX;
     /// One of two values, by a condition.
     pub(super) const SELECTED: u32 = u32::MAX - 1;
@@ -127,7 +127,7 @@ pub(super) struct Contents<'c, 'm> {
 }
 
 impl Contents<'_, '_> {
-    /// Whether the way from one block to another leaves a loop inside of the loop.
+    /// Returns true if the way from one block to another leaves a loop inside of the loop.
     fn leaves(&self, from: BlockIndex, to: BlockIndex) -> bool {
         let mut natural = self.loops.natural.iter().flatten();
         natural.any(|one| {

@@ -91,7 +91,7 @@ impl<'m> Leftover<'_, 'm> {
         })
     }
 
-    /// Whether a pointer leads into a variable that these loops alone use.
+    /// Returns true if a pointer leads into a variable that these loops alone use.
     fn is_scratch(&self, pointer: Option<Id>) -> bool {
         let scratch = &self.pipeline.scratch;
         let variable = pointer.and_then(|pointer| scratch.root(pointer));

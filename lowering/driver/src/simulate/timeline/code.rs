@@ -5,16 +5,16 @@ use splitbar_sim::CodeLocation;
 use splitbar_sim::timing::{Timed, Unit};
 use std::collections::BTreeMap;
 
-/// What an instruction has to do with a barrier.
+/// The part of a barrier that an instruction is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Role {
     /// The barrier instruction of the module by its word, else the instruction of the code.
     pub barrier: u32,
-    /// What that is.
+    /// The part.
     pub kind: Kind,
 }
 
-/// What a barrier instruction is.
+/// The kind of a barrier instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Arrive,
@@ -59,7 +59,7 @@ pub(crate) fn barrier_words(module: &[u8]) -> BTreeMap<u32, Kind> {
 pub(crate) struct Code {
     pub places: Vec<CodeLocation>,
     roles: Vec<Option<Role>>,
-    /// Whether each comes from no instruction of the module: it belongs to what is around it.
+    /// True for each that comes from no instruction of the module: it belongs to what is around it.
     neutral: Vec<bool>,
 }
 

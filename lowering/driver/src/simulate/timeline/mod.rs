@@ -42,14 +42,14 @@ impl Recording {
 /// The most slices, completions and samples that a timeline keeps.
 pub const MOST_EVENTS: usize = 1 << 19;
 
-/// What each wave of a run did when. Times are in cycles of the unit, or in steps of the machine
+/// The doings of each wave of a run. Times are in cycles of the unit, or in steps of the machine
 /// where a schedule chooses who goes on.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Timeline {
     /// The waves, in the order in which they began.
     pub tracks: Vec<Track>,
-    /// What the waves did: by track, then by time, and those that contain others first.
+    /// The slices of the waves: by track, then by time, and those that contain others first.
     pub slices: Vec<Slice>,
     /// Who completed a phase that another wave waited for.
     pub completions: Vec<Completion>,
@@ -87,7 +87,7 @@ pub struct Slice {
     pub from: u64,
     /// The first cycle after it; later than `from`.
     pub until: u64,
-    /// What the wave did.
+    /// The kind of the slice.
     pub kind: SliceKind,
     /// The instruction, by its place in [`Timeline::places`]: the first one that is issued; for a
     /// wave that waits the one that it waits with.
@@ -96,7 +96,7 @@ pub struct Slice {
     pub instructions: u32,
 }
 
-/// What a wave does for a time.
+/// The doing of a wave for a time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum SliceKind {

@@ -36,7 +36,7 @@ struct Wave {
     free: u64,
     /// Why it did not issue since.
     held: Vec<(u64, u64, Cause)>,
-    /// What it does now.
+    /// Its slice that is not over.
     state: Option<Slice>,
     spans: Spans,
     /// Phases that it has passed of barriers that the machine does not know.
@@ -89,7 +89,7 @@ impl Recorder {
         timeline
     }
 
-    /// Whether something of time `now` may still be recorded.
+    /// Returns true if something of time `now` may still be recorded.
     fn has_room(&mut self) -> bool {
         let timeline = &self.timeline;
         let kept = timeline.slices.len()
@@ -155,14 +155,14 @@ impl Recorder {
         }
     }
 
-    /// What the wave did until now is over.
+    /// Ends the slice of the wave.
     fn flush(&mut self, wave: &mut Wave) {
         if let Some(slice) = wave.state.take() {
             self.keep(slice);
         }
     }
 
-    /// What the wave did since its last instruction, until instruction `pc` at `at`.
+    /// The slice of the wave since its last instruction, until instruction `pc` at `at`.
     fn gap(&mut self, wave: &mut Wave, at: u64, pc: u32, released: bool) {
         let mut from = wave.free;
         let rest = if released {
@@ -442,7 +442,7 @@ struct Issue {
     released: bool,
 }
 
-/// What a wave does that does not issue.
+/// The doing of a wave that does not issue.
 fn state_of(cause: Cause) -> SliceKind {
     match cause {
         Cause::Memory => SliceKind::Memory,

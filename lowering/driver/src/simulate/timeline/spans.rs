@@ -46,8 +46,8 @@ impl Run {
         }
     }
 
-    /// Whether instruction `pc`, at time `at`, belongs to the run; if so, it does from now on. A
-    /// barrier that was passed and comes to the same instruction again is executed anew.
+    /// Returns true if instruction `pc`, at time `at`, belongs to the run; if so, it does from now
+    /// on. A barrier that was passed and comes to the same instruction again is executed again.
     pub(super) fn takes(&mut self, role: Option<Role>, pc: u32, at: u64) -> bool {
         if role != Some(self.role) {
             return false;
@@ -82,7 +82,7 @@ impl Run {
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     pub arrive: Run,
-    /// Whether the slice of the arrive is part of the timeline already.
+    /// True if the slice of the arrive is part of the timeline already.
     pub shown: bool,
 }
 
@@ -92,7 +92,7 @@ impl Window {
     }
 }
 
-/// What a run was.
+/// The kind of a run.
 #[derive(Debug)]
 pub(super) enum Closed {
     /// An arrive.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use splitbar_sim::CodeLocation;
 use std::collections::BTreeSet;
 
-/// What times are counted in. One is one microsecond of the format.
+/// The unit of times. One is one microsecond of the format.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Cycles of the unit that runs the waves.
@@ -31,9 +31,9 @@ type SourceOf<'o> = &'o dyn Fn(u32) -> Option<String>;
 /// The run that a timeline is of.
 #[derive(Copy, Clone)]
 pub struct Origin<'o> {
-    /// What its times are counted in.
+    /// The unit of its times.
     pub unit: Unit,
-    /// What runs the waves: the name of the process.
+    /// The unit that runs the waves: the name of the process.
     pub process: &'o str,
     /// The GPU.
     pub target: &'o str,
@@ -56,7 +56,7 @@ struct Document<'t> {
 struct OtherData<'t> {
     producer: &'static str,
     unit: &'static str,
-    /// What a microsecond of the format is.
+    /// The meaning of a microsecond of the format.
     one_microsecond_is: &'static str,
     target: &'t str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ struct Event<'t> {
     args: Option<Args<'t>>,
 }
 
-/// What an event says more.
+/// The arguments of an event.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Args<'t> {

@@ -1,6 +1,6 @@
-//! What an observer of a run is told.
+//! The events that an observer of a run is told.
 
-use super::{Issued, Machine};
+use super::{Issued, Machine, Wave};
 use crate::observe::{Cause, Observed};
 use crate::running::Run;
 use crate::timing::cost::{Cost, Timed, Unit};
@@ -21,6 +21,10 @@ impl<W> Machine<W> {
         }
     }
 
+    fn state(&self, slot: usize, wave: usize) -> Option<&Wave> {
+        self.slots.get(slot)?.as_ref()?.waves.get(wave)
+    }
+
     /// Tells the observer that instruction `pc` of a wave was issued, before the wave takes note of
     /// it.
     #[expect(clippy::too_many_arguments, reason = "they are those of an issue")]
@@ -34,8 +38,7 @@ impl<W> Machine<W> {
         now: u64,
         issued: Issued,
     ) {
-        let state = self.slots.get(slot).and_then(Option::as_ref);
-        let state = state.and_then(|place| place.waves.get(wave));
+        let state = self.state(slot, wave);
         let places = (now + u64::from(cost.slots).max(1)).min(issued.free);
         let what = Observed::Issued {
             pc,
@@ -54,9 +57,8 @@ impl<W> Machine<W> {
 
     /// The reason why a wave cannot issue instruction `pc` before `at`.
     pub(super) fn cause(&self, slot: usize, wave: usize, pc: u32, at: u64) -> Cause {
-        let of = self.slots.get(slot).and_then(Option::as_ref);
-        let of = of.and_then(|of| of.waves.get(wave));
-        let (Some(of), Some(cost)) = (of, self.costs.get(pc as usize)) else {
+        let costs = self.costs.get(pc as usize);
+        let (Some(of), Some(cost)) = (self.state(slot, wave), costs) else {
             return Cause::Unit;
         };
         let is_late = |register: &&u32| of.ready.get(**register as usize) == Some(&at);
