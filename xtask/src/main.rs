@@ -95,6 +95,9 @@ enum Command {
     /// Write docs/splitting_code.md: what splitting the barriers of the corpus does to registers,
     /// residency and windows (registers of NVIDIA GPUs need ptxas)
     SplitCode(tables::Options),
+    /// Write docs/pipelining_code.md: what `--pipeline-loops auto` does with the matrix products of
+    /// the corpus
+    PipelineLoops(tables::Options),
     /// Run every kernel with every strategy on a CUDA device, compare the results, and time the
     /// matrix products; or on the simulator
     Gpu(gpu::Options),
@@ -174,6 +177,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Choose(options) => tables::choice::run(&options),
         Command::Split => split::run(),
         Command::SplitCode(options) => tables::splitting::run(&options),
+        Command::PipelineLoops(options) => tables::pipelining::run(&options),
         Command::Gpu(options) => gpu::run(&options),
         Command::Targets { check } => targets::run(check),
         Command::Header { check } => header::run(check),

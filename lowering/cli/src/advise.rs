@@ -5,7 +5,7 @@ mod remarks;
 
 use super::flags;
 use super::input::read;
-use super::launch::LaunchArgs;
+use super::launch::FullLaunchArgs;
 use super::limits::LimitArgs;
 use super::options::{OptionArgs, SpecArgs, Takes};
 use super::stop::Stop;
@@ -87,7 +87,7 @@ pub(super) struct AdviseArgs {
     #[arg(long, requires = "groups")]
     estimate: bool,
     #[command(flatten)]
-    launch: LaunchArgs,
+    launch: FullLaunchArgs,
     /// How the advice is printed
     #[arg(long, value_enum, default_value_t = AdviceFormat::Text)]
     format: AdviceFormat,
@@ -159,7 +159,7 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
         .collect::<Result<Vec<Options>, String>>()?;
     let inputs = if args.estimate {
         let size = options.first().and_then(|options| options.workgroup_size);
-        let inputs = args.launch.inputs(size)?;
+        let inputs = args.launch.memory.inputs(size)?;
         inputs.check()?;
         args.launch.check()?;
         Some(inputs)
@@ -195,7 +195,7 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
 
 /// The flags of a launch are for an estimate alone.
 fn of_launch(arg: Arg) -> Arg {
-    let of_launch = LaunchArgs::augment_args(Command::default());
+    let of_launch = FullLaunchArgs::augment_args(Command::default());
     let mut names = of_launch.get_arguments();
     if names.any(|other| other.get_id() == arg.get_id()) {
         arg.requires("estimate")
@@ -213,7 +213,7 @@ fn estimated(args: &AdviseArgs, inputs: &Inputs, output: &Output, entry: usize) 
             .describe(Job::compiled(output, entry).map_err(refused)?)?;
         job.takes(inputs).map_err(refused)?;
         let estimate = job
-            .estimate(inputs, args.launch.resident)
+            .estimate(inputs, args.launch.memory.resident)
             .map_err(refused)?;
         match estimate.findings.first() {
             None => Ok(Estimated::Cycles {

@@ -218,15 +218,21 @@ mod tests {
             "allow",
             "dependency-file",
             "dependency-target",
+            "buffer", // this and others: the launch, of which an interface has its own form
             "diagnostics",
+            "dynamic-shared",
             "emit",
             "emit-dir",
+            "groups",
             "memory-limit",
             "no-warnings",
             "output",
             "profile", // bytes of a file
-            "spec",    // its own function in each interface
-            "target",  // a value of its own in each interface
+            "push",
+            "resident",
+            "spec", // its own function in each interface
+            "steps",
+            "target", // a value of its own in each interface
             "time-limit",
             "verbose",
             "warn",
@@ -293,6 +299,7 @@ mod tests {
         for (name, choice) in [
             ("auto=fast", Choice::Fast),
             ("auto=balanced", Choice::Balanced),
+            ("auto=measured", Choice::Measured),
             ("auto=always-split", Choice::AlwaysSplit),
         ] {
             let args = lower(&["--target", "sm_90", "--strategy", name]).unwrap();

@@ -1,45 +1,27 @@
-//! What a launch on the simulator is given: the flags that `sim` and `advise --estimate` share.
+//! A launch on the simulator: the flags that `sim`, `advise --estimate` and `lower` share.
 
 use super::buffer_name::split;
 use super::described::{SamplerArg, TensorArg, parse_sampler, parse_tensor};
 use super::input::{MOST, read, read_at_most};
 use clap::{Args, value_parser};
+use splitbar::Launch;
 use splitbar::simulate::machine::image::{Format as TexelFormat, Levels, MOST_LEVELS};
 use splitbar::simulate::{BufferName, Inputs, Job, PRINT_CAPACITY, Texels};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The flags.
+/// The flags of a launch without images, samplers and tensors.
 #[derive(Clone, Debug, Args)]
 pub(super) struct LaunchArgs {
     /// Workgroups
     #[arg(long, value_name = "X,Y,Z", value_parser = splitbar::parse_size)]
-    groups: Option<[u32; 3]>,
+    pub(super) groups: Option<[u32; 3]>,
     /// FILE, zeros:BYTES, seq:u32:COUNT, seq:f32:COUNT; OpenCL: INDEX=...
     ///
     /// INDEX=... for kernels without bindings, SET:BINDING:ELEMENT=... for an element of an array
     /// of descriptors.
     #[arg(long, value_name = "SET:BINDING=CONTENT", value_parser = parse_buffer)]
     buffer: Vec<BufferArg>,
-    /// A buffer is an image: rgba8:64x32, r32ui:buffer:256
-    ///
-    /// Of so many texels, or a texel buffer; formats as in GLSL. Behind the extent :levels=N for
-    /// mip levels, one after the other, :layers where the last number counts layers, which do not
-    /// get fewer, :samples=N for samples of a texel.
-    #[arg(long, value_name = "SET:BINDING=FORMAT:EXTENT", value_parser = parse_image)]
-    image: Vec<ImageArg>,
-    /// A sampler, or that of an image: linear,repeat or nearest,edge
-    ///
-    /// Filters linear and nearest; addressing modes repeat, mirror, edge and border (zeros); after
-    /// them mip-linear or mip-nearest, a comparison such as less-equal, and unnormalized.
-    #[arg(long, value_name = "SET:BINDING=FILTER,ADDRESSING", value_parser = parse_sampler)]
-    sampler: Vec<SamplerArg>,
-    /// A buffer is a tensor: f32:4x8x16, u8:3x5:64x2
-    ///
-    /// The outermost dimension first; behind it the bytes from one element to the next in each,
-    /// where they do not follow each other.
-    #[arg(long, value_name = "SET:BINDING=TYPE:DIMENSIONS[:STRIDES]", value_parser = parse_tensor)]
-    tensor: Vec<TensorArg>,
     /// Push constants, or arguments by value: hexadecimal bytes, or a file
     #[arg(long, value_name = "HEX|FILE")]
     push: Option<String>,
@@ -48,11 +30,6 @@ pub(super) struct LaunchArgs {
     /// The size of the kernel's array that has none.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     dynamic_shared: u32,
-    /// Bytes of the printf buffer
-    ///
-    /// A call takes 8 bytes, and 4 or 8 for each number.
-    #[arg(long = "printf-buffer-size", alias = "print-capacity", value_name = "BYTES", default_value_t = PRINT_CAPACITY, value_parser = value_parser!(u32).range(..=MOST as i64))]
-    print_capacity: u32,
     /// Workgroups that are resident at once, for estimates of time
     ///
     /// Without it, as many as fit.
@@ -80,6 +57,64 @@ impl LaunchArgs {
         Ok(inputs)
     }
 
+    /// The launch by which `--strategy auto=measured` goes.
+    ///
+    /// # Errors
+    /// As [`LaunchArgs::inputs`].
+    pub(super) fn deciding(&self) -> Result<Launch, String> {
+        let groups = self
+            .groups
+            .ok_or("--strategy auto=measured needs --groups")?;
+        let mut launch = Launch::new(groups, buffers(&self.buffer)?);
+        if let Some(bytes) = &self.push {
+            launch.push = push(bytes)?;
+        }
+        launch.dynamic_shared = self.dynamic_shared;
+        launch.resident = self.resident;
+        launch.steps = self.steps;
+        Ok(launch)
+    }
+
+    /// The files that are read.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.buffer
+            .iter()
+            .filter_map(|buffer| buffer.content.file())
+    }
+}
+
+/// The flags of a launch with all that a kernel may be given.
+#[derive(Clone, Debug, Args)]
+pub(super) struct FullLaunchArgs {
+    #[command(flatten)]
+    pub(super) memory: LaunchArgs,
+    /// A buffer is an image: rgba8:64x32, r32ui:buffer:256
+    ///
+    /// Of so many texels, or a texel buffer; formats as in GLSL. Behind the extent :levels=N for
+    /// mip levels, one after the other, :layers where the last number counts layers, which do not
+    /// get fewer, :samples=N for samples of a texel.
+    #[arg(long, value_name = "SET:BINDING=FORMAT:EXTENT", value_parser = parse_image)]
+    image: Vec<ImageArg>,
+    /// A sampler, or that of an image: linear,repeat or nearest,edge
+    ///
+    /// Filters linear and nearest; addressing modes repeat, mirror, edge and border (zeros); after
+    /// them mip-linear or mip-nearest, a comparison such as less-equal, and unnormalized.
+    #[arg(long, value_name = "SET:BINDING=FILTER,ADDRESSING", value_parser = parse_sampler)]
+    sampler: Vec<SamplerArg>,
+    /// A buffer is a tensor: f32:4x8x16, u8:3x5:64x2
+    ///
+    /// The outermost dimension first; behind it the bytes from one element to the next in each,
+    /// where they do not follow each other.
+    #[arg(long, value_name = "SET:BINDING=TYPE:DIMENSIONS[:STRIDES]", value_parser = parse_tensor)]
+    tensor: Vec<TensorArg>,
+    /// Bytes of the printf buffer
+    ///
+    /// A call takes 8 bytes, and 4 or 8 for each number.
+    #[arg(long = "printf-buffer-size", alias = "print-capacity", value_name = "BYTES", default_value_t = PRINT_CAPACITY, value_parser = value_parser!(u32).range(..=MOST as i64))]
+    print_capacity: u32,
+}
+
+impl FullLaunchArgs {
     /// That no image, sampler or tensor is given twice.
     ///
     /// # Errors
@@ -109,11 +144,18 @@ impl LaunchArgs {
         Ok(job)
     }
 
-    /// The files that are read.
-    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.buffer
-            .iter()
-            .filter_map(|buffer| buffer.content.file())
+    /// As [`LaunchArgs::deciding`].
+    ///
+    /// # Errors
+    /// Images, samplers and tensors, which no such launch has.
+    pub(super) fn deciding(&self) -> Result<Launch, String> {
+        let is_plain = self.image.is_empty() && self.sampler.is_empty() && self.tensor.is_empty();
+        if !is_plain {
+            let text =
+                "--strategy auto=measured takes no images, samplers and tensors; name a strategy";
+            return Err(text.to_owned());
+        }
+        self.memory.deciding()
     }
 }
 

@@ -3,13 +3,14 @@
 use super::code::CodeArgs;
 use super::emit::{self, Emit, Output};
 use super::input::read;
+use super::launch::LaunchArgs;
 use super::limits::in_process;
 use super::options::{OptionArgs, SpecArgs, Takes};
 use super::stop::Stop;
 use super::values::{Format, parse_target};
 use super::write::Places;
 use super::{depfile, report, write};
-use clap::Args;
+use clap::{Arg, Args};
 use splitbar::{
     Artefact, Choice, Failure, Isolated, Observer, OptionInfo, Options, Product, Source, Stage,
     Target, Worker, exit,
@@ -45,6 +46,7 @@ impl Takes for Lower {
 }
 
 #[derive(Clone, Debug, Args)]
+#[command(mut_args(of_launch))]
 pub(crate) struct LowerArgs {
     /// The SPIR-V module; `-` is the standard input
     pub(crate) input: PathBuf,
@@ -80,6 +82,8 @@ pub(crate) struct LowerArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) emit_dir: Option<PathBuf>,
     #[command(flatten)]
+    pub(super) launch: LaunchArgs,
+    #[command(flatten)]
     pub(super) spec: SpecArgs,
     #[command(flatten)]
     pub(super) options: OptionArgs<Lower>,
@@ -90,6 +94,14 @@ pub(crate) struct LowerArgs {
     /// Every five seconds the stage and, unless the module is small, LLVM's pass.
     #[arg(short, long)]
     pub(crate) verbose: bool,
+}
+
+/// A launch says first how many workgroups it has.
+fn of_launch(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "buffer" | "push" | "dynamic_shared" | "resident" | "steps" => arg.requires("groups"),
+        _ => arg,
+    }
 }
 
 /// Compiles as `args` ask and gives the exit code.
@@ -211,8 +223,8 @@ pub(super) fn fits(target: &Target, outputs: &[Output]) -> Result<(), String> {
 /// The files that are read.
 pub(super) fn inputs(args: &LowerArgs) -> Vec<&Path> {
     let modules = std::iter::once(&args.input).chain(&args.linked);
-    let files = modules.chain(&args.profile);
-    files.map(PathBuf::as_path).collect()
+    let files = modules.chain(&args.profile).map(PathBuf::as_path);
+    files.chain(args.launch.files()).collect()
 }
 
 /// The profile, where there is a choice that it could decide.
@@ -287,6 +299,14 @@ fn options(args: &LowerArgs) -> Result<Options, String> {
     let mut options = Options::new(args.target);
     options.choice = Choice::AUTO;
     args.options.set(&mut options)?;
+    match (options.choice, args.launch.groups) {
+        (Choice::Measured, _) => options.launch = Some(args.launch.deciding()?),
+        (_, Some(_)) => {
+            let text = "a launch decides nothing with this --strategy; take auto=measured";
+            return Err(text.to_owned());
+        }
+        (_, None) => {}
+    }
     // Who asks for all stages gets code measured, where there is code.
     let all = args.code.reflects() || args.emit_dir.is_some();
     options.measure |= all && cfg!(feature = "llvm");

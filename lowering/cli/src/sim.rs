@@ -4,7 +4,7 @@ use super::buffer_name::split;
 use super::compare::Comparison;
 use super::estimate;
 use super::input::read;
-use super::launch::LaunchArgs;
+use super::launch::FullLaunchArgs;
 use super::limits::LimitArgs;
 use super::meter::Meter;
 use super::options::{OptionArgs, SpecArgs, Takes};
@@ -18,7 +18,7 @@ use serde::Serialize;
 use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Lane, Schedule, Site};
 use splitbar::simulate::profile::{self, Measured};
 use splitbar::simulate::{BufferName, Inputs, Job, Outcome};
-use splitbar::{OptionInfo, Options, Part, Target, exit, require_llvm};
+use splitbar::{Choice, OptionInfo, Options, Part, Target, exit, require_llvm};
 use splitbar_passes::printf::Printed;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,7 @@ pub(super) struct SimArgs {
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
     #[command(flatten)]
-    launch: LaunchArgs,
+    launch: FullLaunchArgs,
     /// Writes a buffer, SET:BINDING=FILE, as the last schedule left it
     #[arg(long, value_name = "PLACE=FILE", value_parser = parse_dump)]
     dump: Vec<DumpArg>,
@@ -144,7 +144,10 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     args.options.set(&mut options)?;
     options.lines = true;
     options.measure = args.timing; // registers
-    let mut inputs = args.launch.inputs(options.workgroup_size)?;
+    if options.choice == Choice::Measured {
+        options.launch = Some(args.launch.deciding()?);
+    }
+    let mut inputs = args.launch.memory.inputs(options.workgroup_size)?;
     check_dumps(args, &inputs)?;
     let measured = measured(args, &bytes)?;
     if let Some(measured) = &measured {
@@ -252,9 +255,10 @@ fn compared(args: &SimArgs, options: &Options, inputs: &Inputs, bytes: &[u8]) ->
             }
             Err(usage) => return Err(usage),
         };
-        let estimated = job.estimate_watched(inputs, args.launch.resident, &mut |progress| {
-            meter.within(progress)
-        })?;
+        let estimated =
+            job.estimate_watched(inputs, args.launch.memory.resident, &mut |progress| {
+                meter.within(progress)
+            })?;
         meter.next(estimated.issued);
         comparison.add(strategy, estimated);
     }
@@ -276,7 +280,7 @@ fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8,
     let mut meter = Meter::new(1, args.verbose, args.report);
     let mut watch = |progress| meter.within(progress);
     let module = spirv(input);
-    let resident = args.launch.resident;
+    let resident = args.launch.memory.resident;
     let (estimated, timeline) = match &args.trace {
         Some(_) => {
             let (estimated, timeline) =
@@ -405,7 +409,7 @@ fn compiled_already(args: &SimArgs) -> Result<(), String> {
 /// can be written, are no inputs and differ from each other.
 fn check_dumps(args: &SimArgs, inputs: &Inputs) -> Result<(), String> {
     let read: Vec<&Path> = std::iter::once(args.input.as_path())
-        .chain(args.launch.files())
+        .chain(args.launch.memory.files())
         .collect();
     let mut places = write::Places::default();
     for file in args.profile.iter().chain(&args.trace) {

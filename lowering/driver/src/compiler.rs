@@ -6,10 +6,10 @@ use crate::failure::Failure;
 use crate::foreign_ir;
 use crate::internal_error::{guarded, internal};
 use crate::model::{Bounds, Explorations, explore};
-use crate::options::Options;
+use crate::options::{Choice, Options};
 use crate::planned::Planned;
 use crate::stage::Observer;
-use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::EntryPlan;
 #[cfg(any(test, feature = "test-hooks"))]
 use splitbar_plan::faults::Guard;
@@ -244,6 +244,9 @@ impl<'c> Compiler<'c> {
                 change(plans);
             }
         };
+        if options.choice == Choice::Measured && options.launch.is_none() {
+            return Err(no_launch().into());
+        }
         guarded(options, || match input {
             Input::SpirV(bytes) => {
                 let request = Request::spirv(bytes, options);
@@ -261,6 +264,17 @@ impl<'c> Compiler<'c> {
             }
         })
     }
+}
+
+/// The diagnostic for a choice that goes by a launch, without one.
+fn no_launch() -> Diagnostic {
+    Diagnostic::error(
+        Code::UnsupportedStrategy,
+        "`auto=measured` goes by a launch, and none is given",
+    )
+    .help(
+        "give one (`--groups` and `--buffer` of lower and sim; `Options::launch`), or take `auto`",
+    )
 }
 
 /// Bitcode, and what should be looked at.

@@ -46,6 +46,7 @@ mod foreign_ir;
 mod interface;
 mod internal_error;
 mod isolate;
+mod launch;
 mod link;
 mod link_modules;
 mod llvm_missing;
@@ -89,6 +90,7 @@ pub use isolate::{
     Isolated, Isolation, Product, Source, Worker, compile_isolated, perform, run_isolated,
     serve_command, serve_isolated,
 };
+pub use launch::{BufferName, Launch};
 pub use link::{LINKER_VARIABLE, code_object as link_code_object};
 pub use link_modules::link_modules;
 pub use llvm_missing::require_llvm;

@@ -12,8 +12,9 @@ use splitbar_passes::module::facts::Class;
 use splitbar_passes::module::{Declarations, Function, Id, Inst, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Instructions of a run.
-const MOST_STEPS: usize = 60_000;
+/// Instructions of a run of a module as it is. One with pipelined loops may take more: a stage more
+/// for each loop.
+pub(crate) const MOST_STEPS: usize = 60_000;
 
 /// Something that others may see, or that orders it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +84,7 @@ pub(crate) struct Machine<'a, 'm> {
     stored: BTreeMap<Term, Term>,
     trace: Trace,
     steps: usize,
+    most_steps: usize,
     frames: u32,
 }
 
@@ -103,8 +105,14 @@ impl<'a, 'm> Machine<'a, 'm> {
             stored: BTreeMap::new(),
             trace: Trace::default(),
             steps: 0,
+            most_steps: MOST_STEPS,
             frames: 0,
         }
+    }
+
+    /// The same, with another limit on the instructions of a run.
+    pub(crate) fn within(self, most_steps: usize) -> Self {
+        Machine { most_steps, ..self }
     }
 
     /// The events and effects of the entry point `function`; `None` where it does not come to an
@@ -155,7 +163,7 @@ impl<'a, 'm> Machine<'a, 'm> {
             let mut next = None;
             for inst in &block.insts {
                 self.steps += 1;
-                if self.steps > MOST_STEPS {
+                if self.steps > self.most_steps {
                     return Ok(None);
                 }
                 match inst.op() {

@@ -10,7 +10,9 @@ use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{BufferName, Inputs, Job};
-use splitbar::{Optimization, Options, PipelineLoops as Loops, SplitBarriers, Target};
+use splitbar::{
+    Choice, Compiler, Launch, Optimization, Options, PipelineLoops as Loops, SplitBarriers, Target,
+};
 use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{PIPELINE_BARRIER_LOOPS, PassOptions};
@@ -44,7 +46,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial(name, move || all(seeds))
     });
     let auto = trial("pipelines/auto".to_owned(), auto_takes_the_faster_version);
-    random.chain([auto]).collect()
+    let measured = trial("pipelines/measured".to_owned(), a_launch_decides);
+    random.chain([auto, measured]).collect()
 }
 
 /// With `auto` loops are pipelined where the module is expected to take fewer cycles by that, and
@@ -85,6 +88,49 @@ fn auto_takes_the_faster_version() -> Result<()> {
         }
     }
     ensure!(pipelined > 0, "no GPU gains");
+    Ok(())
+}
+
+/// With `auto=measured` the launch decides: this product gains from pipelining where one workgroup
+/// runs at a time, and not where four fill each other's waits. Another launch than the kernel's is
+/// a reason to leave the loops alone.
+fn a_launch_decides() -> Result<()> {
+    let loops = |buffers: u32, resident: Option<u32>| -> Result<String> {
+        let mut options = Options::new(Target::by_name("gfx1201").context("no such target")?);
+        options.choice = Choice::Measured;
+        options.pipeline_loops = Loops::Auto;
+        let buffers = (0..buffers).map(|binding| {
+            let name = BufferName::Binding(0, binding);
+            (name, vec![0; 128 * 128 * 4])
+        });
+        let mut launch = Launch::new([2, 2, 1], buffers.collect());
+        launch.push = 128u32.to_le_bytes().to_vec();
+        launch.resident = resident;
+        options.launch = Some(launch);
+        let matmul = include_bytes!("../../../docs/examples/matmul.spv");
+        let output = crate::random::compiled(matmul, options)?;
+        Ok(output.loops().context("no reason")?.to_owned())
+    };
+    let [alone, full] = [Some(1), Some(4)].map(|resident| loops(3, resident));
+    let (alone, full) = (alone?, full?);
+    ensure!(alone.starts_with("pipelined, expected cycles: "), "{alone}");
+    ensure!(
+        full.starts_with("not pipelined, expected cycles: "),
+        "{full}"
+    );
+    let missing = loops(2, None)?;
+    ensure!(missing.contains("its time is not known"), "{missing}");
+    let mut options = Options::new(Target::by_name("gfx1201").context("no such target")?);
+    options.choice = Choice::Measured;
+    let refused =
+        Compiler::new(&options).compile(include_bytes!("../../../docs/examples/rounds.spv"));
+    let refused = refused.err().context("no launch is none")?;
+    ensure!(
+        refused
+            .to_string()
+            .contains("goes by a launch, and none is given"),
+        "{refused}"
+    );
     Ok(())
 }
 

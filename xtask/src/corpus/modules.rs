@@ -21,11 +21,16 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Whether it has an OpControlBarrier (224).
-    pub(crate) fn has_barrier(&self) -> Result<bool> {
+    /// Its words.
+    pub(crate) fn words(&self) -> Result<Vec<u32>> {
         let bytes = std::fs::read(&self.path).with_context(|| self.path.display().to_string())?;
         let (words, _) = bytes.as_chunks::<4>();
-        let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+
+    /// Whether it has an OpControlBarrier (224).
+    pub(crate) fn has_barrier(&self) -> Result<bool> {
+        let words = self.words()?;
         let mut at = 5;
         while let Some(word) = words.get(at) {
             if word & 0xffff == 224 {

@@ -143,6 +143,7 @@ splitbar advise kernel.spv --target sm_90 --format svg > advice.svg
 | `--strategy` | which barriers are split | compilations |
 | --- | --- | --- |
 | `auto`, `auto=balanced` | those of the version that is expected to take the fewest cycles | two; one or two more where some windows are empty in the final code |
+| `auto=measured` | the same, by the time that a launch of yours is estimated to take | two or three |
 | `auto=fast` | those whose window in SPIR-V is wide enough; registers are not looked at | one |
 | `auto=always-split` | all, wherever a strategy fits | one |
 | a strategy's name | all, by this one | one |
@@ -170,6 +171,16 @@ said of its strategy. Where another strategy takes less than 98 % of the cycles 
 splitbar advise kernel.spv --targets gfx1201,gfx942 --estimate --groups 8,1,1 --buffer 0:0=seq:u32:1024 --buffer 0:1=zeros:4096
 ```
 
+If you know how your kernel is launched, say it, and the choice is made for that launch, with as many workgroups at the same time as `--resident` says (or as the code allows):
+
+```sh run
+cp docs/examples/matmul.spv matmul.spv
+splitbar lower matmul.spv --target gfx1201 --strategy auto=measured --pipeline-loops auto --emit plan \\
+  --groups 2,2,1 --resident 1 --push 80000000 --buffer 0:0=zeros:65536 --buffer 0:1=zeros:65536 --buffer 0:2=zeros:65536
+```
+
+`lower` and `sim` take such a launch, without images, samplers and tensors; in Rust it is `Options::launch`. C, Python and `batch` have no form for it, and refuse `auto=measured` (SB0308).
+
 ## The rule
 
 1. The module is compiled with all barriers split, and with full barriers. If a window has no instruction left in the final code, its barrier is a full one, and the version that splits the others
@@ -187,10 +198,12 @@ a loop, 48 on sm_90 and later, 64 on older NVIDIA GPUs).
 
 ## The model
 
-The expected cycles come from the simulator of time ([timing](timing.md)), with the same table of costs: it runs the final code of each version. No launch is needed. The model makes one up:
+The expected cycles come from the simulator of time ([timing](timing.md)), with the same table of costs: it runs the final code of each version. No launch is needed. Without one the model makes one
+up:
 
 - One multiprocessor, compute unit or WGP with as many workgroups as the registers and the workgroup memory of the version allow, up to 32 waves. Versions that hold different numbers are
-  compared by their cycles for each workgroup.
+  compared by their cycles for the same number of bytes that are loaded and stored.
+- The first of four launches counts by which both versions come to a barrier: small numbers in buffers and then 64 in every word, each with the workgroups down a column and along a row.
 - Buffers have 64 KiB and begin again after their end, so every address is valid. Their words are numbers that look random, so loops whose counts come from memory are uneven.
 - Every word of push constants and of arguments that are values is 64. A kernel with an open workgroup size gets 128 invocations.
 - After 40,000 instructions of waves the model stops. It then compares the time in which both versions load and store the same number of bytes, and the split must save more than 5 %.

@@ -1,10 +1,12 @@
 //! Pages of docs/ with what each strategy keeps and costs, measured in final code: one file per
-//! vendor, one for the choice, and one for barriers that are split automatically.
+//! vendor, one for the choice, one for barriers that are split automatically, and one for pipelined
+//! loops.
 
 pub(crate) mod amdgpu;
 pub(crate) mod choice;
 mod loops;
 pub(crate) mod nvptx;
+pub(crate) mod pipelining;
 pub(crate) mod splitting;
 
 use crate::shell;

@@ -6,7 +6,7 @@
 
 use super::advice::{Advice, Candidate, Estimator, Refused};
 use super::strategies::{Compiled, candidate, waves};
-use crate::compile::{Barrier, Entry, Expected, Known, Output};
+use crate::compile::{Barrier, By, Entry, Expected, Known, Output, same_launch};
 use crate::expect::expect;
 use crate::failure::Failure;
 use crate::options::Options;
@@ -34,10 +34,14 @@ pub(super) fn written(
             .iter()
             .filter_map(|(strategy, output)| Some((*strategy, output.entries().get(index)?)));
         let of: Vec<_> = of.collect();
-        let expected = |strategy: Strategy| {
-            let mut outputs = outputs.iter();
-            let output = outputs.find(|(of, _)| *of == strategy)?.1;
-            Some(expect(output, index))
+        let expected = || {
+            let by = By::from_options(options);
+            let found = outputs.iter().map(|(_, output)| expect(output, index, by));
+            let mut found: Vec<Expected> = found.collect();
+            same_launch(&outputs, &mut found, |(_, output), by| {
+                expect(output, index, by)
+            });
+            found
         };
         let Some(mut advice) = entry(&of, refused.clone(), known, &expected) else {
             continue; // without pairs there is nothing to choose
@@ -52,11 +56,12 @@ pub(super) fn written(
 }
 
 /// The advice for one entry point, compiled with each strategy; `None` if it has no pairs.
+/// `expected` gives the time of each version.
 fn entry(
     compiled: &[(Strategy, &Entry)],
     refused: Vec<Refused>,
     known: Known<'_>,
-    expected: &dyn Fn(Strategy) -> Option<Expected>,
+    expected: &dyn Fn() -> Vec<Expected>,
 ) -> Option<Advice> {
     let plan = &compiled.first()?.1.plan;
     let waves = waves(compiled.first()?.1);
@@ -68,8 +73,8 @@ fn entry(
         return None;
     }
     if candidates.iter().any(Candidate::depends_on_cycles) {
-        for (candidate, (strategy, _)) in candidates.iter_mut().zip(compiled) {
-            candidate.version.expected = expected(*strategy);
+        for (candidate, expected) in candidates.iter_mut().zip(expected()) {
+            candidate.version.expected = Some(expected);
         }
     }
     let (choice, reasons) = decide(&candidates)?;
@@ -269,9 +274,11 @@ mod tests {
     fn expected(cycles: u64) -> Option<Expected> {
         Some(Expected::Cycles(ExpectedCycles {
             cycles,
+            workgroups: 4,
             resident: 4,
             complete: true,
             progress: Vec::new(),
+            made_up: None,
         }))
     }
 

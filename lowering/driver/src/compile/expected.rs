@@ -1,15 +1,19 @@
 //! The expected time of versions of a kernel, and which of them it decides for.
 
+use crate::launch::Launch;
+use crate::options::Options;
 use serde::Serialize;
 
 /// The cycles that a kernel is expected to take of one unit (a multiprocessor, a compute unit, a
-/// WGP), by a launch that is made up.
+/// WGP), by a launch that is made up or given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExpectedCycles {
     /// From the start of the workgroups to the end of the last one, or to the end of the part that
     /// the model looks at.
     pub cycles: u64,
-    /// How many workgroups run at once.
+    /// How many workgroups the launch has.
+    pub workgroups: u32,
+    /// How many of them run at once.
     pub resident: u32,
     /// True if the model looks at all of the launch.
     pub complete: bool,
@@ -17,6 +21,46 @@ pub struct ExpectedCycles {
     /// Versions of a kernel load and store the same, so this says how far they have come.
     #[serde(skip)]
     pub(crate) progress: Vec<(u64, u64)>,
+    /// Which of the launches that are made up this one is; `None` for one that is given.
+    #[serde(skip)]
+    pub(crate) made_up: Option<usize>,
+}
+
+/// The launch by which versions are compared.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum By<'l> {
+    /// This one.
+    Given(&'l Launch),
+    /// The first one that comes to a barrier of those that are made up, from this one on.
+    MadeUp(usize),
+}
+
+impl<'l> By<'l> {
+    /// As the options have it.
+    pub(crate) fn from_options(options: &'l Options) -> By<'l> {
+        match options.deciding_launch() {
+            Some(launch) => By::Given(launch),
+            None => By::MadeUp(0),
+        }
+    }
+}
+
+/// Has the expected times of versions be those of the same launch: one version may come to a
+/// barrier by a launch that is made up, and another one not. `again` gives the time of a version by
+/// another launch.
+pub(crate) fn same_launch<V>(
+    versions: &[V],
+    found: &mut [Expected],
+    again: impl Fn(&V, By<'_>) -> Expected,
+) {
+    while let Some(last) = found.iter().filter_map(Expected::made_up).max() {
+        let is_earlier = |one: &Expected| one.made_up().is_some_and(|number| number < last);
+        let mut both = versions.iter().zip(found.iter_mut());
+        let Some((version, earlier)) = both.find(|(_, one)| is_earlier(one)) else {
+            return;
+        };
+        *earlier = again(version, By::MadeUp(last));
+    }
 }
 
 /// The expected time of a version.
@@ -43,7 +87,7 @@ impl ExpectedCycles {
     /// The cycles until each of its workgroups has loaded or stored so many bytes; `None` if that
     /// is more than they do.
     fn until(&self, bytes: u64) -> Option<u64> {
-        let bytes = bytes.saturating_mul(self.resident.into());
+        let bytes = bytes.saturating_mul(self.workgroups.into());
         let at = self.progress.partition_point(|(_, all)| *all < bytes);
         let (now, all) = self.progress.get(at)?;
         let before = at.checked_sub(1).and_then(|at| self.progress.get(at));
@@ -55,11 +99,11 @@ impl ExpectedCycles {
     /// The bytes that each of its workgroups loads or stores.
     fn bytes(&self) -> u64 {
         let all = self.progress.last().map_or(0, |(_, bytes)| *bytes);
-        all / u64::from(self.resident.max(1))
+        all / u64::from(self.workgroups.max(1))
     }
 
-    /// Cycles of this and of `other` for the same work: all of it, or as much as the model has seen
-    /// of both.
+    /// Cycles of this and of `other` for the same work of a workgroup: all of it, or as much as the
+    /// model has seen of both.
     fn compared(&self, other: &ExpectedCycles) -> [u64; 2] {
         if self.complete && other.complete {
             return [self.cycles, other.cycles];
@@ -74,11 +118,25 @@ impl ExpectedCycles {
         [cycles(self), cycles(other)]
     }
 
+    /// The work of this and of `other`. Where their launches have different numbers of workgroups,
+    /// and the model has seen all of both, it is the bytes that they load and store: some
+    /// workgroups of a made-up launch may have nothing to do.
+    fn work(&self, other: &ExpectedCycles) -> [u64; 2] {
+        let bytes = [self, other].map(|one| one.progress.last().map_or(0, |(_, bytes)| *bytes));
+        let is_known = self.complete && other.complete && bytes.iter().all(|bytes| *bytes > 0);
+        if is_known && self.workgroups != other.workgroups {
+            bytes
+        } else {
+            [self, other].map(|one| one.workgroups.into())
+        }
+    }
+
     /// Returns true if this is less than `other` by more than the margin.
     fn is_faster_than(&self, other: &ExpectedCycles) -> bool {
         let [own, others] = self.compared(other);
-        let own = own.saturating_mul(other.resident.into());
-        let others = others.saturating_mul(self.resident.into());
+        let [work, others_work] = self.work(other);
+        let own = own.saturating_mul(others_work);
+        let others = others.saturating_mul(work);
         let margin = if self.complete && other.complete {
             MARGIN
         } else {
@@ -91,12 +149,20 @@ impl ExpectedCycles {
     #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
     fn over(&self, other: &ExpectedCycles) -> f64 {
         let [own, others] = self.compared(other);
-        let own = own.max(1) as f64 / f64::from(self.resident.max(1));
-        own / (others.max(1) as f64 / f64::from(other.resident.max(1)))
+        let [work, others_work] = self.work(other);
+        let own = own.max(1) as f64 / work.max(1) as f64;
+        own / (others.max(1) as f64 / others_work.max(1) as f64)
     }
 }
 
 impl Expected {
+    fn made_up(&self) -> Option<usize> {
+        match self {
+            Expected::Cycles(cycles) => cycles.made_up,
+            Expected::Unknown { .. } => None,
+        }
+    }
+
     /// Its cycles for a workgroup over those of `other`; `None` where one of them is not known.
     pub(crate) fn over(&self, other: &Expected) -> Option<f64> {
         match (self, other) {
@@ -127,10 +193,12 @@ impl Expected {
         };
         let [cycles, others] = own.compared(full);
         let of = |cycles: u64, one: &ExpectedCycles| {
-            if own.resident == full.resident {
-                cycles.to_string()
+            if own.workgroups != full.workgroups {
+                format!("{cycles} for {} workgroups", one.workgroups)
+            } else if own.resident != full.resident {
+                format!("{cycles} with {} workgroups at once", one.resident)
             } else {
-                format!("{cycles} for {} workgroups", one.resident)
+                cycles.to_string()
             }
         };
         let words = format!(
@@ -161,18 +229,22 @@ mod tests {
     fn cycles(cycles: u64, resident: u32) -> Expected {
         Expected::Cycles(ExpectedCycles {
             cycles,
+            workgroups: resident,
             resident,
             complete: true,
             progress: Vec::new(),
+            made_up: None,
         })
     }
 
     fn part(progress: &[(u64, u64)]) -> Expected {
         Expected::Cycles(ExpectedCycles {
             cycles: 5000,
+            workgroups: 1,
             resident: 1,
             complete: false,
             progress: progress.to_vec(),
+            made_up: None,
         })
     }
 
@@ -197,6 +269,45 @@ mod tests {
         assert_eq!(cycles(1000, 4).beats(&unknown), Err(why));
         assert_eq!(unknown.over(&unknown), None);
         assert_eq!(cycles(0, 0).over(&cycles(0, 0)), Some(1.0));
+    }
+
+    #[test]
+    fn versions_are_compared_by_the_same_launch() {
+        let by = |number| match cycles(100, 1) {
+            Expected::Cycles(cycles) => Expected::Cycles(ExpectedCycles {
+                made_up: Some(number),
+                ..cycles
+            }),
+            unknown @ Expected::Unknown { .. } => unknown,
+        };
+        let mut found = [by(0), by(2), by(1)];
+        // By launch 2 the first version comes to no barrier, and by launch 3 it does.
+        same_launch(&[0, 1, 2], &mut found, |version, by_launch| {
+            match (version, by_launch) {
+                (0, By::MadeUp(2)) => by(3),
+                (_, By::MadeUp(first)) => by(first),
+                (_, By::Given(_)) => unreachable!("no launch is given"),
+            }
+        });
+        assert_eq!(found, [by(3), by(3), by(3)]);
+    }
+
+    #[test]
+    fn workgroups_without_work_do_not_count() {
+        let cycles = |cycles, workgroups, bytes| {
+            Expected::Cycles(ExpectedCycles {
+                cycles,
+                workgroups,
+                resident: workgroups,
+                complete: true,
+                progress: vec![(cycles, bytes)],
+                made_up: None,
+            })
+        };
+        // One of four workgroups has work, and one of two.
+        let why = cycles(900, 2, 4096).beats(&cycles(1000, 4, 4096)).unwrap();
+        let words = "expected cycles: 900 for 2 workgroups, and 1000 for 4 workgroups with full barriers (-10.0 %)";
+        assert_eq!(why, words);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The module is compiled with its loops pipelined and without. They are pipelined if an entry
 //! point is expected to take fewer cycles with that, and none is expected to take more.
 
-use super::expected::Expected;
+use super::expected::{By, Expected, same_launch};
 use super::output::Output;
 use super::recorder::{Artefacts, Recorder};
 use super::request::Request;
@@ -69,10 +69,17 @@ pub(super) fn decide(
         let why = "with its loops pipelined the module cannot be compiled";
         return Ok(Some(decided(never, why, Some(given))));
     };
-    Ok(Some(match gain(&pipelined.0, &given.0, expect) {
-        Ok(why) => decided(two, &format!("pipelined, {why}"), Some(pipelined)),
-        Err(why) => decided(never, &format!("not pipelined, {why}"), Some(given)),
-    }))
+    Ok(Some(
+        match gain(
+            &pipelined.0,
+            &given.0,
+            expect,
+            By::from_options(request.options),
+        ) {
+            Ok(why) => decided(two, &format!("pipelined, {why}"), Some(pipelined)),
+            Err(why) => decided(never, &format!("not pipelined, {why}"), Some(given)),
+        },
+    ))
 }
 
 /// Returns true if the pass finds a loop. Of a module that it refuses, the compilation says what is
@@ -99,10 +106,13 @@ fn has_loops(request: Request<'_>) -> bool {
 ///
 /// # Errors
 /// Why it is not.
-fn gain(pipelined: &Output, given: &Output, expect: Expect) -> Result<String, String> {
+fn gain(pipelined: &Output, given: &Output, expect: Expect, by: By<'_>) -> Result<String, String> {
     let mut gain = Err("nothing depends on it".to_owned());
     for index in 0..pipelined.entries().len() {
-        let (own, other) = (expect(pipelined, index), expect(given, index));
+        let versions = [pipelined, given];
+        let mut found = versions.map(|one| expect(one, index, by));
+        same_launch(&versions, &mut found, |one, by| expect(one, index, by));
+        let [own, other] = found;
         let beats = |one: &Expected, other| one.beats_version(other, "as it is");
         match beats(&own, &other) {
             Ok(why) => gain = Ok(why),

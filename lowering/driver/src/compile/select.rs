@@ -10,7 +10,7 @@
 use super::build::build;
 use super::cost_model::{Barrier, BarrierKind, Known, SplitDecisions, barriers};
 use super::entry::Entry;
-use super::expected::Expected;
+use super::expected::{By, Expected, same_launch};
 use super::output::Output;
 use super::plan::{Chosen, Decisions, explain, plan};
 use super::prepare::{Prepared, PreparedSlots, prepare};
@@ -29,8 +29,8 @@ use splitbar_plan::Strategy;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// Gives the expected time of an entry point, by its position, of what was compiled.
-pub(crate) type Expect = fn(&Output, usize) -> Expected;
+/// Gives the expected time of an entry point, by its position, of what was compiled, by a launch.
+pub(crate) type Expect = fn(&Output, usize, By<'_>) -> Expected;
 
 /// The version of a module that is taken.
 pub(crate) struct Selected {
@@ -61,16 +61,17 @@ struct Compiled {
 
 impl Compiled {
     /// Has `expect` give the expected time of entry point number `entry`, if that is not known.
-    fn expect(&mut self, entry: usize, expect: Expect) -> Expected {
+    fn expect(&self, entry: usize, expect: Expect, by: By<'_>) -> Expected {
         let known = self.output.entries().get(entry);
-        if let Some(known) = known.and_then(|entry| entry.expected.clone()) {
-            return known;
-        }
-        let expected = expect(&self.output, entry);
+        let known = known.and_then(|entry| entry.expected.clone());
+        known.unwrap_or_else(|| expect(&self.output, entry, by))
+    }
+
+    /// Notes the expected time of entry point number `entry`.
+    fn note(&mut self, entry: usize, expected: &Expected) {
         if let Some(entry) = self.output.entries_mut().get_mut(entry) {
             entry.expected = Some(expected.clone());
         }
-        expected
     }
 }
 
@@ -349,6 +350,7 @@ impl Selector<'_, '_, '_> {
             None => untouched.insert(self.compile_full(&KeepFull::Untouched, decisions)?),
         };
         let expect = self.expect;
+        let by = By::from_options(self.request.options);
         let mut any = false;
         for index in 0..compiled.output.entries().len() {
             let entries = compiled.output.entries();
@@ -362,11 +364,22 @@ impl Selector<'_, '_, '_> {
                 let entry = of.output.entries().get(index);
                 entry.map(Entry::version).unwrap_or_default()
             };
-            let verdict = match version(compiled).loses_to(&version(given)) {
+            // A launch says how many workgroups run, and what they cost.
+            let loses = match by {
+                By::Given(_) => None,
+                By::MadeUp(_) => version(compiled).loses_to(&version(given)),
+            };
+            let verdict = match loses {
                 Some(why) => Err(why),
                 None if decided.depends_on_cycles() => {
-                    let own = compiled.expect(index, expect);
-                    let full = given.expect(index, expect);
+                    let versions = [&*compiled, &*given];
+                    let mut found = versions.map(|one| one.expect(index, expect, by));
+                    same_launch(&versions, &mut found, |one, by| {
+                        expect(&one.output, index, by)
+                    });
+                    let [own, full] = found;
+                    compiled.note(index, &own);
+                    given.note(index, &full);
                     own.beats(&full)
                 }
                 None => Ok(String::new()),
@@ -386,9 +399,14 @@ impl Selector<'_, '_, '_> {
     }
 
     /// Whether the module as it is given might leave more workgroups at once than an entry point of
-    /// `output` has, or spill less, as far as that can be told.
+    /// `output` has, or spill less, as far as that can be told. Where a launch decides, that is
+    /// part of its time.
     fn may_lose(&self, output: &Output) -> bool {
-        output.entries().iter().any(|entry| {
+        let entries = match self.request.options.deciding_launch() {
+            Some(_) => &[],
+            None => output.entries(),
+        };
+        entries.iter().any(|entry| {
             let version = entry.version();
             version.can_be_compared()
                 && (version.workgroups() < self.most_workgroups(entry) || version.spills())

@@ -24,7 +24,7 @@ impl Weighing {
         match options.choice {
             Choice::Fast => Weighing::ByPlan,
             Choice::AlwaysSplit if !gates && options.profile.is_none() => Weighing::Done,
-            Choice::AlwaysSplit | Choice::Balanced => Weighing::ByCode,
+            Choice::AlwaysSplit | Choice::Balanced | Choice::Measured => Weighing::ByCode,
         }
     }
 }

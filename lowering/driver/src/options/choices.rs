@@ -18,6 +18,10 @@ pub enum Choice {
     /// that leaves something open. On NVIDIA GPUs ptxas reports the resource usage; without it
     /// bounds of that decide.
     Balanced,
+    /// As [`Balanced`](Choice::Balanced), by the time that a launch is estimated to take
+    /// ([`Options::launch`](crate::Options::launch)), which says how many workgroups run at the
+    /// same time too.
+    Measured,
 }
 
 /// Whether the OpControlBarriers of the workgroup are split.
@@ -90,6 +94,11 @@ pub(super) const CHOICES: &Named<Choice> = &[
         "auto=balanced",
         Choice::Balanced,
         "The best one that splits, and full barriers where the final code has too narrow a window or fewer workgroups fit at once: compiles once or twice, and again where only some barriers are split",
+    ),
+    (
+        "auto=measured",
+        Choice::Measured,
+        "As auto=balanced, by the time that a launch is estimated to take (--groups, --resident, --buffer, --push)",
     ),
     (
         "auto=fast",

@@ -8,6 +8,7 @@ pub(crate) use choices::strategies;
 pub use choices::{Choice, NarrowBarriers, PipelineLoops, SplitBarriers};
 pub use declare::{DeclaredOptions, Heading, OptionInfo, Part, ValueForm};
 
+use crate::launch::Launch;
 use choices::{
     CHOICES, FUSE_AT, LEVELS, NARROW_BARRIERS, PIPELINE_LOOPS, SPLIT_BARRIERS, WAITS, WAVES,
 };
@@ -148,6 +149,9 @@ declare_options! {
     /// GPU is a warning. With [`Choice::AlwaysSplit`] it chooses as
     /// [`Choice::Balanced`]; where a strategy is named it is not looked at.
     profile: Option<Vec<u8>> = None;
+    /// The launch by which [`Choice::Measured`] goes; without one that is refused
+    /// (`UnsupportedStrategy`).
+    launch: Option<Launch> = None;
     /// Barriers of the workgroup that are full barriers whatever else is chosen, by their word
     /// offsets in the module: those of arrives, and with [`Options::split_barriers`] those of
     /// OpControlBarriers, which then stay as they are. Words at which neither stands mean nothing.
@@ -413,6 +417,13 @@ declare_options! {
 }
 
 impl Options {
+    /// The launch that decides between versions of a module, if one does.
+    pub(crate) fn deciding_launch(&self) -> Option<&Launch> {
+        self.launch
+            .as_ref()
+            .filter(|_| self.choice == Choice::Measured)
+    }
+
     /// Which memory may be the same where barriers are narrowed; `None` where they are not.
     pub(crate) fn narrowing(&self) -> Option<Aliasing> {
         match self.narrow_barriers {

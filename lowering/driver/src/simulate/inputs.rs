@@ -1,6 +1,6 @@
 //! The inputs of a launch: workgroups, buffers and constants.
 
-use splitbar_layout::abi::Argument;
+use crate::launch::{BufferName, Launch};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_sim::image::{Format, Levels};
 use splitbar_sim::{Clocks, Limits};
@@ -25,39 +25,6 @@ impl std::fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
-
-/// What a buffer is called.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BufferName {
-    /// Descriptor set and binding of a shader.
-    Binding(u32, u32),
-    /// Descriptor set, binding, and position in the array of descriptors there, from 0. Position 0
-    /// is the same as [`BufferName::Binding`].
-    Element(u32, u32, u32),
-    /// The position among the kernel's arguments, from 0.
-    Argument(u32),
-}
-
-impl BufferName {
-    /// What the buffer of `argument` is called.
-    pub(super) fn from_argument(argument: &Argument) -> BufferName {
-        match (argument.set, argument.binding) {
-            (Some(set), Some(binding)) => BufferName::Binding(set, binding),
-            _ => BufferName::Argument(argument.index),
-        }
-    }
-}
-
-impl std::fmt::Display for BufferName {
-    /// `0:1`, `0:1:2` for an element of an array, or `2` for an argument.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            BufferName::Binding(set, binding) => write!(f, "{set}:{binding}"),
-            BufferName::Element(set, binding, element) => write!(f, "{set}:{binding}:{element}"),
-            BufferName::Argument(index) => write!(f, "{index}"),
-        }
-    }
-}
 
 /// What the bytes of a buffer are where the kernel has an image or a texel buffer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -108,6 +75,17 @@ impl Inputs {
             clocks: Clocks::Machine,
             limits: Limits::default(),
         }
+    }
+
+    /// The same of a launch that decides about code.
+    #[cfg(feature = "llvm")]
+    pub(super) fn of_launch(launch: &Launch, workgroup_size: Option<[u32; 3]>) -> Inputs {
+        let mut inputs = Inputs::new(launch.groups, launch.buffers.clone());
+        inputs.workgroup_size = workgroup_size;
+        inputs.push.clone_from(&launch.push);
+        inputs.dynamic_shared = launch.dynamic_shared;
+        inputs.limits.steps = launch.steps;
+        inputs
     }
 
     /// Whether the launch keeps its limits. Nothing has been run then, and nothing allocated.

@@ -1,10 +1,11 @@
 //! A kernel that can be run.
 
-use super::inputs::{BufferName, Elements, Refusal, Texels};
+use super::inputs::{Elements, Refusal, Texels};
 use super::unit::Unit;
 use super::{amdgpu, nvptx};
 use crate::asm;
 use crate::compile::{Entry, Output};
+use crate::launch::BufferName;
 use crate::usage::ResourceUsage;
 use splitbar_layout::abi::{Argument, Combination, Reached};
 use splitbar_passes::printf::Table;

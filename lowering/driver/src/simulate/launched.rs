@@ -1,8 +1,9 @@
 //! Memory and arguments of a launch (docs/abi.md).
 
-use super::inputs::{BufferName, Inputs, Refusal, Sizes, Texels};
+use super::inputs::{Inputs, Refusal, Sizes, Texels};
 use super::job::{Code, Job};
 use super::tables;
+use crate::launch::BufferName;
 use splitbar_layout::abi::{Argument, ArgumentKind, ResourceKind};
 use splitbar_passes::printf;
 use splitbar_sim::image::Image;

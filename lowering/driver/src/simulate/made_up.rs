@@ -7,12 +7,15 @@
 //! so that loops whose counts come from memory are uneven. Every word of constants is the same
 //! size. Of a launch that takes long, the model looks at a part.
 
-use super::inputs::{BufferName, Given, Inputs, Refusal};
+use super::inputs::{Given, Inputs, Refusal};
 use super::job::{Code, Job};
 use super::launched::Launched;
-use crate::compile::{ExpectedCycles, Output};
+use super::unit::Timed;
+use crate::compile::{By, ExpectedCycles, Output};
+use crate::launch::{BufferName, Launch};
 use splitbar_layout::abi::{Argument, ArgumentKind, Reached, ResourceKind};
-use splitbar_sim::timing::{Estimate, Setup};
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_sim::timing::Setup;
 use splitbar_sim::{FindingKind, Limits};
 
 /// The most waves that are resident together: more of them show nearly the same, and take longer.
@@ -35,19 +38,88 @@ const STEPS: u64 = 40_000;
 /// Invocations of a workgroup where only the launch knows them.
 const INVOCATIONS: u32 = 128;
 
+/// Launches that are made up, the first of which is taken that comes to a barrier. Kernels with
+/// counts of rows in buffers do nothing where these are small, and others have work in one
+/// direction alone.
+const LAUNCHES: [MadeUp; 4] = [
+    MadeUp {
+        is_along_tiles: true,
+        numbers: Numbers::Uneven,
+    },
+    MadeUp {
+        is_along_tiles: false,
+        numbers: Numbers::Uneven,
+    },
+    MadeUp {
+        is_along_tiles: true,
+        numbers: Numbers::Constant,
+    },
+    MadeUp {
+        is_along_tiles: false,
+        numbers: Numbers::Constant,
+    },
+];
+
+/// How a launch is made up.
+#[derive(Copy, Clone, Debug)]
+struct MadeUp {
+    /// True if workgroups of several rows follow each other down a column, so that tiles of
+    /// matrices stay inside of its rows, and others along a row; false for the other direction.
+    is_along_tiles: bool,
+    numbers: Numbers,
+}
+
+/// The numbers in buffers.
+#[derive(Copy, Clone, Debug)]
+enum Numbers {
+    /// They look random, and are smaller than [`NUMBERS`].
+    Uneven,
+    /// All are [`CONSTANT`].
+    Constant,
+}
+
 /// Bytes of workgroup memory for each pointer to memory that the launch adds.
 const DYNAMIC: u32 = 1 << 12;
 
 impl Job {
-    /// The cycles that entry point number `entry` of a compilation is expected to take.
+    /// The cycles that entry point number `entry` of a compilation is expected to take: those of a
+    /// launch that is given or made up.
     ///
     /// # Errors
-    /// The part that the model does not know of its code, its arguments or the GPU.
-    pub(crate) fn expected(output: &Output, entry: usize) -> Result<ExpectedCycles, Refusal> {
-        Job::measured(output, entry)?.expect()
+    /// The part that the model does not know of its code, its arguments or the GPU; and of a launch
+    /// what the kernel does not take of it, and what is found when it runs.
+    pub(crate) fn expected(
+        output: &Output,
+        entry: usize,
+        by: By<'_>,
+    ) -> Result<ExpectedCycles, Refusal> {
+        let job = Job::measured(output, entry)?;
+        match by {
+            By::Given(launch) => job.expect_launch(launch),
+            By::MadeUp(first) => job.expect(first),
+        }
     }
 
-    fn expect(&self) -> Result<ExpectedCycles, Refusal> {
+    fn expect_launch(&self, launch: &Launch) -> Result<ExpectedCycles, Refusal> {
+        let inputs = Inputs::of_launch(launch, self.workgroup_size);
+        let limits = |problem| Refusal::Code(Diagnostics::from(problem));
+        inputs.check().map_err(limits)?;
+        self.takes(&inputs)?;
+        let estimate = self.estimate(&inputs, launch.resident)?;
+        if let Some(finding) = estimate.findings.first() {
+            return Err(Refusal::Launch(finding.kind.summary().to_owned()));
+        }
+        Ok(ExpectedCycles {
+            cycles: estimate.cycles,
+            workgroups: estimate.workgroups,
+            resident: estimate.resident.min(estimate.workgroups),
+            complete: true,
+            progress: Vec::new(),
+            made_up: None,
+        })
+    }
+
+    fn expect(&self, first: usize) -> Result<ExpectedCycles, Refusal> {
         let timing = self.unit.timing.ok_or_else(|| {
             Refusal::Launch("how long instructions take on this GPU is not known".to_owned())
         })?;
@@ -66,23 +138,34 @@ impl Job {
             resident,
             checks: false,
         };
-        let inputs = self.made_up(resident, size)?;
-        let estimate = self.estimate_made_up(&inputs, setup)?;
-        let finding = estimate.report.findings.first().map(|finding| finding.kind);
-        let complete = match finding {
-            None => true,
-            Some(FindingKind::StepLimit) => false,
-            Some(kind) => return Err(Refusal::Launch(kind.summary().to_owned())),
-        };
-        Ok(ExpectedCycles {
-            cycles: estimate.cycles,
-            resident,
-            complete,
-            progress: estimate.progress.points().to_vec(),
-        })
+        for (number, made_up) in LAUNCHES.into_iter().enumerate().skip(first) {
+            let inputs = self.made_up(resident, size, made_up)?;
+            let timed = self.estimate_made_up(&inputs, setup)?;
+            if !timed.comes_to_barrier() {
+                continue;
+            }
+            let estimate = timed.estimate;
+            let finding = estimate.report.findings.first().map(|finding| finding.kind);
+            let complete = match finding {
+                None => true,
+                Some(FindingKind::StepLimit) => false,
+                Some(kind) => return Err(Refusal::Launch(kind.summary().to_owned())),
+            };
+            return Ok(ExpectedCycles {
+                cycles: estimate.cycles,
+                workgroups: resident,
+                resident,
+                complete,
+                progress: estimate.progress.points().to_vec(),
+                made_up: Some(number),
+            });
+        }
+        Err(Refusal::Launch(
+            "no launch that is made up comes to a barrier".to_owned(),
+        ))
     }
 
-    fn estimate_made_up(&self, inputs: &Inputs, setup: Setup) -> Result<Estimate, Refusal> {
+    fn estimate_made_up(&self, inputs: &Inputs, setup: Setup) -> Result<Timed, Refusal> {
         let Launched {
             mut global,
             arguments,
@@ -96,17 +179,19 @@ impl Job {
             inputs,
             sizes,
         };
-        let timed = match &self.code {
-            Code::Amdgpu(binary) => binary.estimate(given, &mut global, setup, None, watch)?,
-            Code::Nvptx(text) => text.estimate(given, &mut global, setup, None, watch),
-        };
-        Ok(timed.estimate)
+        match &self.code {
+            Code::Amdgpu(binary) => binary.estimate(given, &mut global, setup, None, watch),
+            Code::Nvptx(text) => Ok(text.estimate(given, &mut global, setup, None, watch)),
+        }
     }
 
     /// The launch of `resident` workgroups of this size.
-    fn made_up(&self, resident: u32, size: [u32; 3]) -> Result<Inputs, Refusal> {
-        // Tiles of matrices go down a column, so that they stay inside of its rows.
-        let groups = if size[1] > 1 {
+    fn made_up(&self, resident: u32, size: [u32; 3], made_up: MadeUp) -> Result<Inputs, Refusal> {
+        let MadeUp {
+            is_along_tiles,
+            numbers,
+        } = made_up;
+        let groups = if is_along_tiles == (size[1] > 1) {
             [1, resident, 1]
         } else {
             [resident, 1, 1]
@@ -122,7 +207,7 @@ impl Job {
         for argument in &self.arguments {
             match argument.kind {
                 ArgumentKind::GlobalBuffer | ArgumentKind::ArrayLength => {
-                    inputs.add_buffer(BufferName::from_argument(argument));
+                    inputs.add_buffer(BufferName::from_argument(argument), numbers);
                 }
                 ArgumentKind::PushConstant | ArgumentKind::ByValue => {
                     let words = std::iter::repeat(CONSTANT.to_le_bytes()).flatten();
@@ -148,7 +233,7 @@ impl Job {
             if reach.descriptor.is_some() {
                 match kind {
                     ResourceKind::Buffer => {
-                        inputs.add_buffer(BufferName::Binding(reach.set, reach.binding));
+                        inputs.add_buffer(BufferName::Binding(reach.set, reach.binding), numbers);
                     }
                     _ => {
                         return Err(Refusal::Launch(
@@ -164,9 +249,9 @@ impl Job {
 
 impl Inputs {
     /// Adds a buffer, unless there is one of this name.
-    fn add_buffer(&mut self, name: BufferName) {
+    fn add_buffer(&mut self, name: BufferName, numbers: Numbers) {
         if self.buffers.iter().all(|(known, _)| *known != name) {
-            self.buffers.push((name, contents()));
+            self.buffers.push((name, contents(numbers)));
         }
     }
 }
@@ -178,9 +263,12 @@ fn no_contents(argument: &Argument) -> Refusal {
     ))
 }
 
-/// The contents of a buffer: words below [`NUMBERS`] that do not repeat soon.
-fn contents() -> Vec<u8> {
-    let word = |at: u32| (at.wrapping_mul(0x9e37_79b9) >> 16) % NUMBERS;
+/// The contents of a buffer. Uneven numbers do not repeat soon.
+fn contents(numbers: Numbers) -> Vec<u8> {
+    let word = |at: u32| match numbers {
+        Numbers::Uneven => (at.wrapping_mul(0x9e37_79b9) >> 16) % NUMBERS,
+        Numbers::Constant => CONSTANT,
+    };
     let words = (0..(BUFFER / 4) as u32).map(word);
     words.flat_map(u32::to_le_bytes).collect()
 }
@@ -201,8 +289,12 @@ mod tests {
             ..Options::new(Target::by_name(target).unwrap())
         };
         let output = Compiler::new(&options).compile(module).unwrap();
-        let found = Job::expected(&output, 0).unwrap();
-        assert_eq!(found, Job::expected(&output, 0).unwrap(), "{target}");
+        let found = Job::expected(&output, 0, By::MadeUp(0)).unwrap();
+        assert_eq!(
+            found,
+            Job::expected(&output, 0, By::MadeUp(0)).unwrap(),
+            "{target}"
+        );
         found
     }
 
@@ -237,7 +329,7 @@ mod tests {
 
     #[test]
     fn numbers_in_buffers_are_small_and_differ() {
-        let bytes = contents();
+        let bytes = contents(Numbers::Uneven);
         assert_eq!(bytes.len(), BUFFER);
         let words = bytes.as_chunks::<4>().0;
         let first: Vec<u32> = words

@@ -20,7 +20,8 @@ mod tensors;
 pub mod timeline;
 mod unit;
 
-pub use inputs::{BufferName, Elements, Inputs, Refusal, Texels};
+pub use crate::launch::BufferName;
+pub use inputs::{Elements, Inputs, Refusal, Texels};
 pub use job::{Job, PRINT_CAPACITY};
 pub use run::Outcome;
 pub use splitbar_sim as machine;

@@ -4,8 +4,8 @@
 //! The launch has [`Clocks::Wave`](splitbar_sim::Clocks::Wave), so that the schedule is in no
 //! figure: skew is the work by which waves differ before they arrive.
 
-use super::inputs::BufferName;
 use super::job::Job;
+use crate::launch::BufferName;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::pipeline::{self, Settings, Step};

@@ -1,7 +1,8 @@
 //! Samplers of a launch: descriptors of their own, and those that images have in them.
 
-use super::inputs::{BufferName, Refusal};
+use super::inputs::Refusal;
 use super::job::{Code, Job};
+use crate::launch::BufferName;
 use splitbar_layout::abi::{Place, SamplerState};
 use splitbar_sim::memory::Global;
 use splitbar_sim::sampler::Sampler;

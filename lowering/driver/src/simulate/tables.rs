@@ -1,7 +1,8 @@
 //! Tables of descriptors in the simulated memory, for kernels that reach resources through them.
 
-use super::inputs::{BufferName, Inputs, Refusal};
+use super::inputs::{Inputs, Refusal};
 use super::job::Job;
+use crate::launch::BufferName;
 use splitbar_layout::abi::{DescriptorPlace, Reached, ResourceKind};
 use splitbar_sim::memory::{Global, RegionId};
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! Tensors in the simulated memory: their descriptors and shapes (docs/abi.md).
 
-use super::inputs::{BufferName, Elements, Refusal};
+use super::inputs::{Elements, Refusal};
 use super::job::Job;
+use crate::launch::BufferName;
 use splitbar_layout::abi::{ArgumentKind, ResourceKind};
 use splitbar_layout::tensor::MOST_DIMENSIONS;
 use splitbar_sim::memory::Global;

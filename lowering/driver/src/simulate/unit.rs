@@ -133,6 +133,14 @@ pub(super) struct Timed {
 }
 
 impl Timed {
+    /// Returns true if a wave executes a barrier, or the code has none.
+    #[cfg(feature = "llvm")]
+    pub(super) fn comes_to_barrier(&self) -> bool {
+        let spent = self.estimate.spent.iter().zip(&self.places);
+        let mut barriers = spent.filter(|(_, (_, is_barrier))| *is_barrier).peekable();
+        barriers.peek().is_none() || barriers.any(|(spent, _)| spent.issued > 0)
+    }
+
     /// Estimates how long a launch of `program` takes, with a timeline if there is a `recording`.
     pub(super) fn new<P: timing::Timed>(
         program: &P,

@@ -7,7 +7,7 @@ use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks of a region.
-const MOST_BLOCKS: usize = 512;
+const MOST_BLOCKS: usize = 2048;
 
 /// What control comes to before the first barrier of an iteration.
 pub(in crate::transform) struct Region {
@@ -118,6 +118,32 @@ impl Region {
         let mut inner = self.inner.iter();
         let found = inner.find(|(_, inner)| inner.blocks.contains(&block));
         found.map(|(entry, _)| *entry)
+    }
+
+    /// The blocks whose branches decide by themselves whether control comes to `block`: it always
+    /// does by one of their ways, and need not by another.
+    pub(in crate::transform) fn controllers(&self, block: BlockIndex) -> Vec<BlockIndex> {
+        let leads = self.leading(block);
+        let some = |at: &&BlockIndex| self.succs(**at).iter().any(|next| leads.contains(next));
+        let others = self.blocks.iter().filter(|at| !leads.contains(at));
+        others.filter(some).copied().collect()
+    }
+
+    /// Whether control always comes from `block` to `end`.
+    pub(in crate::transform) fn leads_to(&self, block: BlockIndex, end: BlockIndex) -> bool {
+        self.leading(end).contains(&block)
+    }
+
+    /// The blocks from which control always comes to `block`, itself among them.
+    fn leading(&self, block: BlockIndex) -> BTreeSet<BlockIndex> {
+        let mut leading = BTreeSet::from([block]);
+        for at in self.blocks.iter().rev() {
+            let succs = self.succs(*at);
+            if !succs.is_empty() && succs.iter().all(|next| leading.contains(next)) {
+                leading.insert(*at);
+            }
+        }
+        leading
     }
 
     /// The blocks that control comes to from `block` before it comes to `end`.

@@ -150,10 +150,9 @@ impl Contents<'_, '_> {
             conditions: BTreeMap::new(),
         };
         walk.run();
-        let last = walk.ends.get(&self.shape.block).ok_or(Reason::Carried)?;
         let is_right = |(block, place): &(BlockIndex, Value)| {
             walk.expressions.is_fixed(*place)
-                && (last.stored.contains(place) || walk.is_always_the_same(*block))
+                && (walk.is_always_the_same(*block) || walk.is_stored_after(*block, *place))
         };
         if walk.stores.iter().all(is_right) {
             Ok(())
@@ -624,18 +623,39 @@ impl<'m> Walk<'_, '_, 'm> {
         })
     }
 
+    /// Whether control always comes from `block` to one that it comes to in all iterations or in
+    /// none, and that all ways have stored to `place` before.
+    fn is_stored_after(&self, block: BlockIndex, place: Value) -> bool {
+        let region = &self.all.shape.region;
+        let is_last = |at: &BlockIndex| *at == self.all.shape.block;
+        let has_stored = |at: &&BlockIndex| {
+            let state = self.ends.get(at);
+            state.is_some_and(|state| state.stored.contains(&place))
+        };
+        let mut later = region.blocks.iter().filter(has_stored);
+        later.any(|at| is_last(at) || region.leads_to(block, *at) && self.is_always_the_same(*at))
+    }
+
     /// Whether every branch that decides about `block` goes the same way in all iterations.
     fn is_always_the_same(&self, block: BlockIndex) -> bool {
         let region = &self.all.shape.region;
         let exit = self.all.shape.exit;
-        self.conditions.iter().all(|(branch, condition)| {
-            let is_exit = exit.is_first && *branch == exit.block;
-            let decides = || {
-                let after = region.between(*branch, self.all.shape.block);
-                region.succs(*branch).len() > 1 && after.contains(&block)
-            };
-            is_exit || self.expressions.is_fixed(*condition) || !decides()
-        })
+        let mut seen = BTreeSet::from([block]);
+        let mut work = vec![block];
+        while let Some(next) = work.pop() {
+            for branch in region.controllers(next) {
+                let is_exit = exit.is_first && branch == exit.block;
+                let condition = self.conditions.get(&branch);
+                let is_fixed = condition.is_some_and(|one| self.expressions.is_fixed(*one));
+                if !is_exit && !is_fixed {
+                    return false;
+                }
+                if seen.insert(branch) {
+                    work.push(branch);
+                }
+            }
+        }
+        true
     }
 }
 
