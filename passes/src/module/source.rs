@@ -1,6 +1,7 @@
 //! The source text that a module carries, line by line: OpSource with its continuations, and
 //! DebugSource.
 
+use super::locate::is_shader_debug_info;
 use super::{Declarations, Id, Inst};
 use spirv::Op;
 use std::collections::BTreeMap;
@@ -55,6 +56,46 @@ impl Texts {
         numbered(text_lines, number)
     }
 }
+
+/// A source file that a module carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its name.
+    pub name: String,
+    /// Its lines, as its author has numbered them, from line 1 on.
+    pub lines: Vec<String>,
+}
+
+impl Declarations<'_> {
+    /// The source files whose text the module carries, in the order of their ids: those of OpSource,
+    /// then those of DebugSource. A name that comes twice has its first text.
+    pub fn source_files(&self) -> Vec<SourceFile> {
+        let mut all: Vec<SourceFile> = Vec::new();
+        let mut add = |name: Option<&str>, lines: Lines| {
+            let name = name.unwrap_or_default();
+            if !lines.is_empty() && all.iter().all(|known| known.name != name) {
+                let name = name.to_owned();
+                all.push(SourceFile { name, lines });
+            }
+        };
+        for (file, lines) in files(self) {
+            add(self.string(file), lines);
+        }
+        for inst in self.module.instructions() {
+            if let (Some(Op::ExtInst), [set, DEBUG_SOURCE, file, text, ..]) =
+                (inst.op(), inst.operands())
+                && is_shader_debug_info(Id(*set), self.module)
+                && let Some(text) = self.string(Id(*text))
+            {
+                add(self.string(Id(*file)), lines(text));
+            }
+        }
+        all
+    }
+}
+
+/// The number of DebugSource in NonSemantic.Shader.DebugInfo.100.
+const DEBUG_SOURCE: u32 = 35;
 
 /// The texts of all OpSource, by file; the first one of each file counts.
 fn files(declarations: &Declarations<'_>) -> BTreeMap<Id, Lines> {

@@ -10,9 +10,11 @@
 use super::inputs::{BufferName, Given, Inputs, Refusal};
 use super::job::{Code, Job};
 use super::launched::Launched;
+use super::timeline::{Recording, Timeline};
+use super::unit::Timed;
 use crate::compile::{ExpectedCycles, Output};
 use splitbar_layout::abi::{Argument, ArgumentKind, Reached, ResourceKind};
-use splitbar_sim::timing::{Estimate, Setup};
+use splitbar_sim::timing::Setup;
 use splitbar_sim::{FindingKind, Limits};
 
 /// The most waves that are resident together: more of them show nearly the same, and take longer.
@@ -44,10 +46,25 @@ impl Job {
     /// # Errors
     /// The part that the model does not know of its code, its arguments or the GPU.
     pub(crate) fn expected(output: &Output, entry: usize) -> Result<ExpectedCycles, Refusal> {
-        Job::measured(output, entry)?.expect()
+        let (expected, _) = Job::measured(output, entry)?.expect(None)?;
+        Ok(expected)
     }
 
-    fn expect(&self) -> Result<ExpectedCycles, Refusal> {
+    /// The timeline of the launch of [`Job::expected`], of an output with debug lines: it names
+    /// words of the module that was given.
+    ///
+    /// # Errors
+    /// As [`Job::expected`].
+    pub(crate) fn expected_timeline(output: &Output, entry: usize) -> Result<Timeline, Refusal> {
+        let recording = output.entries().get(entry).map(Recording::of_entry);
+        let (_, timeline) = Job::unlinked(output, entry)?.expect(recording.as_ref())?;
+        Ok(timeline.unwrap_or_default())
+    }
+
+    fn expect(
+        &self,
+        recording: Option<&Recording>,
+    ) -> Result<(ExpectedCycles, Option<Timeline>), Refusal> {
         let timing = self.unit.timing.ok_or_else(|| {
             Refusal::Launch("how long instructions take on this GPU is not known".to_owned())
         })?;
@@ -67,22 +84,30 @@ impl Job {
             checks: false,
         };
         let inputs = self.made_up(resident, size)?;
-        let estimate = self.estimate_made_up(&inputs, setup)?;
+        let Timed {
+            estimate, timeline, ..
+        } = self.estimate_made_up(&inputs, setup, recording)?;
         let finding = estimate.report.findings.first().map(|finding| finding.kind);
         let complete = match finding {
             None => true,
             Some(FindingKind::StepLimit) => false,
             Some(kind) => return Err(Refusal::Launch(kind.summary().to_owned())),
         };
-        Ok(ExpectedCycles {
+        let expected = ExpectedCycles {
             cycles: estimate.cycles,
             resident,
             complete,
             progress: estimate.progress.points().to_vec(),
-        })
+        };
+        Ok((expected, timeline))
     }
 
-    fn estimate_made_up(&self, inputs: &Inputs, setup: Setup) -> Result<Estimate, Refusal> {
+    fn estimate_made_up(
+        &self,
+        inputs: &Inputs,
+        setup: Setup,
+        recording: Option<&Recording>,
+    ) -> Result<Timed, Refusal> {
         let Launched {
             mut global,
             arguments,
@@ -96,11 +121,10 @@ impl Job {
             inputs,
             sizes,
         };
-        let timed = match &self.code {
-            Code::Amdgpu(binary) => binary.estimate(given, &mut global, setup, None, watch)?,
-            Code::Nvptx(text) => text.estimate(given, &mut global, setup, None, watch),
-        };
-        Ok(timed.estimate)
+        Ok(match &self.code {
+            Code::Amdgpu(binary) => binary.estimate(given, &mut global, setup, recording, watch)?,
+            Code::Nvptx(text) => text.estimate(given, &mut global, setup, recording, watch),
+        })
     }
 
     /// The launch of `resident` workgroups of this size.
