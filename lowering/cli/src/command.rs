@@ -70,8 +70,8 @@ pub(crate) enum Command {
     /// resident at once, windows and the cost of a phase
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<advise::AdviseArgs>),
-    /// Writes one document on a module: whether to split its barriers on each GPU and why, with source,
-    /// plan and code side by side, versions, timeline and findings; as a page, text or JSON
+    /// Writes one document on a module: whether to split its barriers on each GPU and why, with
+    /// source, plan and code side by side, versions, timeline and findings; a page, text or JSON
     #[command(after_help = report_command::EXAMPLES)]
     Report(Box<report_command::ReportArgs>),
     /// Shows how far apart the subgroups of a workgroup arrived at each barrier: reads the buffer

@@ -1,8 +1,7 @@
 //! The source text that a module carries, line by line: OpSource with its continuations, and
 //! DebugSource.
 
-use super::locate::is_shader_debug_info;
-use super::{Declarations, Id, Inst};
+use super::{Declarations, ExtInstSet, Id, Inst};
 use spirv::Op;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -67,7 +66,7 @@ pub struct SourceFile {
 }
 
 impl Declarations<'_> {
-    /// The source files whose text the module carries, in the order of their ids: those of OpSource,
+    /// The source files whose text the module carries: those of OpSource in the order of their ids,
     /// then those of DebugSource. A name that comes twice has its first text.
     pub fn source_files(&self) -> Vec<SourceFile> {
         let mut all: Vec<SourceFile> = Vec::new();
@@ -84,7 +83,7 @@ impl Declarations<'_> {
         for inst in self.module.instructions() {
             if let (Some(Op::ExtInst), [set, DEBUG_SOURCE, file, text, ..]) =
                 (inst.op(), inst.operands())
-                && is_shader_debug_info(Id(*set), self.module)
+                && self.ext_inst_sets.get(&Id(*set)) == Some(&ExtInstSet::NonSemantic)
                 && let Some(text) = self.string(Id(*text))
             {
                 add(self.string(Id(*file)), lines(text));
@@ -94,7 +93,7 @@ impl Declarations<'_> {
     }
 }
 
-/// The number of DebugSource in NonSemantic.Shader.DebugInfo.100.
+/// The number of DebugSource in NonSemantic.Shader.DebugInfo.100 and OpenCL.DebugInfo.100.
 const DEBUG_SOURCE: u32 = 35;
 
 /// The texts of all OpSource, by file; the first one of each file counts.

@@ -1,39 +1,9 @@
 //! The differences between two reports: of another version of the kernel, or of splitbar.
 
-use super::model::{KernelResult, Report, VersionResult};
+use super::model::{Difference, Differences, KernelResult, Report, VersionResult};
 use super::verdict::difference;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::BTreeSet;
-
-/// The differences from an older report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Differences {
-    /// The splitbar that wrote the older report.
-    pub tool_version: String,
-    /// The SHA-256 of its module.
-    pub sha256: String,
-    /// True if the module is the same.
-    pub same_module: bool,
-    /// True if the estimates are for the same launch.
-    pub same_launch: bool,
-    /// The differences, by kernel and GPU.
-    pub differences: Vec<Difference>,
-}
-
-/// A difference.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    /// The kernel; empty for the module.
-    pub entry: String,
-    /// The GPU; empty for all.
-    pub target: String,
-    /// The part that differs: `verdict`, `cycles of native`, `finding`.
-    pub what: String,
-    /// Its value in the older report.
-    pub before: String,
-    /// Its value now.
-    pub after: String,
-}
 
 /// The parts of an older report that are compared.
 #[derive(Deserialize)]

@@ -6,7 +6,7 @@ use super::model::{AsmLine, Place, PlanLine, SourceText, SpirvLine, WindowWords}
 use crate::asm::{self, Function, Instruction, Role};
 use crate::compile::Entry;
 use splitbar_passes::diagnostic::{Diagnostics, Location};
-use splitbar_passes::module::{Declarations, Module, WordOffset};
+use splitbar_passes::module::{Declarations, ExtInstSet, Id, Inst, Module, WordOffset};
 use splitbar_plan::target::Arch;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,12 +77,18 @@ pub(super) fn listing(
         let from = module.instructions_from(function.offset);
         from.take_while(|inst| inst.offset <= function.end)
     });
-    let is_shown = |op: Option<spirv::Op>| !matches!(op, Some(spirv::Op::Line | spirv::Op::NoLine));
+    let is_shown = |inst: &Inst<'_>| match (inst.op(), inst.operands()) {
+        (Some(spirv::Op::Line | spirv::Op::NoLine), _) => false,
+        (Some(spirv::Op::ExtInst), [set, ..]) => {
+            declarations.ext_inst_sets.get(&Id(*set)) != Some(&ExtInstSet::NonSemantic)
+        }
+        _ => true,
+    };
     let words: Vec<WordOffset> = instructions.map(|inst| inst.offset).collect();
     let locations = declarations.locations(&words);
     let mut spirv = Vec::new();
     for word in &words {
-        let Some(inst) = module.at(*word).filter(|inst| is_shown(inst.op())) else {
+        let Some(inst) = module.at(*word).filter(is_shown) else {
             continue;
         };
         if spirv.len() == MOST_LINES {

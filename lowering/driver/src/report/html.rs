@@ -1,8 +1,9 @@
 //! A report as one page that needs nothing else: no network, no other file. The text is in the
 //! page itself; the code and the timelines are drawn from the report's JSON, which it contains.
 
-use super::against::Differences;
-use super::model::{Finding, KernelResult, NotLookedAt, Outcome, Report, VersionResult};
+use super::model::{
+    Differences, Finding, KernelResult, NotLookedAt, Outcome, Report, VersionResult,
+};
 use super::text::{HEADS, cells, flags};
 use std::fmt::{self, Display};
 
@@ -222,7 +223,7 @@ impl Display for Verdict<'_> {
             }
             writeln!(f, "</ul></details>")?;
         }
-        if !verdict.settings.is_empty() {
+        if verdict.outcome.has_settings() {
             writeln!(
                 f,
                 "<p>Options of <code>splitbar lower</code>: <code>{}</code></p>",
@@ -250,7 +251,7 @@ impl Display for Kernel<'_> {
         )?;
         writeln!(
             f,
-            "<h3 id=\"versions-{index}\">Versions</h3><div class=\"wide\" role=\"region\" aria-labelledby=\"versions-{index}\" tabindex=\"0\"><table><thead><tr>"
+            "<h3 id=\"versions-{index}\">Versions</h3><div class=\"wide\" role=\"region\" aria-labelledby=\"kernel-{index} versions-{index}\" tabindex=\"0\"><table><thead><tr>"
         )?;
         for head in HEADS {
             writeln!(f, "<th scope=\"col\">{head}</th>")?;

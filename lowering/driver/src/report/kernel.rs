@@ -1,14 +1,15 @@
 //! What a report says of the kernels of a module on one GPU.
 
 use super::code::{self, Places, plain};
+use super::findings;
 use super::model::{
-    BarrierOutcome, Finding, KernelResult, NotLookedAt, Outcome, Refused, Shown, Verdict,
+    AsmLine, BarrierOutcome, Finding, KernelResult, NotLookedAt, Outcome, Refused, Shown, Verdict,
     VersionResult,
 };
+use super::room::{Room, SHOWN};
 use super::time::{self, Estimated, Launch};
 use super::verdict::{Weighed, verdict};
 use super::versions::{AUTO, FULL, PIPELINED, Version, versions};
-use super::{Room, findings};
 use crate::compile::{Entry, Expected, Output};
 use crate::failure::{Failure, exit};
 use crate::options::Options;
@@ -16,9 +17,6 @@ use crate::window::Window;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Overlap, Target};
-
-/// Versions of a kernel whose code is shown, at most.
-pub(super) const SHOWN: usize = 2;
 
 /// A module, compiled in several versions for one GPU.
 pub(super) struct Compiled {
@@ -45,7 +43,7 @@ struct Candidate<'c> {
     output: &'c Output,
     entry: &'c Entry,
     /// Its code.
-    assembly: Vec<super::AsmLine>,
+    assembly: Vec<AsmLine>,
     estimated: Estimated,
     facts: VersionResult,
 }
@@ -114,16 +112,17 @@ impl Compiled {
             })
             .collect();
         let has_barriers = candidates.iter().any(Candidate::has_barriers);
-        let verdict = verdict(&weighed, has_barriers);
+        let auto = self.outputs.iter();
+        let auto = auto.filter(|(version, _)| version.name == AUTO);
+        let auto = auto.filter_map(|(_, output)| output.entries().get(index));
+        let barriers: Vec<BarrierOutcome> = auto
+            .flat_map(|entry| barriers(entry, known.places))
+            .collect();
+        let verdict = verdict(&weighed, has_barriers, &barriers);
         let chosen = candidates
             .iter()
             .find(|one| Some(one.facts.name.as_str()) == verdict.version.as_deref())
             .unwrap_or(full);
-        let auto = self
-            .outputs
-            .iter()
-            .find(|(version, _)| version.name == AUTO);
-        let auto = auto.and_then(|(_, output)| output.entries().get(index));
         let mut not_looked_at = Vec::new();
         let mut found = self.found(chosen, known, index, &mut not_looked_at);
         for one in &candidates {
@@ -156,7 +155,7 @@ impl Compiled {
             wavefront_size: full.entry.plan.wave_size,
             workgroup_size: full.entry.plan.workgroup_size,
             verdict,
-            barriers: auto.map_or_else(Vec::new, |entry| barriers(entry, known.places)),
+            barriers,
             shown,
             findings: found,
             not_looked_at,
@@ -382,7 +381,7 @@ impl Candidate<'_> {
 }
 
 /// Returns true if two versions have the same code, wherever it came from.
-fn is_same(one: &[super::AsmLine], other: &[super::AsmLine]) -> bool {
+fn is_same(one: &[AsmLine], other: &[AsmLine]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.text == b.text)
 }
 

@@ -16,12 +16,12 @@ mod findings;
 mod html;
 mod kernel;
 mod model;
+mod room;
 mod text;
 mod time;
 mod verdict;
 mod versions;
 
-pub use against::{Difference, Differences};
 pub use model::*;
 pub use time::{GivenLaunch, Launch};
 
@@ -30,6 +30,7 @@ use crate::failure::Failure;
 use crate::llvm_missing::require_llvm;
 use crate::options::Options;
 use kernel::Compiled;
+use room::Room;
 use sha2::{Digest, Sha256};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::Module;
@@ -50,12 +51,6 @@ pub struct Request<'r> {
     /// The launch.
     pub launch: Launch<'r>,
 }
-
-/// The most slices of all timelines together.
-const MOST_SLICES: usize = 36_000;
-
-/// The most slices of one timeline.
-const MOST_OF_TIMELINE: usize = 9_000;
 
 /// Reports on a module.
 ///
@@ -124,24 +119,6 @@ impl Report {
         let mut text = serde_json::to_string(self).unwrap_or_default();
         text.push('\n');
         text
-    }
-}
-
-/// The room for what a report has of each kernel.
-#[derive(Copy, Clone, Debug)]
-struct Room {
-    /// Slices of one timeline.
-    slices: usize,
-}
-
-impl Room {
-    fn new(module: &Module<'_>, targets: usize) -> Room {
-        let instructions = module.instructions();
-        let entries = instructions.filter(|inst| inst.op() == Some(spirv::Op::EntryPoint));
-        let timelines = entries.count().max(1) * targets.max(1) * kernel::SHOWN;
-        Room {
-            slices: (MOST_SLICES / timelines).clamp(100, MOST_OF_TIMELINE),
-        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! The content of a report. Its JSON is docs/schemas/report.json; the page and the text are two
 //! renderings of it.
 
-use super::against::Differences;
 use crate::usage::ResourceUsage;
 use crate::window::Window;
 use serde::Serialize;
@@ -154,6 +153,16 @@ pub enum Outcome {
     NoBarrier,
     /// There is no estimate that tells.
     Unknown,
+}
+
+impl Outcome {
+    /// Returns true if there is a version to take.
+    pub fn has_settings(self) -> bool {
+        match self {
+            Outcome::Split | Outcome::Pipeline | Outcome::Change | Outcome::Full => true,
+            Outcome::NoBarrier | Outcome::Unknown => false,
+        }
+    }
 }
 
 /// An option that differs from its default, by the names of the command line.
@@ -362,4 +371,34 @@ pub struct NotLookedAt {
     pub part: String,
     /// Why.
     pub reason: String,
+}
+
+/// The differences from an older report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Differences {
+    /// The splitbar that wrote the older report.
+    pub tool_version: String,
+    /// The SHA-256 of its module.
+    pub sha256: String,
+    /// True if the module is the same.
+    pub same_module: bool,
+    /// True if the estimates are for the same launch.
+    pub same_launch: bool,
+    /// The differences, by kernel and GPU.
+    pub differences: Vec<Difference>,
+}
+
+/// A difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The kernel; empty for the module.
+    pub entry: String,
+    /// The GPU; empty for all.
+    pub target: String,
+    /// The part that differs: `verdict`, `cycles of native`, `finding`.
+    pub what: String,
+    /// Its value in the older report.
+    pub before: String,
+    /// Its value now.
+    pub after: String,
 }

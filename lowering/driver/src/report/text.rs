@@ -34,7 +34,7 @@ impl Report {
             for caution in &verdict.cautions {
                 let _ = writeln!(text, "  caution: {caution}");
             }
-            if !verdict.settings.is_empty() {
+            if verdict.outcome.has_settings() {
                 let _ = writeln!(text, "  options: {}", flags(&verdict.settings));
             }
             text.push('\n');
@@ -137,6 +137,9 @@ fn some(text: &mut String, lines: impl ExactSizeIterator<Item = String>) {
 
 /// Options as people write them.
 pub(super) fn flags(settings: &[Setting]) -> String {
+    if settings.is_empty() {
+        return "(defaults)".to_owned();
+    }
     let flags = settings.iter();
     let flags = flags.map(|setting| format!("--{} {}", setting.option, setting.value));
     flags.collect::<Vec<_>>().join(" ")
@@ -273,9 +276,10 @@ pub(super) fn cells(version: &VersionResult) -> [String; 9] {
             let part = if version.is_complete { "" } else { " (a part)" };
             format!("{cycles}{part}")
         }),
-        version
-            .of_full
-            .map_or_else(dash, |of_full| format!("{:+.1} %", 100.0 * (of_full - 1.0))),
+        version.of_full.map_or_else(dash, |of_full| {
+            let percent = format!("{:+.1} %", 100.0 * (of_full - 1.0));
+            percent.replace("-0.0 %", "+0.0 %")
+        }),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! The answer: which version of a kernel to take, and why.
 
-use super::model::{Outcome, Verdict, VersionResult};
+use super::model::{BarrierOutcome, Outcome, Verdict, VersionResult};
 use super::versions::{FULL, PIPELINED};
 use crate::compile::Expected;
 
@@ -17,7 +17,16 @@ pub(super) struct Weighed<'v> {
 }
 
 /// The answer for a kernel. The first of `versions` has full barriers.
-pub(super) fn verdict(versions: &[Weighed<'_>], has_barriers: bool) -> Verdict {
+/// `kept` has the barriers that the compiler keeps, each with its reason.
+pub(super) fn verdict(
+    versions: &[Weighed<'_>],
+    has_barriers: bool,
+    kept: &[BarrierOutcome],
+) -> Verdict {
+    let settings = || {
+        let full = versions.first();
+        full.map_or_else(Vec::new, |full| full.facts.settings.clone())
+    };
     let none = |outcome, sentence: &str, because| Verdict {
         outcome,
         version: Some(FULL.to_owned()),
@@ -25,7 +34,7 @@ pub(super) fn verdict(versions: &[Weighed<'_>], has_barriers: bool) -> Verdict {
         sentence: sentence.to_owned(),
         because,
         cautions: Vec::new(),
-        settings: Vec::new(),
+        settings: settings(),
     };
     if !has_barriers {
         let sentence = "There is nothing to split: the kernel has no barrier of the workgroup.";
@@ -36,7 +45,9 @@ pub(super) fn verdict(versions: &[Weighed<'_>], has_barriers: bool) -> Verdict {
     };
     if others.is_empty() {
         let sentence = "Keep the full barriers: no other version is different.";
-        return none(Outcome::Full, sentence, Vec::new());
+        let because = kept.iter();
+        let because = because.map(|one| format!("{}: {}", one.place.text, one.reason));
+        return none(Outcome::Full, sentence, because.collect());
     }
     if let Expected::Unknown { unknown } = full.expected {
         let sentence = "Undecided: there is no estimate of the time with full barriers.";

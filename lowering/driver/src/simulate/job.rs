@@ -126,17 +126,22 @@ impl Job {
         Job::of_object(output, entry, &|| output.lined_object())
     }
 
-    /// The same of the code of the output.
+    /// The same of the code of the output, which was made with [`lines`](crate::Options::lines).
     #[cfg(feature = "llvm")]
     pub(super) fn unlinked(output: &Output, entry: usize) -> Result<Job, Refusal> {
-        Job::of_object(output, entry, &|| match output.target.arch {
+        let mut job = Job::of_object(output, entry, &|| match output.target.arch {
             Arch::Amdgpu(_) => output.object(),
             Arch::Nvptx(_) => output.assembly().map(String::into_bytes),
-        })
+        })?;
+        if let Code::Amdgpu(binary) = &mut job.code {
+            let text = output.assembly().map_err(Refusal::Code)?;
+            binary.set_lines(&asm::amdgpu::parse(&text));
+        }
+        Ok(job)
     }
 
-    /// The kernel of entry point number `entry` of a compilation, in the object, or PTX, that `code`
-    /// makes.
+    /// The kernel of entry point number `entry` of a compilation, in the object, or PTX, that
+    /// `code` makes.
     #[cfg(feature = "llvm")]
     fn of_object(
         output: &Output,
