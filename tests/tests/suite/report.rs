@@ -98,9 +98,15 @@ fn page(arguments: &[&str], stdin: &[u8]) -> Result<String> {
     let all = [&["report"], arguments, &["--format", "html"]].concat();
     let page = String::from_utf8(expect(&all, stdin, 0)?.stdout)?;
     ensure!(page.len() < MOST_BYTES, "the page has {} bytes", page.len());
-    for outside in ["src=", "@import", "url(", "<link", "<base"] {
-        let head = page.split("id=\"report\"").next().unwrap_or_default();
-        ensure!(!head.contains(outside), "the page has {outside}");
+    for outside in [
+        "<script src",
+        "@import",
+        "url(",
+        "<link",
+        "<base",
+        "<iframe",
+    ] {
+        ensure!(!page.contains(outside), "the page has {outside}");
     }
     Ok(page)
 }

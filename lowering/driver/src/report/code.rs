@@ -30,13 +30,13 @@ impl Places {
             Some(location) => {
                 let source = location.source.as_ref();
                 match source.and_then(|source| source.text.as_ref()) {
-                    Some(line) => format!("{location}: `{}`", plain(line.trim())),
+                    Some(line) => format!("{location}: `{}`", line.trim()),
                     None => location.to_string(),
                 }
             }
         };
         Place {
-            text,
+            text: plain(&text),
             word: Some(word),
         }
     }
@@ -48,7 +48,14 @@ impl Places {
     }
 }
 
-/// The text without control characters, and not too long.
+/// Returns true for control characters, separators of lines and characters that change the
+/// direction of text: a reader would not see what is there.
+pub(super) fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+}
+
+/// The text without hidden characters, and not too long.
 pub(super) fn plain(text: &str) -> String {
     let mut plain = String::new();
     for c in text.chars() {
@@ -58,7 +65,7 @@ pub(super) fn plain(text: &str) -> String {
         }
         match c {
             '\t' => plain.push_str("    "),
-            c if c.is_control() => plain.extend(c.escape_default()),
+            c if is_hidden(c) => plain.extend(c.escape_default()),
             c => plain.push(c),
         }
     }
@@ -195,6 +202,9 @@ pub(super) fn assembly(text: &str, symbol: &str, arch: &Arch) -> (Vec<AsmLine>, 
             continue;
         }
         let is_label = trimmed.ends_with(':') && !trimmed.contains(' ');
+        if is_label && (trimmed.starts_with(".Lfunc") || trimmed.starts_with(".Ltmp")) {
+            continue; // of debug lines
+        }
         if trimmed.is_empty() || (trimmed.starts_with('.') && !is_label) {
             continue;
         }

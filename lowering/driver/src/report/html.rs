@@ -1,6 +1,7 @@
 //! A report as one page that needs nothing else: no network, no other file. The text is in the
 //! page itself; the code and the timelines are drawn from the report's JSON, which it contains.
 
+use super::code::is_hidden;
 use super::model::{
     Differences, Finding, KernelResult, NotLookedAt, Outcome, Report, VersionResult,
 };
@@ -46,18 +47,12 @@ impl Display for Text<'_> {
     }
 }
 
-/// Returns true for control characters and those that change the direction of text.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
-}
-
 /// JSON inside of a script element: no character of it can end the element or begin a comment.
 fn embedded(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+            c if "<>&".contains(c) || is_hidden(c) => {
                 text.push_str(&format!("\\u{:04x}", u32::from(c)));
             }
             c => text.push(c),

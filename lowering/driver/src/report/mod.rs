@@ -32,7 +32,6 @@ use crate::options::Options;
 use kernel::Compiled;
 use room::Room;
 use sha2::{Digest, Sha256};
-use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::Module;
 use std::fmt::Write;
 
@@ -123,7 +122,7 @@ impl Report {
 }
 
 fn parse(bytes: &[u8]) -> Result<Module<'_>, Failure> {
-    Module::parse(bytes).map_err(|problem| Failure::from(Diagnostics::from(problem)))
+    Module::parse(bytes).map_err(Failure::from)
 }
 
 fn digest(bytes: &[u8]) -> String {

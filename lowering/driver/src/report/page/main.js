@@ -169,6 +169,14 @@ class Viewer {
     const assembly = this.panes[this.panes.length - 1];
     const at = assembly?.lines.findIndex((line) => line.part !== undefined) ?? -1;
     assembly?.activate(at, false);
+    const line = assembly?.lines[at];
+    if (line === undefined) {
+      return;
+    }
+    const elements = new Set(this.links.of(line).map((row) => row.element));
+    for (const pane of this.panes.slice(0, -1)) {
+      pane.reveal(elements);
+    }
   }
 
   /**

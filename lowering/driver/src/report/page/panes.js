@@ -122,7 +122,16 @@ export class Pane {
     for (const element of this.rows) {
       element.setAttribute("aria-selected", String(linked.has(element)));
     }
-    const first = this.rows.find((element) => linked.has(element));
+    this.reveal(linked);
+  }
+
+  /**
+   * Scrolls to the first of its lines that are among these.
+   *
+   * @param {Set<HTMLElement>} elements
+   */
+  reveal(elements) {
+    const first = this.rows.find((element) => elements.has(element));
     if (first !== undefined) {
       reveal(this.list, first);
     }
