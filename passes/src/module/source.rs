@@ -3,8 +3,8 @@
 
 use super::{Declarations, ExtInstSet, Id, Inst};
 use spirv::Op;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of source text that are looked at.
 const MOST_BYTES: usize = 1 << 20;
@@ -68,28 +68,36 @@ pub struct SourceFile {
 impl Declarations<'_> {
     /// The source files whose text the module carries: those of OpSource in the order of their ids,
     /// then those of DebugSource. A name that comes twice has its first text.
+    /// Texts of DebugSource are left out where they have more than a megabyte together.
     pub fn source_files(&self) -> Vec<SourceFile> {
-        let mut all: Vec<SourceFile> = Vec::new();
-        let mut add = |name: Option<&str>, lines: Lines| {
-            let name = name.unwrap_or_default();
-            if !lines.is_empty() && all.iter().all(|known| known.name != name) {
-                let name = name.to_owned();
-                all.push(SourceFile { name, lines });
-            }
-        };
+        let mut all: BTreeSet<&str> = BTreeSet::new();
+        let mut kept: Vec<SourceFile> = Vec::new();
         for (file, lines) in files(self) {
-            add(self.string(file), lines);
+            let name = self.string(file).unwrap_or_default();
+            if all.insert(name) {
+                let name = name.to_owned();
+                kept.push(SourceFile { name, lines });
+            }
         }
+        let mut room = MOST_BYTES;
         for inst in self.module.instructions() {
             if let (Some(Op::ExtInst), [set, DEBUG_SOURCE, file, text, ..]) =
                 (inst.op(), inst.operands())
                 && self.ext_inst_sets.get(&Id(*set)) == Some(&ExtInstSet::NonSemantic)
                 && let Some(text) = self.string(Id(*text))
+                && let Some(left) = room.checked_sub(text.len())
+                && let name = self.string(Id(*file)).unwrap_or_default()
+                && all.insert(name)
             {
-                add(self.string(Id(*file)), lines(text));
+                room = left;
+                kept.push(SourceFile {
+                    name: name.to_owned(),
+                    lines: lines(text),
+                });
             }
         }
-        all
+        kept.retain(|file| !file.lines.is_empty());
+        kept
     }
 }
 

@@ -52,6 +52,10 @@ pub struct Entry {
     /// The plan's pairs, as the given module has them.
     pub(crate) source_pairs: Vec<SourcePair>,
     /// The instructions of the given module that the plan's sites came from.
+    #[cfg_attr(
+        not(any(feature = "llvm", feature = "sim")),
+        expect(dead_code, reason = "only timelines and reports ask")
+    )]
     pub(crate) source_sites: Vec<Option<WordOffset>>,
 }
 

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most lines of SPIR-V, and of source.
 const MOST_LINES: usize = 5000;
 
-/// The most lines of assembly of a version.
-const MOST_ASSEMBLY: usize = 4000;
+/// The most instructions whose places are known.
+const MOST_PLACES: usize = 1 << 16;
 
 /// The most bytes of a line; source lines can be long.
 const MOST_OF_LINE: usize = 500;
@@ -92,7 +92,8 @@ pub(super) fn listing(
         _ => true,
     };
     let words: Vec<WordOffset> = instructions.map(|inst| inst.offset).collect();
-    let locations = declarations.locations(&words);
+    let located = words.get(..MOST_PLACES).unwrap_or(&words);
+    let locations = declarations.locations(located);
     let mut spirv = Vec::new();
     for word in &words {
         let Some(inst) = module.at(*word).filter(is_shown) else {
@@ -225,13 +226,13 @@ pub(super) fn assembly(text: &str, symbol: &str, arch: &Arch) -> (Vec<AsmLine>, 
 }
 
 /// Leaves out what is too much of the code of `version`, and says so.
-pub(super) fn shorten(lines: &mut Vec<AsmLine>, version: &str, cut: &mut Vec<String>) {
-    if lines.len() > MOST_ASSEMBLY {
+pub(super) fn shorten(lines: &mut Vec<AsmLine>, most: usize, version: &str, cut: &mut Vec<String>) {
+    if lines.len() > most {
         cut.push(format!(
-            "the code of {version} ends after {MOST_ASSEMBLY} of {} lines",
+            "the code of {version} ends after {most} of {} lines",
             lines.len()
         ));
-        lines.truncate(MOST_ASSEMBLY);
+        lines.truncate(most);
     }
 }
 

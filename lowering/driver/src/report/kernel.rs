@@ -354,7 +354,7 @@ impl Candidate<'_> {
         let name = &self.facts.name;
         let title = format!("{name} on {}", target.name);
         let mut assembly = self.assembly.clone();
-        code::shorten(&mut assembly, &title, known.cut);
+        code::shorten(&mut assembly, known.room.lines, &title, known.cut);
         let timeline = match known.launch.timeline(self.output, index) {
             Ok(timeline) => Some(time::facts(&timeline, known.room.slices)),
             Err(why) => {
