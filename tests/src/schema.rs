@@ -57,7 +57,7 @@ impl Schemas {
         for (keyword, says) in schema {
             let of = |schema| Place { file, schema };
             match keyword.as_str() {
-                "$schema" | "$defs" | "title" | "description" => {}
+                "$schema" | "$id" | "$defs" | "title" | "description" => {}
                 "$ref" => self.fits(self.referred(file, says)?, value, depth)?,
                 "type" => ensure!(
                     any(says, |name| is(name, value)),

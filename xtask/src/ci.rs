@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::{book, features, linker, llvm, nvidia, package, shell, spelling, system, test, tidy};
+use crate::{
+    book, features, linker, llvm, nvidia, package, page, shell, spelling, system, test, tidy,
+};
 
 /// Runs every step, also after one has failed; the last line counts the tests.
 pub(crate) fn run() -> Result<()> {
@@ -15,6 +17,9 @@ pub(crate) fn run() -> Result<()> {
     // Their tests are ignored, and counted so, where they cannot be had.
     if let Err(error) = nvidia::ensure() {
         eprintln!("no programs of NVIDIA: {error:#}");
+    }
+    if let Err(error) = page::ensure() {
+        eprintln!("no axe-core: {error:#}");
     }
     let mut failed: Vec<&str> = Vec::new();
     let mut times: Vec<String> = Vec::new();

@@ -19,6 +19,7 @@ mod linker;
 mod llvm;
 mod nvidia;
 mod package;
+mod page;
 mod shell;
 mod soak;
 mod spelling;
@@ -55,6 +56,9 @@ enum Command {
     /// Find NVIDIA's ptxas and nvdisasm, or install pinned ones into .llvm/ (under NVIDIA's
     /// licence) for the tests that need them
     Ptxas,
+    /// Find a browser, tsc and axe-core for the tests of the page of `report`, or install them:
+    /// from the system's packages, and pinned into .llvm/
+    Page,
     /// Lower the tiled matrix multiply for three GPUs and show the barrier lines of each assembly
     /// side by side
     Demo,
@@ -163,6 +167,11 @@ fn run(command: Command) -> anyhow::Result<()> {
             for program in nvidia::ensure()? {
                 println!("{}", program.display());
             }
+            Ok(())
+        }
+        Command::Page => {
+            system::ensure();
+            println!("{}", page::ensure()?.display());
             Ok(())
         }
         Command::Demo => demo::run(),

@@ -9,6 +9,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("cmake", "cmake"),
     ("ninja", "ninja-build"),
     ("clang-22", "clang-22"),
+    ("chromium", "chromium"),
+    ("tsc", "node-typescript"),
     ("/usr/lib/clc/amdgcn-amd-amdhsa.bc", "libclc-22"),
 ];
 

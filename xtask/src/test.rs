@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{llvm, nvidia, shell};
+use crate::{llvm, nvidia, page, shell};
 
 /// Tests that ran, and those that did not.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -172,6 +172,7 @@ pub(crate) fn run_counting(options: &Options) -> (Counts, Result<()>) {
         }
     }
     nvidia::offer(&mut command);
+    page::offer(&mut command);
     count(command)
 }
 

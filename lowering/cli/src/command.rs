@@ -4,7 +4,7 @@ use super::limits::{self, LimitArgs};
 use super::values::Format;
 use super::{
     advise, arguments, audit, batch, check, explain, help, lower, lower_ir, model, profile, report,
-    shell, sim, targets, worker,
+    report_command, shell, sim, targets, worker,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -70,6 +70,10 @@ pub(crate) enum Command {
     /// resident at once, windows and the cost of a phase
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<advise::AdviseArgs>),
+    /// Writes one document on a module: whether to split its barriers on each GPU and why, with
+    /// source, plan and code side by side, versions, timeline and findings; a page, text or JSON
+    #[command(after_help = report_command::EXAMPLES)]
+    Report(Box<report_command::ReportArgs>),
     /// Shows how far apart the subgroups of a workgroup arrived at each barrier: reads the buffer
     /// that `splitbar-opt --instrument-barrier-skew` makes a kernel write
     #[command(after_help = profile::EXAMPLES)]
@@ -143,6 +147,7 @@ impl Command {
             Command::Model(args) => Some(args.limited()),
             Command::Sim(args) => Some(args.limited()),
             Command::Advise(args) => Some(args.limited()),
+            Command::Report(args) => Some(args.limited()),
             Command::Profile(args) => Some(args.limited()),
             Command::Lower(_)
             | Command::LowerIr(_)
@@ -166,6 +171,7 @@ impl Command {
             Command::Model(args) => model::run(args),
             Command::Sim(args) => sim::run(args),
             Command::Advise(args) => advise::run(args),
+            Command::Report(args) => report_command::run(args),
             Command::Profile(args) => profile::run(args),
             Command::Targets { format } => targets::run(*format),
             Command::Worker(served) => worker::run(served, run_served),
@@ -194,6 +200,7 @@ mod tests {
             | Command::Model(_)
             | Command::Sim(_)
             | Command::Advise(_)
+            | Command::Report(_)
             | Command::Profile(_)
             | Command::Targets { .. }
             | Command::Worker(_)
@@ -253,7 +260,7 @@ mod tests {
         let all = Cli::command();
         let mut texts = Vec::new();
         for name in [
-            "lower", "batch", "check", "audit", "model", "sim", "advise", "profile",
+            "lower", "batch", "check", "audit", "model", "sim", "advise", "report", "profile",
         ] {
             let command = all.find_subcommand(name).unwrap();
             for flag in ["time-limit", "memory-limit"] {

@@ -75,6 +75,31 @@ impl LaunchArgs {
         Ok(launch)
     }
 
+    /// Returns true if there is a launch.
+    pub(super) fn is_given(&self) -> bool {
+        self.groups.is_some()
+    }
+
+    /// The launch in words: workgroups and buffers.
+    pub(super) fn words(&self) -> String {
+        let [x, y, z] = self.groups.unwrap_or_default();
+        let buffers = self.buffer.iter().map(|buffer| {
+            let content = match &buffer.content {
+                Content::File(_) => "a file".to_owned(),
+                Content::Zeros(bytes) => format!("{bytes} bytes of zeros"),
+                Content::Integers(count) => format!("{count} integers in sequence"),
+                Content::Floats(count) => format!("{count} floats in sequence"),
+            };
+            format!("; buffer {}: {content}", buffer.place)
+        });
+        let push = self.push.as_ref().map(|_| "; push constants");
+        let buffers: String = buffers.collect();
+        format!(
+            "{x}x{y}x{z} workgroups on one unit of the GPU{buffers}{}",
+            push.unwrap_or("")
+        )
+    }
+
     /// The files that are read.
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
         self.buffer

@@ -29,6 +29,7 @@ mod options;
 mod places;
 mod profile;
 mod report;
+mod report_command;
 mod shell;
 mod sim;
 mod stop;

@@ -87,6 +87,7 @@ fn a_reflection_has_what_is_known_without_code() {
 
 #[test]
 fn code_is_refused() {
+    refused(&["report", MODULE], b"");
     for emit in ["asm", "obj", "llvm-ir", "bitcode", "hsaco"] {
         let lower = [
             "lower", MODULE, "--target", "gfx1201", "--emit", emit, "-o", "-",

@@ -57,6 +57,8 @@ mod pairs;
 mod planned;
 mod ptxas;
 mod refusal;
+#[cfg(feature = "sim")]
+pub mod report;
 mod scratch;
 #[cfg(feature = "sim")]
 pub mod simulate;

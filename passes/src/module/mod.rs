@@ -62,6 +62,7 @@ pub use inst::{Id, Inst};
 pub use operands::{Operand, Operands};
 pub use reader::{Endianness, Header, Module};
 pub use semantics::{Classes, Order, Scope, Semantics};
+pub use source::SourceFile;
 pub use table::{Key, Table};
 pub use tensor::TensorType;
 pub use tensor_access::TensorAccess;

@@ -1,10 +1,10 @@
 //! The source text that a module carries, line by line: OpSource with its continuations, and
 //! DebugSource.
 
-use super::{Declarations, Id, Inst};
+use super::{Declarations, ExtInstSet, Id, Inst};
 use spirv::Op;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of source text that are looked at.
 const MOST_BYTES: usize = 1 << 20;
@@ -55,6 +55,54 @@ impl Texts {
         numbered(text_lines, number)
     }
 }
+
+/// A source file that a module carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its name.
+    pub name: String,
+    /// Its lines, as its author has numbered them, from line 1 on.
+    pub lines: Vec<String>,
+}
+
+impl Declarations<'_> {
+    /// The source files whose text the module carries: those of OpSource in the order of their ids,
+    /// then those of DebugSource. A name that comes twice has its first text.
+    /// Texts of DebugSource are left out where they have more than a megabyte together.
+    pub fn source_files(&self) -> Vec<SourceFile> {
+        let mut all: BTreeSet<&str> = BTreeSet::new();
+        let mut kept: Vec<SourceFile> = Vec::new();
+        for (file, lines) in files(self) {
+            let name = self.string(file).unwrap_or_default();
+            if all.insert(name) {
+                let name = name.to_owned();
+                kept.push(SourceFile { name, lines });
+            }
+        }
+        let mut room = MOST_BYTES;
+        for inst in self.module.instructions() {
+            if let (Some(Op::ExtInst), [set, DEBUG_SOURCE, file, text, ..]) =
+                (inst.op(), inst.operands())
+                && self.ext_inst_sets.get(&Id(*set)) == Some(&ExtInstSet::NonSemantic)
+                && let Some(text) = self.string(Id(*text))
+                && let Some(left) = room.checked_sub(text.len())
+                && let name = self.string(Id(*file)).unwrap_or_default()
+                && all.insert(name)
+            {
+                room = left;
+                kept.push(SourceFile {
+                    name: name.to_owned(),
+                    lines: lines(text),
+                });
+            }
+        }
+        kept.retain(|file| !file.lines.is_empty());
+        kept
+    }
+}
+
+/// The number of DebugSource in NonSemantic.Shader.DebugInfo.100 and OpenCL.DebugInfo.100.
+const DEBUG_SOURCE: u32 = 35;
 
 /// The texts of all OpSource, by file; the first one of each file counts.
 fn files(declarations: &Declarations<'_>) -> BTreeMap<Id, Lines> {

@@ -55,6 +55,7 @@ mod python;
 mod qualifiers;
 mod random;
 mod references;
+mod report;
 mod same_bytes;
 mod samplers;
 mod sampling;
@@ -142,6 +143,7 @@ fn main() -> ExitCode {
     trials.extend(c_api::trials());
     trials.extend(advise::trials(&fixtures));
     trials.extend(places::trials(&fixtures));
+    trials.extend(report::trials());
     trials.extend(timeline::trials(&fixtures));
     trials.extend(timing::trials(&fixtures));
     trials.extend(hostile::trials());

@@ -11,6 +11,7 @@ use crate::usage::{Resident, ResidentEstimate, ResourceUsage};
 use crate::window::Window;
 use splitbar_audit::verdict::Audit;
 use splitbar_layout::abi::KernelAbi;
+use splitbar_passes::module::WordOffset;
 use splitbar_plan::EntryPlan;
 
 /// One compiled entry point.
@@ -50,6 +51,12 @@ pub struct Entry {
     pub unsplit: Vec<UnsplitBarrier>,
     /// The plan's pairs, as the given module has them.
     pub(crate) source_pairs: Vec<SourcePair>,
+    /// The instructions of the given module that the plan's sites came from.
+    #[cfg_attr(
+        not(any(feature = "llvm", feature = "sim")),
+        expect(dead_code, reason = "only timelines and reports ask")
+    )]
+    pub(crate) source_sites: Vec<Option<WordOffset>>,
 }
 
 impl Entry {
@@ -70,6 +77,7 @@ impl Entry {
             motions: kernel.prepared.motions.clone(),
             unsplit: kernel.unsplit,
             source_pairs: kernel.prepared.source_pairs.clone(),
+            source_sites: kernel.prepared.source_sites.clone(),
         }
     }
 

@@ -84,6 +84,19 @@ const MARGIN: u64 = 2;
 const MARGIN_OF_PART: u64 = 5;
 
 impl ExpectedCycles {
+    /// The cycles of a whole launch, which is the same for all versions.
+    #[cfg(feature = "sim")]
+    pub(crate) fn whole(cycles: u64) -> ExpectedCycles {
+        ExpectedCycles {
+            cycles,
+            workgroups: 1,
+            resident: 1,
+            complete: true,
+            progress: Vec::new(),
+            made_up: None,
+        }
+    }
+
     /// The cycles until each of its workgroups has loaded or stored so many bytes; `None` if that
     /// is more than they do.
     fn until(&self, bytes: u64) -> Option<u64> {

@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::stage::{Artefact, Observer, Stage, show};
 use spirv::StorageClass;
 use splitbar_layout::{Kernel, KernelOptions};
-use splitbar_passes::analysis::pairing::SiteId;
+use splitbar_passes::analysis::pairing::{Pair, SiteId};
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::analysis::uses::{Reached, Uses};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -59,6 +59,9 @@ pub(crate) struct PreparedKernel<'w> {
     pub(crate) kernel: Kernel<'w>,
     /// Its pairs, as the given module has them, in their order.
     pub(crate) source_pairs: Vec<SourcePair>,
+    /// The instructions of the given module that its barrier instructions came from, in the order
+    /// of its sites.
+    pub(crate) source_sites: Vec<Option<WordOffset>>,
     /// The results of splitting its barriers.
     pub(crate) motions: Vec<BarrierMotion>,
 }
@@ -68,6 +71,8 @@ pub(crate) struct PreparedKernel<'w> {
 pub(crate) struct SourcePair {
     /// Words of the instructions that its arrives and waits came from, the first arrive's first.
     pub(crate) words: Vec<WordOffset>,
+    /// Words of the instructions that those of its window came from.
+    pub(crate) window: Vec<WordOffset>,
     /// Instructions of its window that compute, read or write.
     pub(crate) operations: u32,
 }
@@ -169,6 +174,12 @@ pub(crate) fn prepare<'w>(
         .into_iter()
         .map(|kernel| PreparedKernel {
             source_pairs: source_pairs(module, &kernel, &problems),
+            source_sites: {
+                let sites = kernel.pairing.sites.iter();
+                sites
+                    .map(|site| problems.source_word(site.offset))
+                    .collect()
+            },
             motions: motions(&kernel, unchecked.motions, &problems),
             kernel,
         })
@@ -254,9 +265,17 @@ fn source_pairs(
                 .chain(&pair.waits)
                 .filter_map(word)
                 .collect(),
+            window: window(pair, problems),
             operations: pair.operations(module).try_into().unwrap_or(u32::MAX),
         })
         .collect()
+}
+
+/// The words of the given module in the window of `pair`.
+fn window(pair: &Pair, problems: &Problems<'_>) -> Vec<WordOffset> {
+    let words = pair.window.iter();
+    let words = words.filter_map(|word| problems.source_word(*word));
+    words.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The results of splitting the barriers of `kernel`, from `all`.

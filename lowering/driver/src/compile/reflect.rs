@@ -364,6 +364,7 @@ mod tests {
             motions: Vec::new(),
             unsplit: Vec::new(),
             source_pairs: Vec::new(),
+            source_sites: Vec::new(),
         }
     }
 

@@ -7,6 +7,7 @@ use super::launched::Launched;
 use super::timeline::{Recording, Timeline, barrier_words};
 pub use super::unit::ResidentSource;
 use super::unit::Timed;
+use crate::compile::Entry;
 use serde::Serialize;
 use splitbar_plan::target::timing::Timing;
 use splitbar_sim::timing::{Setup, Spent};
@@ -151,6 +152,22 @@ impl Job {
         let recording = Recording::new(module);
         let (estimate, timeline) = self.estimate_with(inputs, resident, Some(&recording), watch)?;
         Ok((estimate, timeline.unwrap_or_default()))
+    }
+
+    /// As [`Job::estimate_recorded`], for code that was compiled as `entry`, of which only the
+    /// timeline is returned.
+    ///
+    /// # Errors
+    /// As [`Job::estimate`].
+    pub(crate) fn timeline_of(
+        &self,
+        inputs: &Inputs,
+        resident: Option<u32>,
+        entry: &Entry,
+    ) -> Result<Timeline, Refusal> {
+        let recording = Recording::of_entry(entry);
+        let (_, timeline) = self.estimate_with(inputs, resident, Some(&recording), &mut |_| ())?;
+        Ok(timeline.unwrap_or_default())
     }
 
     fn estimate_with(

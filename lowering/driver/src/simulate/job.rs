@@ -8,6 +8,8 @@ use crate::compile::{Entry, Output};
 use crate::launch::BufferName;
 use crate::usage::ResourceUsage;
 use splitbar_layout::abi::{Argument, Combination, Reached};
+#[cfg(feature = "llvm")]
+use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::printf::Table;
 use splitbar_passes::profile::Gpu;
 use splitbar_plan::Target;
@@ -122,8 +124,33 @@ impl Job {
     /// cannot use what other files define.
     #[cfg(feature = "llvm")]
     pub(super) fn measured(output: &Output, entry: usize) -> Result<Job, Refusal> {
+        Job::of_object(output, entry, &|| output.lined_object())
+    }
+
+    /// The same of the code of the output, which was made with [`lines`](crate::Options::lines).
+    #[cfg(feature = "llvm")]
+    pub(super) fn unlinked(output: &Output, entry: usize) -> Result<Job, Refusal> {
+        let mut job = Job::of_object(output, entry, &|| match output.target.arch {
+            Arch::Amdgpu(_) => output.object(),
+            Arch::Nvptx(_) => output.assembly().map(String::into_bytes),
+        })?;
+        if let Code::Amdgpu(binary) = &mut job.code {
+            let text = output.assembly().map_err(Refusal::Code)?;
+            binary.set_lines(&asm::amdgpu::parse(&text));
+        }
+        Ok(job)
+    }
+
+    /// The kernel of entry point number `entry` of a compilation, in the object, or PTX, that
+    /// `code` makes.
+    #[cfg(feature = "llvm")]
+    fn of_object(
+        output: &Output,
+        entry: usize,
+        code: &dyn Fn() -> Result<Vec<u8>, Diagnostics>,
+    ) -> Result<Job, Refusal> {
         Job::of_output(output, entry, &|entry| {
-            let bytes = output.lined_object().map_err(Refusal::Code)?;
+            let bytes = code().map_err(Refusal::Code)?;
             let symbol = Some(entry.abi.symbol.as_str());
             Ok(match output.target.arch {
                 Arch::Amdgpu(_) => {

@@ -10,6 +10,7 @@
 use super::inputs::{Given, Inputs, Refusal};
 use super::job::{Code, Job};
 use super::launched::Launched;
+use super::timeline::{Recording, Timeline};
 use super::unit::Timed;
 use crate::compile::{By, ExpectedCycles, Output};
 use crate::launch::{BufferName, Launch};
@@ -96,7 +97,7 @@ impl Job {
         let job = Job::measured(output, entry)?;
         match by {
             By::Given(launch) => job.expect_launch(launch),
-            By::MadeUp(first) => job.expect(first),
+            By::MadeUp(first) => job.expect(first, None).map(|(expected, _)| expected),
         }
     }
 
@@ -119,7 +120,22 @@ impl Job {
         })
     }
 
-    fn expect(&self, first: usize) -> Result<ExpectedCycles, Refusal> {
+    /// The timeline of the first launch that is made up for [`Job::expected`], of an output with
+    /// debug lines: it names words of the module that was given.
+    ///
+    /// # Errors
+    /// As [`Job::expected`].
+    pub(crate) fn expected_timeline(output: &Output, entry: usize) -> Result<Timeline, Refusal> {
+        let recording = output.entries().get(entry).map(Recording::of_entry);
+        let (_, timeline) = Job::unlinked(output, entry)?.expect(0, recording.as_ref())?;
+        Ok(timeline.unwrap_or_default())
+    }
+
+    fn expect(
+        &self,
+        first: usize,
+        recording: Option<&Recording>,
+    ) -> Result<(ExpectedCycles, Option<Timeline>), Refusal> {
         let timing = self.unit.timing.ok_or_else(|| {
             Refusal::Launch("how long instructions take on this GPU is not known".to_owned())
         })?;
@@ -140,7 +156,7 @@ impl Job {
         };
         for (number, made_up) in LAUNCHES.into_iter().enumerate().skip(first) {
             let inputs = self.made_up(resident, size, made_up)?;
-            let timed = self.estimate_made_up(&inputs, setup)?;
+            let timed = self.estimate_made_up(&inputs, setup, recording)?;
             if !timed.comes_to_barrier() {
                 continue;
             }
@@ -151,21 +167,27 @@ impl Job {
                 Some(FindingKind::StepLimit) => false,
                 Some(kind) => return Err(Refusal::Launch(kind.summary().to_owned())),
             };
-            return Ok(ExpectedCycles {
+            let expected = ExpectedCycles {
                 cycles: estimate.cycles,
                 workgroups: resident,
                 resident,
                 complete,
                 progress: estimate.progress.points().to_vec(),
                 made_up: Some(number),
-            });
+            };
+            return Ok((expected, timed.timeline));
         }
         Err(Refusal::Launch(
             "no launch that is made up comes to a barrier".to_owned(),
         ))
     }
 
-    fn estimate_made_up(&self, inputs: &Inputs, setup: Setup) -> Result<Timed, Refusal> {
+    fn estimate_made_up(
+        &self,
+        inputs: &Inputs,
+        setup: Setup,
+        recording: Option<&Recording>,
+    ) -> Result<Timed, Refusal> {
         let Launched {
             mut global,
             arguments,
@@ -180,8 +202,8 @@ impl Job {
             sizes,
         };
         match &self.code {
-            Code::Amdgpu(binary) => binary.estimate(given, &mut global, setup, None, watch),
-            Code::Nvptx(text) => Ok(text.estimate(given, &mut global, setup, None, watch)),
+            Code::Amdgpu(binary) => binary.estimate(given, &mut global, setup, recording, watch),
+            Code::Nvptx(text) => Ok(text.estimate(given, &mut global, setup, recording, watch)),
         }
     }
 

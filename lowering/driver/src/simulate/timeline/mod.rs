@@ -19,7 +19,9 @@ pub(super) use code::{Code, barrier_words};
 pub(super) use recorder::Recorder;
 pub use trace_events::{Origin, Unit as TimelineUnit};
 
+use crate::compile::Entry;
 use code::Kind;
+use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_sim::{CodeLocation, FindingKind, WaveId};
 use std::collections::BTreeMap;
 
@@ -35,6 +37,24 @@ impl Recording {
     pub(super) fn new(module: Option<&[u8]>) -> Recording {
         Recording {
             words: module.map(barrier_words),
+        }
+    }
+
+    /// Of the code of `entry`, whose barriers may come from instructions that are none: passes
+    /// split barriers and pipeline loops.
+    pub(super) fn of_entry(entry: &Entry) -> Recording {
+        let sites = entry.plan.sites.iter().zip(&entry.source_sites);
+        let words = sites.filter_map(|(site, word)| {
+            let kind = match site.kind {
+                SiteKind::Arrive => Kind::Arrive,
+                SiteKind::Wait => Kind::Wait,
+                SiteKind::ControlBarrier => Kind::Full,
+                SiteKind::MemoryBarrier => return None,
+            };
+            Some((word.as_ref()?.get(), kind))
+        });
+        Recording {
+            words: Some(words.collect()),
         }
     }
 }

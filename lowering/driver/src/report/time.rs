@@ -1,0 +1,218 @@
+//! Estimates of versions for one launch, and their timelines.
+
+use super::model::{Spent, TimelineFacts, TrackFacts};
+use crate::compile::{By, Expected, ExpectedCycles, Output, same_launch};
+use crate::expect::{expect, expected_timeline};
+use crate::simulate::timeline::{SliceKind, Timeline};
+use crate::simulate::{Inputs, Job, Refusal};
+use splitbar_sim::Finding;
+
+/// The launch that estimates are for.
+#[derive(Copy, Clone)]
+#[non_exhaustive]
+pub enum Launch<'l> {
+    /// No launch is known: one is made up, as for the choice of `auto`.
+    MadeUp,
+    /// A launch.
+    Given(GivenLaunch<'l>),
+}
+
+/// A launch that is known.
+#[derive(Copy, Clone)]
+pub struct GivenLaunch<'l> {
+    /// The inputs.
+    pub inputs: &'l Inputs,
+    /// Workgroups that are resident together; `None`: as many as fit.
+    pub resident: Option<u32>,
+    /// Adds images, samplers and tensors to a job.
+    pub describe: &'l dyn Fn(Job) -> Result<Job, String>,
+    /// The launch in words.
+    pub words: &'l str,
+    /// The number of schedules under which the simulator looks for races.
+    pub schedules: u32,
+}
+
+/// An estimate of a version.
+pub(super) struct Estimated {
+    /// Its cycles.
+    pub(super) expected: Expected,
+    /// Workgroups that run together in it.
+    pub(super) running: Option<u32>,
+    /// The findings of the simulator.
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Estimated {
+    fn made_up(expected: Expected) -> Estimated {
+        let running = match &expected {
+            Expected::Cycles(cycles) => Some(cycles.resident),
+            Expected::Unknown { .. } => None,
+        };
+        Estimated {
+            expected,
+            running,
+            findings: Vec::new(),
+        }
+    }
+}
+
+/// The launch that is made up, in words.
+const MADE_UP: &str = "no launch was given, so one was made up: one unit of the GPU with as many workgroups as fit, up to 32 waves; buffers of 64 KiB with small numbers; every word of constants is 64; the first 40,000 instructions of waves";
+
+impl GivenLaunch<'_> {
+    /// The job of entry point number `entry`.
+    pub(super) fn job(&self, output: &Output, entry: usize) -> Result<Job, String> {
+        let words = |refusal: Refusal| refusal.to_string();
+        let job = (self.describe)(Job::compiled(output, entry).map_err(words)?)?;
+        job.takes(self.inputs).map_err(words)?;
+        Ok(job)
+    }
+}
+
+impl Launch<'_> {
+    /// The launch in words.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Launch::MadeUp => MADE_UP.to_owned(),
+            Launch::Given(launch) => launch.words.to_owned(),
+        }
+    }
+
+    /// The cycles that entry point number `entry` takes in each of the versions, by one launch.
+    pub(super) fn estimates(&self, versions: &[&Output], entry: usize) -> Vec<Estimated> {
+        let launch = match self {
+            Launch::MadeUp => {
+                let found = versions.iter();
+                let found = found.map(|one| expect(one, entry, By::MadeUp(0)));
+                let mut found: Vec<Expected> = found.collect();
+                same_launch(versions, &mut found, |one, by| expect(one, entry, by));
+                return found.into_iter().map(Estimated::made_up).collect();
+            }
+            Launch::Given(launch) => launch,
+        };
+        let given = versions.iter().map(|one| Launch::given(launch, one, entry));
+        given.collect()
+    }
+
+    fn given(launch: &GivenLaunch<'_>, output: &Output, entry: usize) -> Estimated {
+        let estimate = launch.job(output, entry).and_then(|job| {
+            let estimate = job.estimate(launch.inputs, launch.resident);
+            estimate.map_err(|refusal| refusal.to_string())
+        });
+        match estimate {
+            Ok(estimate) if estimate.findings.is_empty() => Estimated {
+                expected: Expected::Cycles(ExpectedCycles::whole(estimate.cycles)),
+                running: Some(estimate.resident),
+                findings: Vec::new(),
+            },
+            Ok(estimate) => Estimated {
+                expected: Expected::Unknown {
+                    unknown: "the simulator finds a problem in this launch".to_owned(),
+                },
+                running: None,
+                findings: estimate.findings,
+            },
+            Err(unknown) => Estimated::made_up(Expected::Unknown { unknown }),
+        }
+    }
+
+    /// The timeline of the estimate.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn timeline(&self, output: &Output, entry: usize) -> Result<Timeline, String> {
+        match self {
+            Launch::MadeUp => expected_timeline(output, entry),
+            Launch::Given(launch) => {
+                let job = launch.job(output, entry)?;
+                let of = output.entries().get(entry);
+                let of = of.ok_or_else(|| "there is no such entry point".to_owned())?;
+                let timeline = job.timeline_of(launch.inputs, launch.resident, of);
+                timeline.map_err(|refusal| refusal.to_string())
+            }
+        }
+    }
+}
+
+/// The kinds of slices, in the order of their numbers.
+const KINDS: [SliceKind; 9] = [
+    SliceKind::Window,
+    SliceKind::CrossingWindow,
+    SliceKind::Arrive,
+    SliceKind::Wait,
+    SliceKind::Full,
+    SliceKind::Issue,
+    SliceKind::Memory,
+    SliceKind::Stalled,
+    SliceKind::Sleep,
+];
+
+/// A timeline as a report has it, with `most` slices and as many completions.
+pub(super) fn facts(timeline: &Timeline, most: usize) -> TimelineFacts {
+    let mut slices: Vec<_> = timeline.slices.iter().collect();
+    slices.sort_by_key(|slice| (slice.from, slice.track));
+    let cut_off = slices.get(most).map(|slice| slice.from);
+    let cut_off = cut_off.into_iter().chain(timeline.cut_off).min();
+    let is_shown = |from: u64| cut_off.is_none_or(|cut| from < cut);
+    let ends = timeline.slices.iter().map(|slice| slice.until);
+    let until = cut_off.unwrap_or_else(|| ends.max().unwrap_or(0));
+    let kind = |kind: SliceKind| KINDS.iter().position(|one| *one == kind).unwrap_or(0) as u64;
+    let word = |pc: u32| {
+        let place = timeline.places.get(pc as usize);
+        place
+            .and_then(|place| place.word)
+            .map_or(0, |word| u64::from(word) + 1)
+    };
+    let slices = slices.into_iter().filter(|slice| is_shown(slice.from));
+    let completions = timeline.completions.iter();
+    let completions = completions.filter(|one| is_shown(one.to.1)).take(most);
+    TimelineFacts {
+        until,
+        tracks: timeline
+            .tracks
+            .iter()
+            .map(|track| TrackFacts {
+                workgroup: track.wave.group,
+                wave: track.wave.wave,
+            })
+            .collect(),
+        kinds: KINDS.iter().map(|kind| kind.name()).collect(),
+        slices: slices
+            .flat_map(|slice| {
+                let length = slice.until.min(until) - slice.from;
+                [
+                    slice.track.into(),
+                    slice.from,
+                    length,
+                    kind(slice.kind),
+                    word(slice.pc),
+                ]
+            })
+            .collect(),
+        completions: completions
+            .flat_map(|one| [one.from.0.into(), one.from.1, one.to.0.into(), one.to.1])
+            .collect(),
+        spent: spent(timeline),
+        cut_off,
+    }
+}
+
+/// Cycles of all waves together, by kind.
+fn spent(timeline: &Timeline) -> Spent {
+    let mut spent = Spent::default();
+    for slice in &timeline.slices {
+        let cycles = slice.until - slice.from;
+        match slice.kind {
+            SliceKind::Issue => spent.issue += cycles,
+            SliceKind::Memory => spent.memory += cycles,
+            SliceKind::Stalled => spent.barrier += cycles,
+            SliceKind::Sleep => spent.sleep += cycles,
+            SliceKind::Window
+            | SliceKind::CrossingWindow
+            | SliceKind::Arrive
+            | SliceKind::Wait
+            | SliceKind::Full => {}
+        }
+    }
+    spent
+}

@@ -1,0 +1,172 @@
+//! The answer: which version of a kernel to take, and why.
+
+use super::model::{BarrierOutcome, Outcome, Verdict, VersionResult};
+use super::versions::{FULL, PIPELINED};
+use crate::compile::Expected;
+
+/// A version with what the answer depends on.
+pub(super) struct Weighed<'v> {
+    /// Its facts.
+    pub(super) facts: &'v VersionResult,
+    /// Its estimated time for a launch in which every version does the same work.
+    pub(super) expected: &'v Expected,
+    /// Reasons of the compiler for its strategies.
+    pub(super) reasons: &'v [String],
+    /// True if its waves overlap between arrive and wait.
+    pub(super) splits: bool,
+}
+
+/// The answer for a kernel. The first of `versions` has full barriers.
+/// `kept` has the barriers that the compiler keeps, each with its reason.
+pub(super) fn verdict(
+    versions: &[Weighed<'_>],
+    has_barriers: bool,
+    kept: &[BarrierOutcome],
+) -> Verdict {
+    let settings = || {
+        let full = versions.first();
+        full.map_or_else(Vec::new, |full| full.facts.settings.clone())
+    };
+    let none = |outcome, sentence: &str, because| Verdict {
+        outcome,
+        version: Some(FULL.to_owned()),
+        of_full: None,
+        sentence: sentence.to_owned(),
+        because,
+        cautions: Vec::new(),
+        settings: settings(),
+    };
+    if !has_barriers {
+        let sentence = "There is nothing to split: the kernel has no barrier of the workgroup.";
+        return none(Outcome::NoBarrier, sentence, Vec::new());
+    }
+    let Some((full, others)) = versions.split_first() else {
+        return none(Outcome::Unknown, "No version was compiled.", Vec::new());
+    };
+    if others.is_empty() {
+        let sentence = "Keep the full barriers: no other version is different.";
+        let because = kept.iter();
+        let because = because.map(|one| format!("{}: {}", one.place.text, one.reason));
+        return none(Outcome::Full, sentence, because.collect());
+    }
+    if let Expected::Unknown { unknown } = full.expected {
+        let sentence = "Undecided: there is no estimate of the time with full barriers.";
+        return none(Outcome::Unknown, sentence, vec![unknown.clone()]);
+    }
+    let mut ranked: Vec<(f64, &Weighed<'_>)> = others
+        .iter()
+        .filter_map(|one| Some((one.facts.of_full?, one)))
+        .collect();
+    ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let best = ranked
+        .iter()
+        .find(|(_, one)| one.expected.beats(full.expected).is_ok());
+    let Some((of_full, best)) = best else {
+        return keep(full, &ranked, others);
+    };
+    let mut because = Vec::new();
+    if let Ok(why) = best.expected.beats(full.expected) {
+        because.push(why);
+    }
+    because.extend(best.reasons.iter().cloned());
+    let (outcome, what) = if best.facts.name == PIPELINED {
+        (Outcome::Pipeline, "Pipeline the loops")
+    } else if best.splits {
+        (Outcome::Split, "Split the barriers")
+    } else {
+        (
+            Outcome::Change,
+            "Let the compiler remove or change barriers",
+        )
+    };
+    Verdict {
+        outcome,
+        version: Some(best.facts.name.clone()),
+        of_full: Some(*of_full),
+        sentence: format!(
+            "{what}: the version {} takes {} than full barriers, by the estimate.",
+            best.facts.name,
+            difference(*of_full)
+        ),
+        because,
+        cautions: cautions(full.facts, best.facts),
+        settings: best.facts.settings.clone(),
+    }
+}
+
+fn keep(full: &Weighed<'_>, ranked: &[(f64, &Weighed<'_>)], others: &[Weighed<'_>]) -> Verdict {
+    let (of_full, sentence) = match ranked.first() {
+        Some((of_full, best)) => (
+            Some(*of_full),
+            format!(
+                "Keep the full barriers: no other version is faster by more than the error of the estimate; the best one, {}, takes {}.",
+                best.facts.name,
+                difference(*of_full)
+            ),
+        ),
+        None => (
+            None,
+            "Keep the full barriers: there is no estimate of another version.".to_owned(),
+        ),
+    };
+    let because = others.iter().filter_map(|one| {
+        let why = one.expected.beats(full.expected).err()?;
+        Some(format!("{}: {why}", one.facts.name))
+    });
+    Verdict {
+        outcome: Outcome::Full,
+        version: Some(FULL.to_owned()),
+        of_full,
+        sentence,
+        because: because.collect(),
+        cautions: Vec::new(),
+        settings: full.facts.settings.clone(),
+    }
+}
+
+/// A ratio of cycles in words.
+pub(super) fn difference(of_full: f64) -> String {
+    let percent = 100.0 * (of_full - 1.0);
+    if percent.abs() < 0.05 {
+        "as many cycles".to_owned()
+    } else if percent < 0.0 {
+        format!("{:.1} % fewer cycles", -percent)
+    } else {
+        format!("{percent:.1} % more cycles")
+    }
+}
+
+/// Resources that the version takes and full barriers do not.
+fn cautions(full: &VersionResult, best: &VersionResult) -> Vec<String> {
+    let mut cautions = Vec::new();
+    if let (Some(own), Some(of_full)) = (best.workgroups, full.workgroups)
+        && own < of_full
+    {
+        let limiter = best.limiter.as_deref().unwrap_or("unknown");
+        cautions.push(format!(
+            "Fewer workgroups are resident: {own}, and {of_full} with full barriers; bound by {limiter}. Where other workgroups hide the waits, full barriers may be faster."
+        ));
+        if let (Some(running), Some(of_estimate)) = (full.running, full.workgroups)
+            && running < of_estimate
+        {
+            cautions.push(format!(
+                "The estimate compares {running} resident workgroups, not {of_estimate}: give a launch to compare with as many as fit."
+            ));
+        }
+    }
+    let spilled = |version: &VersionResult| version.resource_usage.map_or(0, |u| u.spilled_bytes);
+    if spilled(best) > spilled(full) {
+        cautions.push(format!(
+            "Registers are spilled: {} bytes, and {} with full barriers.",
+            spilled(best),
+            spilled(full)
+        ));
+    }
+    if !best.is_complete {
+        cautions.push(
+            "The estimate contains a part of the launch, which is long; versions are compared by the part that both complete."
+                .to_owned(),
+        );
+    }
+    cautions
+}
