@@ -5,7 +5,7 @@ use super::input::read;
 use super::limits::LimitArgs;
 use super::options::{OptionArgs, SpecArgs, Takes};
 use super::stop::Stop;
-use super::values::{Format, parse_target};
+use super::values::{DataFormat, Format, parse_target};
 use super::warnings::WarningArgs;
 use super::{report, write};
 use clap::Args;
@@ -64,8 +64,8 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", default_value_t = splitbar::Bounds::default().most_states)]
     states: usize,
     /// How the verdicts are printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+    format: DataFormat,
     #[command(flatten)]
     warnings: WarningArgs,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub(crate) struct ModelArgs {
 impl ModelArgs {
     /// What limits the command, its input, and how problems are printed.
     pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
-        (&self.limits, &self.input, Format::Text)
+        (&self.limits, &self.input, self.format.into())
     }
 }
 
@@ -89,8 +89,10 @@ pub(super) fn run(args: &ModelArgs) -> u8 {
     match explore(args) {
         Ok(explored) => {
             let text = match args.format {
-                Format::Text => explored.iter().map(text).collect(),
-                Format::Json => format!("{:#}\n", explored.iter().map(value).collect::<Value>()),
+                DataFormat::Text => explored.iter().map(text).collect(),
+                DataFormat::Json => {
+                    format!("{:#}\n", explored.iter().map(value).collect::<Value>())
+                }
             };
             match write::to_stdout(text.as_bytes()) {
                 exit::DONE => code(&explored),
@@ -99,13 +101,10 @@ pub(super) fn run(args: &ModelArgs) -> u8 {
         }
         Err(Stop::Problems(failure)) => {
             let failure = args.warnings.failure(&failure);
-            report::show(&failure.diagnostics, &args.input, Format::Text);
+            report::show(&failure.diagnostics, &args.input, args.format.into());
             failure.exit_code()
         }
-        Err(Stop::Usage(text)) => {
-            write::error(&text);
-            exit::USAGE
-        }
+        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.format.into()),
     }
 }
 
@@ -146,7 +145,7 @@ fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
     if warnings.has_errors() {
         return Err(warnings.into());
     }
-    report::show(&warnings, &args.input, Format::Text);
+    report::show(&warnings, &args.input, args.format.into());
     Ok(explored.entries)
 }
 

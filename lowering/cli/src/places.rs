@@ -36,6 +36,11 @@ impl Places {
         Places(locations.map(|(word, at)| (word.get(), at)).collect())
     }
 
+    /// The place of a word.
+    pub(super) fn location(&self, word: u32) -> Option<&Location> {
+        self.0.get(&word)
+    }
+
     /// The place of a word in a line of text, with the line of the source where the module carries
     /// it.
     pub(super) fn text(&self, word: u32) -> Option<String> {

@@ -110,7 +110,7 @@ fn estimates(form: &str) -> Result<()> {
         .filter(|line| line.contains("tiled_matmul.comp:"));
     ensure!(places.clone().count() == 3, "{text}");
     ensure!(places.clone().all(|line| line.contains("arrier")), "{text}");
-    let json = expect(&[&launch[..], &["--report", "json"]].concat(), b"", 0)?.stdout;
+    let json = expect(&[&launch[..], &["--format", "json"]].concat(), b"", 0)?.stdout;
     let json: Value = serde_json::from_slice(&json)?;
     for barrier in json["barriers"].as_array().context("barriers")? {
         let source = &barrier["place"]["source"];
@@ -166,9 +166,9 @@ fn findings() -> Result<()> {
             "2",
         ];
         let text = String::from_utf8(expect(&launch, b"", 1)?.stdout)?;
-        let json = expect(&[&launch[..], &["--report", "json"]].concat(), b"", 1)?.stdout;
+        let json = expect(&[&launch[..], &["--format", "json"]].concat(), b"", 1)?.stdout;
         let json: Value = serde_json::from_slice(&json)?;
-        let finding = &json[0]["findings"][0];
+        let finding = &json["findings"][0];
         let has_lines = form.starts_with("-g");
         let places = text.matches("race.comp:7:9 (word").count();
         ensure!(places == if has_lines { 2 } else { 0 }, "{form}: {text}");

@@ -166,12 +166,12 @@ fn diagnostics() -> Result<()> {
         let problem = Diagnostic::error(*code, "message");
         check(&diagnostic::json::render(&Diagnostics::from(problem), "-"))?;
     }
-    let wrong = ["check", "no/such/file.spv", "--diagnostics", "json"];
+    let wrong = ["check", "no/such/file.spv", "--format", "json"];
     check(&expect(&wrong, b"", 2)?.stderr)?;
     let limited = [
         "check",
         &path("reduction")?,
-        "--diagnostics=json",
+        "--format=json",
         "--time-limit=0.000001",
     ];
     check(&expect(&limited, b"", 3)?.stderr)?;
