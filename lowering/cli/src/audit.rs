@@ -3,7 +3,7 @@
 
 use super::input::read;
 use super::limits::LimitArgs;
-use super::places::{Place, Places};
+use super::places::Places;
 use super::problem::audits::{self, Audited};
 use super::problem::github;
 use super::stop::Stop;
@@ -15,6 +15,7 @@ use splitbar::asm::{Function, Role};
 use splitbar::fences::{FenceRequirement, RequiredOrdering};
 use splitbar::verdict::{self, Audit};
 use splitbar::{Placement, Target, asm, exit, machine_code, require_llvm};
+use splitbar_passes::diagnostic::json::Place;
 use splitbar_passes::module::{Module, WordOffset};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope};

@@ -1,11 +1,12 @@
 //! What `splitbar sim` found under all schedules, each finding once, as text and for programs.
 
-use super::places::{Place, Places};
+use super::places::Places;
 use super::problem::Problem;
 use super::report;
 use serde::Serialize;
 use splitbar::Target;
 use splitbar::simulate::machine::{CodeLocation, Finding, FindingKind, Lane, Schedule, Site};
+use splitbar_passes::diagnostic::json::Place;
 use splitbar_passes::printf::Printed;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -94,7 +95,7 @@ impl<'r> Findings<'r> {
 
     fn found<'s>(&'s self, seen: &'s [Seen<'r>]) -> Vec<Found<'s>> {
         seen.iter()
-            .map(|one| Found::new(one, &self.places))
+            .map(|one| Found::new(one.finding, &one.schedules, &self.places))
             .collect()
     }
 
@@ -195,7 +196,8 @@ pub(super) struct Found<'p> {
     message: String,
     at: Where<'p>,
     against: Option<Where<'p>>,
-    /// The schedules that showed it.
+    /// The schedules that showed it; not there for an estimate, which has none.
+    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
     schedules: &'p [u32],
 }
 
@@ -212,8 +214,8 @@ struct Where<'p> {
 }
 
 impl<'p> Found<'p> {
-    fn new(seen: &'p Seen<'_>, places: &'p Places) -> Found<'p> {
-        let finding = seen.finding;
+    /// A finding that `schedules` showed.
+    pub(super) fn new(finding: &Finding, schedules: &'p [u32], places: &'p Places) -> Found<'p> {
         let other = finding.other.as_ref();
         Found {
             code: finding.kind.to_string(),
@@ -221,7 +223,7 @@ impl<'p> Found<'p> {
             message: finding.message.clone(),
             at: Where::new(&finding.site, &finding.place, places),
             against: other.map(|(site, place)| Where::new(site, place, places)),
-            schedules: &seen.schedules,
+            schedules,
         }
     }
 }

@@ -9,9 +9,11 @@ use super::{report, write};
 use clap::Args;
 use serde::Serialize;
 use splitbar::diagnostic::Diagnostics;
-use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::diagnostic::Location;
+use splitbar_passes::diagnostic::json::Place;
+use splitbar_passes::module::{Declarations, Module, WordOffset};
 use splitbar_passes::profile::{Distribution, Profile, Site, SiteKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Behind the help.
@@ -72,7 +74,12 @@ pub(super) fn run(args: &ProfileArgs) -> u8 {
     let declarations = Declarations::new(&module, &mut Diagnostics::new());
     match profile(&args.dump, &declarations) {
         Ok(profile) => {
-            let report = Report::from_parts(&profile, &declarations);
+            let words = profile.sites.iter();
+            let words = words.flat_map(|site| [site.arrive, site.wait]);
+            let words: BTreeSet<WordOffset> = words.collect();
+            let words: Vec<WordOffset> = words.into_iter().collect();
+            let places = declarations.locations(&words);
+            let report = Report::from_parts(&profile, &places);
             let printed = match args.form() {
                 DataFormat::Text => report.text(),
                 DataFormat::Json => format!("{}\n", serde_json::json!(report)),
@@ -144,29 +151,24 @@ struct Row<'p> {
     function: Option<String>,
     /// File and line of the wait.
     source: Option<String>,
+    /// The places of the arrive and of the wait.
+    arrive_place: Option<Place<'p>>,
+    wait_place: Option<Place<'p>>,
     #[serde(flatten)]
     site: &'p Site,
     gain_at_most: Option<u64>,
 }
 
 impl<'p> Report<'p> {
-    fn from_parts(profile: &'p Profile, declarations: &Declarations<'_>) -> Report<'p> {
-        // A wait may be a site of many arrives.
-        let mut places = BTreeMap::new();
+    fn from_parts(profile: &'p Profile, places: &'p BTreeMap<WordOffset, Location>) -> Report<'p> {
         let rows = profile.sites.iter().map(|site| {
-            let place = || {
-                let function = declarations.function_at(site.wait).map(|function| {
-                    let name = declarations.name(function.id);
-                    name.map_or_else(|| function.id.to_string(), str::to_owned)
-                });
-                let source = declarations.source_position(site.wait);
-                let source = source.map(|source| format!("{}:{}", source.file, source.line));
-                (function, source)
-            };
-            let (function, source) = places.entry(site.wait).or_insert_with(place).clone();
+            let wait = places.get(&site.wait);
+            let source = wait.and_then(|wait| wait.source.as_ref());
             Row {
-                function,
-                source,
+                function: wait.and_then(|wait| wait.function.clone()),
+                source: source.map(|source| format!("{}:{}", source.file, source.line)),
+                arrive_place: places.get(&site.arrive).map(Place::from),
+                wait_place: wait.map(Place::from),
                 site,
                 gain_at_most: site.gain_at_most(),
             }

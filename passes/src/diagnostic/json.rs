@@ -1,7 +1,7 @@
 //! Diagnostics as JSON for programs: one object on each line.
 
 use super::WordOffset;
-use super::{Diagnostic, Diagnostics, SourcePosition, Subject, WitnessStep};
+use super::{Diagnostic, Diagnostics, Location, SourcePosition, Subject, WitnessStep};
 use serde::Serialize;
 
 /// The keys, in the order in which they are written; none is ever left out.
@@ -51,6 +51,27 @@ impl<'d> From<&'d SourcePosition> for Source<'d> {
             column: at.shown_column(),
             text: at.text.as_deref(),
             inlined_at: at.inlined_at.iter().map(Source::from).collect(),
+        }
+    }
+}
+
+/// The place of an instruction as JSON has it everywhere.
+#[derive(Clone, Debug, Serialize)]
+pub struct Place<'d> {
+    function: Option<&'d str>,
+    block: Option<&'d str>,
+    /// The SPIR-V instruction.
+    spirv: Option<&'d str>,
+    source: Option<Source<'d>>,
+}
+
+impl<'d> From<&'d Location> for Place<'d> {
+    fn from(at: &'d Location) -> Self {
+        Place {
+            function: at.function.as_deref(),
+            block: at.block.as_deref(),
+            spirv: at.instruction.as_deref(),
+            source: at.source.as_ref().map(Source::from),
         }
     }
 }

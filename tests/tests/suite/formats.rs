@@ -100,7 +100,7 @@ OpFunctionEnd
 "#;
 
 /// Writes the racing module into `folder`.
-fn race(folder: &Path) -> Result<String> {
+pub(crate) fn race(folder: &Path) -> Result<String> {
     let file = folder.join("race.spv");
     fs::write(&file, assembled(RACE)?)?;
     Ok(file.display().to_string())
