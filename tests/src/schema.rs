@@ -126,10 +126,11 @@ impl Schemas {
         Ok(())
     }
 
-    /// What `FILE#/$defs/NAME` leads to; without FILE in the same one.
+    /// The schema that `FILE#/$defs/NAME` leads to: without FILE in the same one, without # a whole
+    /// file.
     fn referred<'s>(&'s self, file: &'s str, says: &Value) -> Result<Place<'s>> {
         let text = says.as_str().context("a reference that is no text")?;
-        let (other, pointer) = text.split_once('#').context("a reference without #")?;
+        let (other, pointer) = text.split_once('#').unwrap_or((text, ""));
         let file = if other.is_empty() { file } else { other };
         let (file, schema) = self.0.get_key_value(file).context(text.to_owned())?;
         let schema = schema.pointer(pointer).context(text.to_owned())?;

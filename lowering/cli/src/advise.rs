@@ -16,7 +16,7 @@ use super::{report, write};
 use clap::{Arg, Args, Command, ValueEnum};
 use splitbar::simulate::{Inputs, Job, Refusal};
 use splitbar::{
-    Advice, Candidate, Estimated, OptionInfo, Options, Output, Part, SplitBarriers, Target, exit,
+    Advice, Candidate, Estimated, OptionInfo, Options, Output, Part, SplitBarriers, Target,
     require_llvm,
 };
 use std::path::{Path, PathBuf};
@@ -112,10 +112,19 @@ enum AdviceFormat {
     Svg,
 }
 
+impl From<AdviceFormat> for Format {
+    fn from(format: AdviceFormat) -> Format {
+        match format {
+            AdviceFormat::Text | AdviceFormat::Svg => Format::Text,
+            AdviceFormat::Json => Format::Json,
+        }
+    }
+}
+
 impl AdviseArgs {
     /// What limits the command, the module that its problems are about, and how they are printed.
     pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
-        (&self.limits, &self.input, Format::Text)
+        (&self.limits, &self.input, self.format.into())
     }
 }
 
@@ -135,13 +144,10 @@ pub(super) fn run(args: &AdviseArgs) -> u8 {
         }
         Err(Stop::Problems(failure)) => {
             let failure = args.warnings.failure(&failure);
-            report::show(&failure.diagnostics, &args.input, Format::Text);
+            report::show(&failure.diagnostics, &args.input, args.format.into());
             failure.exit_code()
         }
-        Err(Stop::Usage(text)) => {
-            write::error(&text);
-            exit::USAGE
-        }
+        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.format.into()),
     }
 }
 
@@ -186,7 +192,7 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
             if warnings.has_errors() {
                 return Err(warnings.into());
             }
-            report::show(&warnings, &args.input, Format::Text);
+            report::show(&warnings, &args.input, args.format.into());
         }
         advice.extend(of_target);
     }

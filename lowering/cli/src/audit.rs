@@ -3,18 +3,23 @@
 
 use super::input::read;
 use super::limits::LimitArgs;
+use super::places::Places;
+use super::problem::audits::{self, Audited};
+use super::problem::github;
 use super::stop::Stop;
 use super::values::{Format, parse_target};
 use super::{report, write};
 use clap::{Args, ValueEnum};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use splitbar::asm::{Function, Role};
 use splitbar::fences::{FenceRequirement, RequiredOrdering};
 use splitbar::verdict::{self, Audit};
 use splitbar::{Placement, Target, asm, exit, machine_code, require_llvm};
+use splitbar_passes::diagnostic::json::Place;
+use splitbar_passes::module::{Module, WordOffset};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// After the help.
@@ -42,6 +47,11 @@ pub(crate) struct AuditArgs {
     /// With the same options.
     #[arg(long, value_name = "FILE", conflicts_with = "release")]
     plan: Option<PathBuf>,
+    /// The SPIR-V module that the code was made of: findings name its lines
+    ///
+    /// For code with debug lines, as `lower --audit` has them.
+    #[arg(long, value_name = "FILE")]
+    module: Option<PathBuf>,
     /// The memory that every barrier releases
     ///
     /// Without this, --acquire and --plan nothing is judged.
@@ -60,8 +70,8 @@ pub(crate) struct AuditArgs {
     #[arg(long, conflicts_with_all = ["cu_mode", "plan"])]
     tgsplit: bool,
     /// How the audit is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    report: Format,
+    #[arg(long, alias = "report", value_enum, default_value_t = Format::Text)]
+    format: Format,
     #[command(flatten)]
     limits: LimitArgs,
 }
@@ -69,7 +79,7 @@ pub(crate) struct AuditArgs {
 impl AuditArgs {
     /// What limits the command, its input, and how problems are printed.
     pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
-        (&self.limits, &self.input, Format::Text)
+        (&self.limits, &self.input, self.format)
     }
 }
 
@@ -115,15 +125,25 @@ impl From<MemoryScope> for FenceScope {
 
 /// Audits as `args` ask and gives the exit code: 1 if something is missing.
 pub(super) fn run(args: &AuditArgs) -> u8 {
-    match audit(args) {
-        Ok(audits) => {
-            let text = match args.report {
-                Format::Text => audits
-                    .iter()
-                    .map(Audit::to_string)
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-                Format::Json => json(&audits),
+    match audit(args).and_then(|audits| Ok((places(args, &audits)?, audits))) {
+        Ok((places, audits)) => {
+            let problems = || {
+                let file = report::name(args.module.as_deref().unwrap_or(&args.input));
+                let of = Audited {
+                    file: &file,
+                    target: args.target.name,
+                    place: &|word| places.location(word),
+                };
+                audits::problems(&audits, &of)
+            };
+            let text = match args.format {
+                Format::Text => text(&audits, &places),
+                Format::Json => json(&audits, &places),
+                Format::Github => github::render(&problems()),
+                Format::Sarif => {
+                    report::keep(problems());
+                    String::new()
+                }
             };
             let written = write::to_stdout(text.as_bytes());
             if audits.iter().all(Audit::is_clean) {
@@ -133,14 +153,52 @@ pub(super) fn run(args: &AuditArgs) -> u8 {
             }
         }
         Err(Stop::Problems(failure)) => {
-            report::show(&failure.diagnostics, &args.input, Format::Text);
+            report::show(&failure.diagnostics, &args.input, args.format);
             failure.exit_code()
         }
-        Err(Stop::Usage(why)) => {
-            write::error(&why);
-            exit::USAGE
-        }
+        Err(Stop::Usage(why)) => report::usage(&why, &args.input, args.format),
     }
+}
+
+/// The places of what the audits name, where the module is given.
+fn places(args: &AuditArgs, audits: &[Audit]) -> Result<Places, Stop> {
+    let Some(module) = &args.module else {
+        return Ok(Places::default());
+    };
+    if args.input == Path::new("-") && *module == args.input {
+        let text = "the code and the module cannot both be the standard input";
+        return Err(Stop::Usage(text.to_owned()));
+    }
+    let module = read(module)?;
+    Module::parse(&module)?;
+    Ok(Places::of(Some(&module), audits.iter().flat_map(words)))
+}
+
+/// The words of the instructions that an audit names, in their order in the module.
+fn words(audit: &Audit) -> BTreeSet<u32> {
+    let barriers = audit.barriers.iter().flat_map(|barrier| {
+        let outstanding = barrier.outstanding.iter().map(|flying| flying.at.word);
+        outstanding.chain([barrier.at.word])
+    });
+    let findings = audit.findings.iter();
+    let findings = findings.flat_map(|one| [one.word, one.sync.word, one.access.word]);
+    let redundant = audit.redundant_waits.iter().map(|wait| wait.word);
+    let all = barriers.chain(findings).chain(redundant);
+    all.flatten().map(WordOffset::get).collect()
+}
+
+/// The audits, each with the places of the words that it names.
+fn text(audits: &[Audit], places: &Places) -> String {
+    let shown = audits.iter().map(|audit| {
+        let mut text = audit.to_string();
+        for word in words(audit) {
+            if let Some(place) = places.location(word).and_then(|_| places.text(word)) {
+                text.push_str(&format!("  word {word}: {place}\n"));
+            }
+        }
+        text
+    });
+    shown.collect::<Vec<_>>().join("\n")
 }
 
 fn audit(args: &AuditArgs) -> Result<Vec<Audit>, Stop> {
@@ -261,9 +319,39 @@ fn assumed(function: &Function, args: &AuditArgs) -> BTreeMap<usize, RequiredOrd
         .collect()
 }
 
-fn json(audits: &[Audit]) -> String {
+/// An audit, and the places of the words that it names.
+#[derive(Serialize)]
+struct Placed<'a> {
+    #[serde(flatten)]
+    audit: &'a Audit,
+    /// Empty without the module.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    places: Vec<PlaceOf<'a>>,
+}
+
+#[derive(Serialize)]
+struct PlaceOf<'a> {
+    word: u32,
+    #[serde(flatten)]
+    place: Place<'a>,
+}
+
+fn json(audits: &[Audit], places: &Places) -> String {
+    let audits: Vec<Placed<'_>> = audits
+        .iter()
+        .map(|audit| Placed {
+            audit,
+            places: words(audit)
+                .into_iter()
+                .filter_map(|word| {
+                    let place = places.json(Some(word))?;
+                    Some(PlaceOf { word, place })
+                })
+                .collect(),
+        })
+        .collect();
     // Serialising plain structs to a string has no way to fail: no maps, no foreign impls.
-    let mut text = serde_json::to_string_pretty(audits).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&audits).unwrap_or_default();
     text.push('\n');
     text
 }

@@ -1,16 +1,17 @@
 //! `splitbar check`: the rules of SPIR-V and of its client API, without any code.
 
-use super::input::read;
+use super::input::{modules_of_folder, read};
 use super::limits::LimitArgs;
 use super::options::{OptionArgs, SpecArgs, Takes};
 use super::report;
+use super::stop::worst;
 use super::values::{Format, parse_target};
 use super::warnings::WarningArgs;
 use clap::{Arg, Args};
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics, Kind, Severity};
 use splitbar::{CheckOptions, Failure, OptionInfo, Target, check, exit};
 use splitbar_passes::validate::LIMITS;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// `check` takes every option of a check.
@@ -26,7 +27,7 @@ impl Takes for Check {
 
     fn flag(arg: Arg) -> Arg {
         match arg.get_id().as_str() {
-            "strategy" => arg.requires("target"),
+            "strategy" => arg.requires("targets"),
             _ => arg,
         }
     }
@@ -34,13 +35,14 @@ impl Takes for Check {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// The SPIR-V module; `-` is the standard input
-    input: PathBuf,
-    /// A GPU whose limits the module must keep
+    /// SPIR-V modules; `-` is the standard input; a folder: every .spv in it, at any depth
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
+    /// GPUs whose limits the modules must keep, with commas between them
     ///
-    /// With what its lowering reserves for split barriers.
-    #[arg(long, value_parser = parse_target)]
-    target: Option<&'static Target>,
+    /// With what their lowering reserves for split barriers.
+    #[arg(long, visible_alias = "target", value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
+    targets: Vec<&'static Target>,
     #[command(flatten)]
     spec: SpecArgs,
     #[command(flatten)]
@@ -48,11 +50,11 @@ pub(crate) struct CheckArgs {
     /// A limit, such as maxComputeSharedMemorySize=32768
     #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
     limit: Vec<(String, u64)>,
-    /// How problems are printed
+    /// How diagnostics are printed
     ///
-    /// On the standard error.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    diagnostics: Format,
+    /// On the standard error; SARIF on the standard output.
+    #[arg(long, alias = "diagnostics", value_enum, default_value_t = Format::Text)]
+    format: Format,
     #[command(flatten)]
     warnings: WarningArgs,
     #[command(flatten)]
@@ -62,30 +64,107 @@ pub(crate) struct CheckArgs {
 impl CheckArgs {
     /// What limits the command, its input, and how problems are printed.
     pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
-        (&self.limits, &self.input, self.diagnostics)
+        let first = self.inputs.first();
+        let input = first.map_or(Path::new("-"), PathBuf::as_path);
+        (&self.limits, input, self.format)
     }
 }
 
-/// Checks the module that `args` name and gives the exit code: 0 without errors, 1 with; 2 when the
-/// module lacks what was asked for, 3 when this build does not know something that it has.
+/// Checks the modules that `args` name and gives the exit code, the worst of all modules: 0 without
+/// errors, 1 with; 2 when a module lacks what was asked for or cannot be read, 3 when this build
+/// does not know something that it has.
 pub(super) fn run(args: &CheckArgs) -> u8 {
-    let bytes = match read(&args.input) {
+    let files = match files(args) {
+        Ok(files) => files,
+        Err((input, text)) => return report::usage(&text, &input, args.format),
+    };
+    let codes = files.iter().map(|file| check_file(args, file));
+    worst(codes)
+}
+
+/// The files, in the order of the arguments, those of a folder sorted; each once.
+///
+/// # Errors
+/// An argument, and why it has no modules.
+fn files(args: &CheckArgs) -> Result<Vec<PathBuf>, (PathBuf, String)> {
+    let (mut files, mut seen) = (Vec::new(), BTreeSet::new());
+    for input in &args.inputs {
+        let found = if input.is_dir() {
+            let modules = modules_of_folder(input).map_err(|text| (input.clone(), text))?;
+            if modules.is_empty() {
+                let text = format!("{}: there are no modules (.spv)", input.display());
+                return Err((input.clone(), text));
+            }
+            modules.into_iter().map(|file| input.join(file)).collect()
+        } else {
+            vec![input.clone()]
+        };
+        files.extend(found.into_iter().filter(|file| seen.insert(file.clone())));
+    }
+    Ok(files)
+}
+
+/// Checks one module and gives the exit code.
+fn check_file(args: &CheckArgs, input: &Path) -> u8 {
+    let bytes = match read(input) {
         Ok(bytes) => bytes,
-        Err(text) => return report::usage(&text, &args.input, args.diagnostics),
+        Err(text) => return report::usage(&text, input, args.format),
     };
     let mut options = CheckOptions::default();
     if let Err(text) = args.options.set(&mut options) {
-        return report::usage(&text, &args.input, args.diagnostics);
+        return report::usage(&text, input, args.format);
     }
-    let found = problems(args, options, &bytes).unwrap_or_else(|misfits| misfits);
-    let failure = Failure::from(args.warnings.judge(&found));
-    report::show(&failure.diagnostics, &args.input, args.diagnostics);
-    if !failure.diagnostics.has_errors() {
+    let found = found(args, &options, &bytes);
+    let found = found.into_iter().map(|(target, problems)| {
+        let judged = args.warnings.judge(&problems).sorted();
+        report::show_for(&judged, input, target, args.format);
+        code(&judged)
+    });
+    worst(found)
+}
+
+/// What is wrong for all targets, and what for each of them; with one target all is of that.
+fn found(
+    args: &CheckArgs,
+    options: &CheckOptions,
+    bytes: &[u8],
+) -> Vec<(Option<&'static str>, Diagnostics)> {
+    let of =
+        |target| problems(args, options.clone(), target, bytes).unwrap_or_else(|misfits| misfits);
+    if args.targets.len() < 2 {
+        return vec![(None, of(args.targets.first().copied()))];
+    }
+    let each: Vec<(&'static str, Diagnostics)> = args
+        .targets
+        .iter()
+        .map(|target| (target.name, of(Some(target))))
+        .collect();
+    let sets: Vec<BTreeSet<&Diagnostic>> = each
+        .iter()
+        .map(|(_, problems)| problems.iter().collect())
+        .collect();
+    let is_common = |problem: &&Diagnostic| sets.iter().all(|set| set.contains(problem));
+    let mut all: Vec<(Option<&'static str>, Diagnostics)> = Vec::new();
+    let first = each
+        .iter()
+        .take(1)
+        .flat_map(|(_, problems)| problems.iter());
+    all.push((None, first.filter(is_common).cloned().collect()));
+    for (target, problems) in &each {
+        let own = problems.iter().filter(|problem| !is_common(problem));
+        all.push((Some(target), own.cloned().collect()));
+    }
+    all
+}
+
+/// The exit code for the problems of one module.
+fn code(problems: &Diagnostics) -> u8 {
+    if !problems.has_errors() {
         return exit::DONE;
     }
-    match failure.exit_code() {
+    match Failure::from(problems.clone()).exit_code() {
         code @ (exit::BUG | exit::USAGE) => code,
-        exit::UNSUPPORTED if failure.diagnostics.iter().any(is_unknown_here) => exit::UNSUPPORTED,
+        exit::UNSUPPORTED if problems.iter().any(is_unknown_here) => exit::UNSUPPORTED,
         _ => exit::INVALID, // limits of the target are errors like any other here
     }
 }
@@ -102,6 +181,7 @@ fn is_unknown_here(problem: &Diagnostic) -> bool {
 fn problems(
     args: &CheckArgs,
     mut options: CheckOptions,
+    target: Option<&'static Target>,
     bytes: &[u8],
 ) -> Result<Diagnostics, Diagnostics> {
     let mut limits = BTreeMap::new();
@@ -111,7 +191,7 @@ fn problems(
     }
     options.spec = args.spec.resolve(bytes)?;
     options.limits = limits;
-    options.target = args.target;
+    options.target = target;
     Ok(check(bytes, &options))
 }
 

@@ -17,11 +17,11 @@ pub(super) struct CodeArgs {
     /// Where an output without a file of its own goes; `-`: standard output
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
-    /// How problems are printed
+    /// How diagnostics are printed
     ///
     /// On the standard error.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(super) diagnostics: Format,
+    #[arg(long, alias = "diagnostics", value_enum, default_value_t = Format::Text)]
+    pub(super) format: Format,
     #[command(flatten)]
     pub(super) warnings: WarningArgs,
     #[command(flatten)]

@@ -1,7 +1,8 @@
 //! The commands, and how one is run.
 
 use super::limits::{self, LimitArgs};
-use super::values::Format;
+use super::report::Sink;
+use super::values::{DataFormat, Format};
 use super::{
     advise, arguments, audit, batch, check, explain, help, lower, lower_ir, model, profile, report,
     report_command, shell, sim, targets, worker,
@@ -81,8 +82,8 @@ pub(crate) enum Command {
     /// Lists the GPUs: wave size, barrier strategy chosen by default, async copies, minimum PTX
     Targets {
         /// How the list is printed
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+        format: DataFormat,
     },
     /// Compiles what another process asks for on the standard input
     #[command(hide = true)]
@@ -108,7 +109,8 @@ pub(crate) enum Command {
 /// Runs the command that the arguments name, and gives the exit code.
 pub(crate) fn run() -> u8 {
     if let Err(text) = arguments::expand() {
-        return report::usage(&text, Path::new("-"), report::asked());
+        let code = report::usage(&text, Path::new("-"), report::asked());
+        return report::finish(Sink::Error, report::asked(), code);
     }
     let given = arguments::given();
     let matches = help::command(Cli::command(), &given).try_get_matches_from(&given);
@@ -119,7 +121,9 @@ pub(crate) fn run() -> u8 {
     cli.colour.write_global();
     match cli.command.limited() {
         Some((limits, input, format)) if !limits::in_process() => {
-            limits::isolated(limits, input, format, || cli.command.run_here())
+            let done = limits::isolated(limits, input, format, || cli.command.run_here());
+            // Where the process has an exit code of its own, it has written the document.
+            done.unwrap_or_else(|code| cli.command.finish(code))
         }
         _ => cli.command.run_here(),
     }
@@ -160,8 +164,43 @@ impl Command {
         }
     }
 
+    /// The form of its diagnostics and findings, and where a SARIF document of them goes; `None`
+    /// where it has no SARIF.
+    fn reports(&self) -> Option<(Format, Sink)> {
+        match self {
+            Command::Lower(args) => Some((args.code.format, Sink::Error)),
+            Command::LowerIr(args) => Some((args.format(), Sink::Error)),
+            Command::Batch(args) => Some((args.format(), Sink::Output)),
+            Command::Check(args) => Some((args.limited().2, Sink::Output)),
+            Command::Audit(args) => Some((args.limited().2, Sink::Output)),
+            Command::Sim(args) => Some((args.limited().2, Sink::Output)),
+            Command::Model(_)
+            | Command::Advise(_)
+            | Command::Report(_)
+            | Command::Profile(_)
+            | Command::Targets { .. }
+            | Command::Worker(_)
+            | Command::Explain { .. }
+            | Command::Completions { .. }
+            | Command::Manual { .. } => None,
+        }
+    }
+
     /// Runs it in this process and gives the exit code.
     fn run_here(&self) -> u8 {
+        let code = self.perform();
+        self.finish(code)
+    }
+
+    /// Writes the SARIF document if there is to be one, and gives the exit code.
+    fn finish(&self, code: u8) -> u8 {
+        match self.reports() {
+            Some((format, sink)) => report::finish(sink, format, code),
+            None => code,
+        }
+    }
+
+    fn perform(&self) -> u8 {
         match self {
             Command::Lower(args) => lower::run(args),
             Command::LowerIr(args) => lower_ir::run(args),
@@ -226,10 +265,10 @@ mod tests {
             "dependency-file",
             "dependency-target",
             "buffer", // this and others: the launch, of which an interface has its own form
-            "diagnostics",
             "dynamic-shared",
             "emit",
             "emit-dir",
+            "format",
             "groups",
             "memory-limit",
             "no-warnings",

@@ -1,9 +1,11 @@
 //! `splitbar sim --timing`: an estimate of how long the launch would take, for people and programs.
 
-use super::places::{Place, Places};
+use super::findings::Found;
+use super::places::Places;
 use serde::Serialize;
 use splitbar::Target;
 use splitbar::simulate::estimate::{BarrierTime, Estimate, ResidentSource};
+use splitbar_passes::diagnostic::json::Place;
 
 /// The estimate as JSON has it.
 #[derive(Serialize)]
@@ -11,6 +13,8 @@ struct Shown<'e> {
     target: &'static str,
     estimate: &'e Estimate,
     barriers: Vec<ShownBarrier<'e>>,
+    /// What the simulator found in the run.
+    findings: Vec<Found<'e>>,
 }
 
 /// A barrier and its place.
@@ -36,6 +40,11 @@ pub(super) fn json(
         target: target.name,
         estimate,
         barriers: barriers.collect(),
+        findings: estimate
+            .findings
+            .iter()
+            .map(|finding| Found::new(finding, &[], places))
+            .collect(),
     };
     // Serialising plain structs has no way to fail: no maps, no foreign impls.
     let mut text = serde_json::to_vec_pretty(&shown).unwrap_or_default();

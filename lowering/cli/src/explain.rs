@@ -45,6 +45,18 @@ fn finding(text: &str) -> Option<String> {
     ))
 }
 
+/// The summary of the code `text` of a diagnostic or finding, and what the command prints about it,
+/// in Markdown.
+pub(super) fn texts(text: &str) -> Option<(&'static str, String)> {
+    if let Some(code) = find(text) {
+        return Some((code.summary(), explanation(code)));
+    }
+    let number = number(text)?;
+    let mut kinds = FindingKind::ALL.iter();
+    let kind = kinds.find(|kind| kind.number() == number)?;
+    Some((kind.summary(), finding(text)?))
+}
+
 /// The code that `text` names: `SB0205`, `sb205` or `205`.
 pub(super) fn find(text: &str) -> Option<Code> {
     let number = number(text)?;

@@ -25,9 +25,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "write-dependencies",
             "dependency-file",
             "dependency-target",
-            "report",
             "format",
-            "json",
             "dump",
             "trace",
             "color",
@@ -36,7 +34,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Rules and messages",
-        &["limit", "diagnostics", "no-warnings", "W", "allow", "warn"],
+        &["limit", "no-warnings", "W", "allow", "warn"],
     ),
     ("Limits", &["time-limit", "memory-limit", "steps"]),
 ];
@@ -45,7 +43,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 const FIRST_HEADING: &str = "Options";
 
 /// Options that `-h` shows.
-const COMMON: [&str; 20] = [
+const COMMON: [&str; 18] = [
     "target",
     "targets",
     "entry",
@@ -60,9 +58,7 @@ const COMMON: [&str; 20] = [
     "O",
     "emit",
     "output",
-    "report",
     "format",
-    "json",
     "target-env",
     "plan",
     "release",

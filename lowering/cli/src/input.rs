@@ -1,8 +1,10 @@
 //! Reading the module that a command names.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The most bytes of a file: many times the largest module, and little enough that a file without
 /// an end has an answer at once.
@@ -36,4 +38,28 @@ pub(super) fn read_at_most(input: &Path, most: usize) -> Result<Vec<u8>, String>
         return Err(format!("{name}: the file has more than {most} bytes"));
     }
     Ok(bytes)
+}
+
+/// The modules (`.spv`) below the folder `top`, as paths below it, sorted; links to folders are not
+/// followed.
+///
+/// # Errors
+/// What the system says, with the folder in front.
+pub(super) fn modules_of_folder(top: &Path) -> Result<BTreeSet<PathBuf>, String> {
+    let mut modules = BTreeSet::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(folder) = open.pop() {
+        let at = top.join(&folder);
+        let said = |error: std::io::Error| format!("{}: {error}", at.display());
+        for entry in at.read_dir().map_err(said)? {
+            let entry = entry.map_err(said)?;
+            let path = folder.join(entry.file_name());
+            if entry.file_type().map_err(said)?.is_dir() {
+                open.push(path);
+            } else if path.extension() == Some(OsStr::new("spv")) {
+                modules.insert(path);
+            }
+        }
+    }
+    Ok(modules)
 }

@@ -45,24 +45,27 @@ pub(super) fn in_process() -> bool {
 /// Runs the command that this process was started with, which is also `here`, in a process of its
 /// own, and gives its exit code. `input` is the module that problems are about, `format` how they
 /// are printed.
+///
+/// # Errors
+/// The process has no exit code: why has been shown, and this is the code for it.
 pub(super) fn isolated(
     limits: &LimitArgs,
     input: &Path,
     format: Format,
     here: impl FnOnce() -> u8,
-) -> u8 {
+) -> Result<u8, u8> {
     let arguments: Vec<OsString> = arguments::given().into_iter().skip(1).collect();
     match run_isolated(
         &arguments,
         &limits.isolation(),
-        format == Format::Json,
+        format != Format::Text,
         here,
     ) {
-        Ok(code) => code,
+        Ok(code) => Ok(code),
         Err(problem) => {
             let failure = Failure::from(Diagnostics::from(problem));
             report::show(&failure.diagnostics, input, format);
-            failure.exit_code()
+            Err(failure.exit_code())
         }
     }
 }

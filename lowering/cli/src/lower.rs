@@ -106,18 +106,18 @@ fn of_launch(arg: Arg) -> Arg {
 
 /// Compiles as `args` ask and gives the exit code.
 pub(super) fn run(args: &LowerArgs) -> u8 {
-    if args.code.diagnostics == Format::Json {
-        // A panic becomes a diagnostic; what Rust says about it besides is no JSON.
+    if args.code.format != Format::Text {
+        // A panic becomes a diagnostic; what Rust says about it besides is no such form.
         std::panic::set_hook(Box::new(|_| {}));
     }
     match lower(args) {
         Ok(code) => code,
         Err(Stop::Problems(failure)) => {
             let failure = args.code.warnings.failure(&failure);
-            report::show(&failure.diagnostics, &args.input, args.code.diagnostics);
+            report::show(&failure.diagnostics, &args.input, args.code.format);
             failure.exit_code()
         }
-        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.code.diagnostics),
+        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.code.format),
     }
 }
 
@@ -145,7 +145,7 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
     if warnings.has_errors() {
         return Err(warnings.into());
     }
-    report::show(&warnings, &args.input, args.code.diagnostics);
+    report::show(&warnings, &args.input, args.code.format);
     watch.result?;
     for (output, product) in outputs.iter().zip(&made.products) {
         match &output.file {
@@ -335,7 +335,7 @@ impl Watch {
             folder: args.emit_dir.clone(),
             result: Ok(()),
             verbose: args.verbose,
-            patient: args.code.diagnostics == Format::Text
+            patient: args.code.format == Format::Text
                 && (args.verbose || std::io::stderr().is_terminal()),
             running: None,
             total: Duration::ZERO,

@@ -6,7 +6,7 @@ use super::input::read;
 use super::lower::{Request, fits};
 use super::options::{OptionArgs, Takes};
 use super::stop::Stop;
-use super::values::parse_target;
+use super::values::{Format, parse_target};
 use super::write::Places;
 use super::{report, write};
 use clap::Args;
@@ -49,16 +49,23 @@ pub(super) struct LowerIrArgs {
     code: CodeArgs,
 }
 
+impl LowerIrArgs {
+    /// The form of its diagnostics.
+    pub(super) fn format(&self) -> Format {
+        self.code.format
+    }
+}
+
 /// Compiles as `args` ask and gives the exit code.
 pub(super) fn run(args: &LowerIrArgs) -> u8 {
     match lower(args) {
         Ok(code) => code,
         Err(Stop::Problems(failure)) => {
             let failure = args.code.warnings.failure(&failure);
-            report::show(&failure.diagnostics, &args.input, args.code.diagnostics);
+            report::show(&failure.diagnostics, &args.input, args.code.format);
             failure.exit_code()
         }
-        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.code.diagnostics),
+        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.code.format),
     }
 }
 
@@ -77,7 +84,7 @@ fn lower(args: &LowerIrArgs) -> Result<u8, Stop> {
     if warnings.has_errors() {
         return Err(warnings.into());
     }
-    report::show(&warnings, &args.input, args.code.diagnostics);
+    report::show(&warnings, &args.input, args.code.format);
     for (output, product) in outputs.iter().zip(&made.products) {
         match &output.file {
             Some(path) => write::to_file(path, product)?,

@@ -31,8 +31,8 @@ pub(super) struct Lines {
 
 impl Meter {
     /// Before the first of so many schedules.
-    pub(super) fn new(schedules: u32, verbose: bool, report: Format) -> Meter {
-        if report == Format::Json {
+    pub(super) fn new(schedules: u32, verbose: bool, format: Format) -> Meter {
+        if format != Format::Text {
             return Meter::Silent;
         }
         if std::io::stderr().is_terminal() {

@@ -4,14 +4,16 @@
 use super::input::read;
 use super::limits::LimitArgs;
 use super::options::{OptionArgs, SpecArgs, Takes};
+use super::places::Places;
 use super::stop::Stop;
-use super::values::{Format, parse_target};
+use super::values::{DataFormat, Format, parse_target};
 use super::warnings::WarningArgs;
 use super::{report, write};
 use clap::Args;
 use serde_json::{Value, json};
 use splitbar::{Bounds, Explored, LeftOut, OptionInfo, Options, Part, Target, exit};
 use splitbar_passes::model::{Line, Verdict};
+use splitbar_passes::module::WordOffset;
 use std::path::{Path, PathBuf};
 
 /// After the help.
@@ -64,8 +66,8 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", default_value_t = splitbar::Bounds::default().most_states)]
     states: usize,
     /// How the verdicts are printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+    format: DataFormat,
     #[command(flatten)]
     warnings: WarningArgs,
     #[command(flatten)]
@@ -79,7 +81,7 @@ pub(crate) struct ModelArgs {
 impl ModelArgs {
     /// What limits the command, its input, and how problems are printed.
     pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
-        (&self.limits, &self.input, Format::Text)
+        (&self.limits, &self.input, self.format.into())
     }
 }
 
@@ -87,10 +89,18 @@ impl ModelArgs {
 /// undecided, or too much for the bounds.
 pub(super) fn run(args: &ModelArgs) -> u8 {
     match explore(args) {
-        Ok(explored) => {
+        Ok((explored, places)) => {
             let text = match args.format {
-                Format::Text => explored.iter().map(text).collect(),
-                Format::Json => format!("{:#}\n", explored.iter().map(value).collect::<Value>()),
+                DataFormat::Text => explored.iter().map(|one| text(one, &places)).collect(),
+                DataFormat::Json => {
+                    format!(
+                        "{:#}\n",
+                        explored
+                            .iter()
+                            .map(|one| value(one, &places))
+                            .collect::<Value>()
+                    )
+                }
             };
             match write::to_stdout(text.as_bytes()) {
                 exit::DONE => code(&explored),
@@ -99,13 +109,10 @@ pub(super) fn run(args: &ModelArgs) -> u8 {
         }
         Err(Stop::Problems(failure)) => {
             let failure = args.warnings.failure(&failure);
-            report::show(&failure.diagnostics, &args.input, Format::Text);
+            report::show(&failure.diagnostics, &args.input, args.format.into());
             failure.exit_code()
         }
-        Err(Stop::Usage(text)) => {
-            write::error(&text);
-            exit::USAGE
-        }
+        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.format.into()),
     }
 }
 
@@ -132,7 +139,7 @@ fn code(explored: &[Explored]) -> u8 {
     }
 }
 
-fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
+fn explore(args: &ModelArgs) -> Result<(Vec<Explored>, Places), Stop> {
     let bytes = read(&args.input)?;
     let mut options = Options::new(args.target);
     args.options.set(&mut options)?;
@@ -146,8 +153,11 @@ fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
     if warnings.has_errors() {
         return Err(warnings.into());
     }
-    report::show(&warnings, &args.input, Format::Text);
-    Ok(explored.entries)
+    report::show(&warnings, &args.input, args.format.into());
+    let left_out = explored.entries.iter().flat_map(|entry| &entry.left_out);
+    let words = left_out.filter_map(word);
+    let places = Places::of(Some(&bytes), words);
+    Ok((explored.entries, places))
 }
 
 fn strategies(explored: &Explored) -> Vec<&'static str> {
@@ -182,7 +192,15 @@ fn bound(explored: &Explored) -> String {
     }
 }
 
-fn text(explored: &Explored) -> String {
+/// The word of the instruction that breaks a rule.
+fn word(left_out: &LeftOut) -> Option<u32> {
+    match left_out {
+        LeftOut::Finding { word, .. } => word.map(WordOffset::get),
+        _ => None,
+    }
+}
+
+fn text(explored: &Explored, places: &Places) -> String {
     let (report, left_out) = (&explored.report, &explored.left_out);
     let strategies = strategies(explored).join(", ");
     let strategies = if strategies.is_empty() {
@@ -217,6 +235,9 @@ fn text(explored: &Explored) -> String {
     let is_finding = |one: &&LeftOut| matches!(one, LeftOut::Finding { .. });
     for finding in left_out.iter().filter(is_finding) {
         text += &format!("  {finding}\n");
+        if let Some(place) = word(finding).and_then(|word| places.text(word)) {
+            text += &format!("    at {place}\n");
+        }
     }
     let rest: Vec<String> = left_out
         .iter()
@@ -229,7 +250,7 @@ fn text(explored: &Explored) -> String {
     text
 }
 
-fn value(explored: &Explored) -> Value {
+fn value(explored: &Explored, places: &Places) -> Value {
     let report = &explored.report;
     let (name, text) = verdict(explored);
     let left_out: Vec<Value> = explored
@@ -240,6 +261,7 @@ fn value(explored: &Explored) -> Value {
                 "what": one.name(),
                 "code": code.to_string(),
                 "word": word.map(|word| word.get()),
+                "place": places.json(word.map(|word| word.get())),
                 "text": one.to_string(),
             }),
             _ => json!({ "what": one.name(), "text": one.to_string() }),
@@ -303,7 +325,7 @@ mod tests {
 
     #[test]
     fn the_text_says_what_was_left_out() {
-        let text = text(&explored(Verdict::Proved));
+        let text = text(&explored(Verdict::Proved), &Places::default());
         assert!(
             text.starts_with("entry main, no split barrier, 1 wave: proved (1 states, 0 steps)\n"),
             "{text}"
@@ -327,15 +349,18 @@ mod tests {
             ..explored(Verdict::Proved)
         };
         assert_eq!(code(&[open()]), exit::UNSUPPORTED);
-        let shown = text(&open());
+        let shown = text(&open(), &Places::default());
         assert!(!shown.contains("proved"), "{shown}");
         assert!(shown.contains("explored with 1 control barrier"), "{shown}");
         assert!(
             shown.contains("SB2004: OpControlBarrier may not"),
             "{shown}"
         );
-        assert_eq!(value(&open())["verdict"], "undecided");
-        assert_eq!(value(&open())["left_out"][0]["code"], "SB2004");
+        assert_eq!(value(&open(), &Places::default())["verdict"], "undecided");
+        assert_eq!(
+            value(&open(), &Places::default())["left_out"][0]["code"],
+            "SB2004"
+        );
         let invalid = Explored {
             left_out: vec![LeftOut::Finding {
                 code: Code::NonUniformBarrier,
@@ -346,13 +371,13 @@ mod tests {
             ..explored(Verdict::Proved)
         };
         assert_eq!(code(std::slice::from_ref(&invalid)), exit::INVALID);
-        assert_eq!(value(&invalid)["verdict"], "undecided");
+        assert_eq!(value(&invalid, &Places::default())["verdict"], "undecided");
         let bounded = Explored {
             left_out: vec![LeftOut::Loops { most: 3 }],
             ..explored(Verdict::Proved)
         };
         assert_eq!(code(std::slice::from_ref(&bounded)), exit::DONE);
-        let shown = text(&bounded);
+        let shown = text(&bounded, &Places::default());
         assert!(
             shown.contains("steps) where loops around barriers go back at most 3"),
             "{shown}"
@@ -363,7 +388,11 @@ mod tests {
             ..explored(Verdict::Deadlock { waiting: vec![0] })
         };
         assert_eq!(code(std::slice::from_ref(&refuted)), exit::INVALID);
-        assert!(text(&refuted).contains("deadlock"), "{}", text(&refuted));
+        assert!(
+            text(&refuted, &Places::default()).contains("deadlock"),
+            "{}",
+            text(&refuted, &Places::default())
+        );
     }
 
     #[test]
@@ -373,7 +402,7 @@ mod tests {
             workgroups: 2,
             ..explored(Verdict::Proved)
         };
-        let text = text(&two);
+        let text = text(&two, &Places::default());
         assert!(
             text.contains(", 3 waves in each of 2 workgroups: proved ("),
             "{text}"

@@ -1,8 +1,7 @@
 //! The places of the instructions of a module, for commands whose results name its words: the
 //! position in the source if the module has it, else function, block and instruction.
 
-use serde::Serialize;
-use splitbar_passes::diagnostic::json::Source;
+use splitbar_passes::diagnostic::json::Place;
 use splitbar_passes::diagnostic::{Diagnostics, Location, WordOffset};
 use splitbar_passes::module::{Declarations, Module};
 use std::collections::BTreeMap;
@@ -10,16 +9,6 @@ use std::collections::BTreeMap;
 /// The places of some words.
 #[derive(Debug, Default)]
 pub(super) struct Places(BTreeMap<u32, Location>);
-
-/// A place as JSON has it.
-#[derive(Serialize)]
-pub(super) struct Place<'p> {
-    function: Option<&'p str>,
-    block: Option<&'p str>,
-    /// The SPIR-V instruction.
-    spirv: Option<&'p str>,
-    source: Option<Source<'p>>,
-}
 
 impl Places {
     /// The places of `words` in `module`; none where there is no module.
@@ -34,6 +23,11 @@ impl Places {
         words.dedup();
         let locations = declarations.locations(&words).into_iter();
         Places(locations.map(|(word, at)| (word.get(), at)).collect())
+    }
+
+    /// The place of a word.
+    pub(super) fn location(&self, word: u32) -> Option<&Location> {
+        self.0.get(&word)
     }
 
     /// The place of a word in a line of text, with the line of the source where the module carries
@@ -54,21 +48,11 @@ impl Places {
 
     /// The position of a word in the source, with the line where the module carries it.
     pub(super) fn source(&self, word: u32) -> Option<String> {
-        let source = self.0.get(&word)?.source.as_ref()?;
-        Some(match &source.text {
-            Some(line) => format!("{source}: `{}`", line.trim().escape_debug()),
-            None => source.to_string(),
-        })
+        self.0.get(&word)?.source_text()
     }
 
     /// The place of a word, for JSON.
     pub(super) fn json(&self, word: Option<u32>) -> Option<Place<'_>> {
-        let location = self.0.get(&word?)?;
-        Some(Place {
-            function: location.function.as_deref(),
-            block: location.block.as_deref(),
-            spirv: location.instruction.as_deref(),
-            source: location.source.as_ref().map(Source::from),
-        })
+        self.0.get(&word?).map(Place::from)
     }
 }

@@ -4,15 +4,16 @@ use super::input::read;
 use super::limits::LimitArgs;
 use super::stop::Stop;
 use super::table::columns;
-use super::values::Format;
+use super::values::{DataFormat, Format};
 use super::{report, write};
 use clap::Args;
 use serde::Serialize;
 use splitbar::diagnostic::Diagnostics;
-use splitbar::exit;
-use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::diagnostic::Location;
+use splitbar_passes::diagnostic::json::Place;
+use splitbar_passes::module::{Declarations, Module, WordOffset};
 use splitbar_passes::profile::{Distribution, Profile, Site, SiteKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Behind the help.
@@ -20,7 +21,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar-opt --instrument-barrier-skew=set:3,binding:0,target:sm_90,wave:32 k.spv -o measured.spv
   splitbar profile dump.bin k.spv         buffer 3:0 as a launch of measured.spv left it
-  splitbar profile dump.bin k.spv --json
+  splitbar profile dump.bin k.spv --format json
 
 Skew is the last arrive of a phase less the first; window is the time from arrive to wait; waiting
 is the time from the wait to behind it. A split barrier gains at most the smaller of skew and
@@ -38,17 +39,29 @@ pub(super) struct ProfileArgs {
     /// The SPIR-V module that was instrumented; `-` is the standard input
     #[arg(value_name = "MODULE.spv")]
     module: PathBuf,
-    /// Prints JSON instead of a table
-    #[arg(long)]
+    /// How the profile is printed
+    #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+    format: DataFormat,
+    /// The earlier form of `--format json`
+    #[arg(long, hide = true, conflicts_with = "format")]
     json: bool,
     #[command(flatten)]
     limits: LimitArgs,
 }
 
 impl ProfileArgs {
+    /// The form of the profile, and of what is wrong.
+    fn form(&self) -> DataFormat {
+        if self.json {
+            DataFormat::Json
+        } else {
+            self.format
+        }
+    }
+
     /// What limits the command, the file that its problems are about, and how they are printed.
     pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
-        (&self.limits, &self.dump, Format::Text)
+        (&self.limits, &self.dump, self.form().into())
     }
 }
 
@@ -56,34 +69,35 @@ impl ProfileArgs {
 pub(super) fn run(args: &ProfileArgs) -> u8 {
     let module = match module(&args.module, &args.dump) {
         Ok(module) => module,
-        Err(stop) => return stopped(stop, &args.module),
+        Err(stop) => return stopped(stop, &args.module, args.form().into()),
     };
     let declarations = Declarations::new(&module, &mut Diagnostics::new());
     match profile(&args.dump, &declarations) {
         Ok(profile) => {
-            let report = Report::from_parts(&profile, &declarations);
-            let printed = if args.json {
-                format!("{}\n", serde_json::json!(report))
-            } else {
-                report.text()
+            let words = profile.sites.iter();
+            let words = words.flat_map(|site| [site.arrive, site.wait]);
+            let words: BTreeSet<WordOffset> = words.collect();
+            let words: Vec<WordOffset> = words.into_iter().collect();
+            let places = declarations.locations(&words);
+            let report = Report::from_parts(&profile, &places);
+            let printed = match args.form() {
+                DataFormat::Text => report.text(),
+                DataFormat::Json => format!("{}\n", serde_json::json!(report)),
             };
             write::to_stdout(printed.as_bytes())
         }
-        Err(stop) => stopped(stop, &args.dump),
+        Err(stop) => stopped(stop, &args.dump, args.form().into()),
     }
 }
 
 /// Says what is wrong with `input` and gives the exit code.
-fn stopped(stop: Stop, input: &Path) -> u8 {
+fn stopped(stop: Stop, input: &Path, format: Format) -> u8 {
     match stop {
         Stop::Problems(failure) => {
-            report::show(&failure.diagnostics, input, Format::Text);
+            report::show(&failure.diagnostics, input, format);
             failure.exit_code()
         }
-        Stop::Usage(text) => {
-            write::error(&text);
-            exit::USAGE
-        }
+        Stop::Usage(text) => report::usage(&text, input, format),
     }
 }
 
@@ -137,29 +151,24 @@ struct Row<'p> {
     function: Option<String>,
     /// File and line of the wait.
     source: Option<String>,
+    /// The places of the arrive and of the wait.
+    arrive_place: Option<Place<'p>>,
+    wait_place: Option<Place<'p>>,
     #[serde(flatten)]
     site: &'p Site,
     gain_at_most: Option<u64>,
 }
 
 impl<'p> Report<'p> {
-    fn from_parts(profile: &'p Profile, declarations: &Declarations<'_>) -> Report<'p> {
-        // A wait may be a site of many arrives.
-        let mut places = BTreeMap::new();
+    fn from_parts(profile: &'p Profile, places: &'p BTreeMap<WordOffset, Location>) -> Report<'p> {
         let rows = profile.sites.iter().map(|site| {
-            let place = || {
-                let function = declarations.function_at(site.wait).map(|function| {
-                    let name = declarations.name(function.id);
-                    name.map_or_else(|| function.id.to_string(), str::to_owned)
-                });
-                let source = declarations.source_position(site.wait);
-                let source = source.map(|source| format!("{}:{}", source.file, source.line));
-                (function, source)
-            };
-            let (function, source) = places.entry(site.wait).or_insert_with(place).clone();
+            let wait = places.get(&site.wait);
+            let source = wait.and_then(|wait| wait.source.as_ref());
             Row {
-                function,
-                source,
+                function: wait.and_then(|wait| wait.function.clone()),
+                source: source.map(|source| format!("{}:{}", source.file, source.line)),
+                arrive_place: places.get(&site.arrive).map(Place::from),
+                wait_place: wait.map(Place::from),
                 site,
                 gain_at_most: site.gain_at_most(),
             }

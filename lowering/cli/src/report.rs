@@ -1,29 +1,91 @@
 //! Problems on the standard error.
 
+use super::problem::{Problem, github, sarif};
 use super::values::Format;
 use super::{arguments, flags, write};
+use clap::ValueEnum;
 use splitbar::diagnostic::text::Colour;
-use splitbar::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar::diagnostic::{Code, Diagnostic, Diagnostics, Subject};
 use splitbar::diagnostic::{json, text};
 use splitbar::exit;
 use std::io::Write;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-/// Prints problems about the module `input`.
+/// The problems of a SARIF document, which is written when the command is over.
+static KEPT: Mutex<Vec<Problem>> = Mutex::new(Vec::new());
+
+/// Where the SARIF document of a command goes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Sink {
+    /// The standard output.
+    Output,
+    /// The standard error: the standard output may be code.
+    Error,
+}
+
+/// Prints problems about the module `input`; in SARIF they are printed by [`finish`].
 pub(super) fn show(problems: &Diagnostics, input: &Path, format: Format) {
+    show_for(problems, input, None, format);
+}
+
+/// As [`show`], for one of several targets.
+pub(super) fn show_for(
+    problems: &Diagnostics,
+    input: &Path,
+    target: Option<&'static str>,
+    format: Format,
+) {
     let problems = flags::advised(problems);
-    let rendered = match format {
-        Format::Text => text::render_with(&problems, &name(input), colour()),
-        Format::Json => json::render(&problems, &name(input)),
-    };
-    write::stderr(&rendered);
+    let file = name(input);
+    let subject = Subject::new(&file).with_target(target);
+    match format {
+        Format::Text => write::stderr(&text::render_with(&problems, subject, colour())),
+        Format::Json => write::stderr(&json::render(&problems, subject)),
+        Format::Sarif => keep(listed(&problems, &file, target)),
+        Format::Github => write::stderr(&github::render(&listed(&problems, &file, target))),
+    }
+}
+
+fn listed(problems: &Diagnostics, file: &str, target: Option<&'static str>) -> Vec<Problem> {
+    let problems = problems.iter();
+    problems
+        .map(|problem| Problem::of_diagnostic(problem, file, target))
+        .collect()
+}
+
+/// Keeps problems for the SARIF document.
+pub(super) fn keep(problems: Vec<Problem>) {
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.extend(problems);
+}
+
+/// Writes the SARIF document with all problems of the command, and gives the exit code: that of the
+/// command, `code`, unless the document cannot be written.
+pub(super) fn finish(sink: Sink, format: Format, code: u8) -> u8 {
+    match format {
+        Format::Text | Format::Json | Format::Github => return code,
+        Format::Sarif => {}
+    }
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let document = sarif::render(&std::mem::take(&mut *kept));
+    match sink {
+        Sink::Output => match write::to_stdout(document.as_bytes()) {
+            exit::DONE => code,
+            failed => failed,
+        },
+        Sink::Error => {
+            write::stderr(&document);
+            code
+        }
+    }
 }
 
 /// Prints what is wrong with the command line or its files, and gives the exit code for it.
 pub(super) fn usage(text: &str, input: &Path, format: Format) -> u8 {
     match format {
-        Format::Text => write::error(text),
-        Format::Json => show(
+        Format::Text => write::error(&flags::named(text)),
+        Format::Json | Format::Sarif | Format::Github => show(
             &Diagnostic::error(Code::WrongUsage, text).into(),
             input,
             format,
@@ -63,21 +125,31 @@ pub(super) fn arguments(error: &clap::Error) -> u8 {
     if !help.is_empty() {
         problem = problem.help(help.join("; "));
     }
-    show(&problem.into(), Path::new("-"), Format::Json);
-    exit::USAGE
+    show(&problem.into(), Path::new("-"), asked());
+    finish(Sink::Error, asked(), exit::USAGE)
 }
+
+/// The flags that choose the form: the name, and those of earlier releases.
+const FLAGS: [&str; 3] = ["--format", "--diagnostics", "--report"];
 
 /// The form of problems that the arguments ask for, where no parser has read them.
 pub(super) fn asked() -> Format {
     let given = arguments::given();
-    let is_json = given.iter().any(|arg| arg == "--diagnostics=json")
-        || given
-            .windows(2)
-            .any(|pair| pair[0] == "--diagnostics" && pair[1] == "json");
-    if is_json { Format::Json } else { Format::Text }
+    let joined = given.iter().filter_map(|argument| {
+        let (flag, value) = argument.to_str()?.split_once('=')?;
+        FLAGS.contains(&flag).then_some(value)
+    });
+    let apart = given.windows(2).filter_map(|pair| {
+        let (flag, value) = (pair[0].to_str()?, pair[1].to_str()?);
+        FLAGS.contains(&flag).then_some(value)
+    });
+    let mut asked = joined.chain(apart);
+    let format = asked.find_map(|value| Format::from_str(value, false).ok());
+    format.unwrap_or(Format::Text)
 }
 
-fn name(input: &Path) -> String {
+/// The name that problems give their file.
+pub(super) fn name(input: &Path) -> String {
     if input == Path::new("-") {
         "<standard input>".to_owned()
     } else {

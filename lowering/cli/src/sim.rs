@@ -3,23 +3,23 @@
 use super::buffer_name::split;
 use super::compare::Comparison;
 use super::estimate;
+use super::findings::{Findings, Ran, words_of};
 use super::input::read;
 use super::launch::FullLaunchArgs;
 use super::limits::LimitArgs;
 use super::meter::Meter;
 use super::options::{OptionArgs, SpecArgs, Takes};
-use super::places::{Place, Places};
+use super::places::Places;
+use super::problem::{Problem, github};
 use super::stop::Stop;
 use super::values::{Format, parse_target};
 use super::warnings::WarningArgs;
-use super::{flags, report, trace, write};
+use super::{report, trace, write};
 use clap::{Args, value_parser};
-use serde::Serialize;
-use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Lane, Schedule, Site};
+use splitbar::simulate::machine::{Clocks, Schedule};
 use splitbar::simulate::profile::{self, Measured};
 use splitbar::simulate::{BufferName, Inputs, Job, Outcome};
 use splitbar::{Choice, OptionInfo, Options, Part, Target, exit, require_llvm};
-use splitbar_passes::printf::Printed;
 use std::path::{Path, PathBuf};
 
 /// Behind the help.
@@ -102,11 +102,11 @@ pub(super) struct SimArgs {
     #[command(flatten)]
     options: OptionArgs<Sim>,
     /// How the findings are printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    report: Format,
+    #[arg(long, alias = "report", value_enum, default_value_t = Format::Text)]
+    format: Format,
     /// Says how far it is, also where that is not a terminal
     ///
-    /// On the standard error; not with `--report json`.
+    /// On the standard error; only with `--format text`.
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]
@@ -118,7 +118,7 @@ pub(super) struct SimArgs {
 impl SimArgs {
     /// What limits the command, its input, and how problems are printed.
     pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
-        (&self.limits, &self.input, self.report)
+        (&self.limits, &self.input, self.format)
     }
 }
 
@@ -128,13 +128,10 @@ pub(super) fn run(args: &SimArgs) -> u8 {
         Ok(code) => code,
         Err(Stop::Problems(failure)) => {
             let failure = args.warnings.failure(&failure);
-            report::show(&failure.diagnostics, &args.input, args.report);
+            report::show(&failure.diagnostics, &args.input, args.format);
             failure.exit_code()
         }
-        Err(Stop::Usage(text)) => {
-            write::error(&flags::named(&text));
-            exit::USAGE
-        }
+        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.format),
     }
 }
 
@@ -164,17 +161,19 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     if args.timing {
         return timed(args, &job, &inputs, &bytes);
     }
-    let (mut found, mut noted) = (Vec::new(), Vec::new());
-    let mut printed = Vec::new();
+    let mut ran = Vec::new();
     let mut last = None;
-    let mut meter = Meter::new(args.schedules, args.verbose, args.report);
+    let mut meter = Meter::new(args.schedules, args.verbose, args.format);
     for index in 0..args.schedules {
         let schedule = Schedule::nth(index, args.seed);
         let outcome = job.run_watched(&inputs, schedule, &mut |progress| meter.within(progress))?;
         meter.next(outcome.report.steps);
-        found.push(outcome.report.findings.clone());
-        noted.push(outcome.report.notes.clone());
-        printed.push(outcome.printed.clone());
+        ran.push(Ran {
+            schedule,
+            findings: outcome.report.findings.clone(),
+            notes: outcome.report.notes.clone(),
+            printed: outcome.printed.clone(),
+        });
         last = Some(outcome);
     }
     drop(meter);
@@ -182,35 +181,27 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
         write::to_file(&dump.file, buffer_of(&inputs, last.as_ref(), dump.place)?)?;
     }
     let module = spirv(&bytes).map(|given| module.unwrap_or(given));
-    let all = found.iter().chain(&noted);
-    let places = Places::of(module, all.flat_map(|findings| words_of(findings)));
     if let Some(file) = &args.trace {
-        let failing = found.iter().position(|findings| !findings.is_empty());
-        let schedule = Schedule::nth(failing.unwrap_or(0) as u32, args.seed);
+        let failing = ran.iter().find(|ran| !ran.findings.is_empty());
+        let schedule = failing.or(ran.first()).map(|ran| ran.schedule);
+        let schedule = schedule.unwrap_or_else(|| Schedule::nth(0, args.seed));
         let (_, timeline) = job.run_recorded(&inputs, schedule, module, &mut |_| ())?;
         trace::write(file, &timeline, args.target, Some(schedule), module)?;
     }
-    let runs: Vec<Run> = found
-        .iter()
-        .zip(&noted)
-        .zip(&printed)
-        .zip(0..)
-        .map(|((problems, printed), index)| {
-            let schedule = Schedule::nth(index, args.seed);
-            Run::from_outcome(problems, printed.as_ref(), schedule, &places)
-        })
-        .collect();
-    let text = match args.report {
+    let all = Findings::new(&ran, module);
+    let text = match args.format {
         Format::Text => {
             let mut shown = last.as_ref().map_or_else(Vec::new, print);
-            shown.extend_from_slice(text(&found, &noted, args, last.as_ref(), &places).as_bytes());
+            let steps = last.as_ref();
+            let steps = steps.map_or((0, 0), |l| (l.report.steps, l.report.lane_steps));
+            shown.extend_from_slice(all.text(steps).as_bytes());
             shown
         }
-        Format::Json => {
-            // Serialising plain structs has no way to fail: no maps, no foreign impls.
-            let mut text = serde_json::to_vec_pretty(&runs).unwrap_or_default();
-            text.push(b'\n');
-            text
+        Format::Json => all.json(args.target),
+        Format::Github => github::render(&all.problems(&args.input, args.target)).into_bytes(),
+        Format::Sarif => {
+            report::keep(all.problems(&args.input, args.target));
+            Vec::new()
         }
     };
     let written = write::to_stdout(&text);
@@ -218,7 +209,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
         let buffer = buffer_of(&inputs, last.as_ref(), measured.place)?;
         write::to_file(file, &profile::dump(buffer, &job)?)?;
     }
-    Ok(if found.iter().all(Vec::is_empty) {
+    Ok(if ran.iter().all(|ran| ran.findings.is_empty()) {
         written
     } else {
         exit::INVALID
@@ -235,11 +226,19 @@ fn ready(args: &SimArgs, options: &Options, inputs: &Inputs, bytes: &[u8]) -> Re
 /// Estimates how long the launch takes with each strategy, and gives the exit code.
 fn compared(args: &SimArgs, options: &Options, inputs: &Inputs, bytes: &[u8]) -> Result<u8, Stop> {
     only_a_module(bytes)?;
+    match args.format {
+        Format::Text | Format::Json => {}
+        Format::Sarif | Format::Github => {
+            let text = "--compare shows a table and lists no findings; its forms are --format text \
+                        and --format json";
+            return Err(Stop::Usage(text.to_owned()));
+        }
+    }
     let mut comparison = Comparison::new(args.target);
     let mut meter = Meter::new(
         u32::try_from(comparison.strategies().len()).unwrap_or(u32::MAX),
         args.verbose,
-        args.report,
+        args.format,
     );
     let mut options = options.clone();
     for strategy in comparison.strategies() {
@@ -263,9 +262,10 @@ fn compared(args: &SimArgs, options: &Options, inputs: &Inputs, bytes: &[u8]) ->
         comparison.add(strategy, estimated);
     }
     drop(meter);
-    let shown = match args.report {
+    let shown = match args.format {
         Format::Text => comparison.text().into_bytes(),
         Format::Json => comparison.json(),
+        Format::Sarif | Format::Github => Vec::new(), // refused above
     };
     let written = write::to_stdout(&shown);
     Ok(if comparison.has_findings() {
@@ -277,7 +277,7 @@ fn compared(args: &SimArgs, options: &Options, inputs: &Inputs, bytes: &[u8]) ->
 
 /// Estimates how long the launch takes, and gives the exit code.
 fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8, Stop> {
-    let mut meter = Meter::new(1, args.verbose, args.report);
+    let mut meter = Meter::new(1, args.verbose, args.format);
     let mut watch = |progress| meter.within(progress);
     let module = spirv(input);
     let resident = args.launch.memory.resident;
@@ -293,7 +293,7 @@ fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8,
     let barriers = estimated.barriers(module);
     let words = barriers.iter().filter_map(|barrier| barrier.word);
     let places = Places::of(module, words.chain(words_of(&estimated.findings)));
-    let shown = match args.report {
+    let shown = match args.format {
         Format::Text => {
             let mut shown = estimate::text(&estimated, &barriers, &places, args.target);
             for finding in &estimated.findings {
@@ -303,6 +303,20 @@ fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8,
             shown.into_bytes()
         }
         Format::Json => estimate::json(&estimated, &barriers, &places, args.target),
+        Format::Github | Format::Sarif => {
+            let problems = estimated.findings.iter().map(|finding| {
+                let place = |word| places.location(word);
+                let file = report::name(&args.input);
+                Problem::of_finding(finding, &file, args.target.name, &[], place)
+            });
+            let problems: Vec<Problem> = problems.collect();
+            if args.format == Format::Github {
+                github::render(&problems).into_bytes()
+            } else {
+                report::keep(problems);
+                Vec::new()
+            }
+        }
     };
     if let (Some(file), Some(timeline)) = (&args.trace, &timeline) {
         trace::write(file, timeline, args.target, None, module)?;
@@ -373,7 +387,7 @@ fn job(args: &SimArgs, options: &Options, bytes: &[u8]) -> Result<Job, Stop> {
     if warnings.has_errors() {
         return Err(warnings.into());
     }
-    report::show(&warnings, &args.input, args.report);
+    report::show(&warnings, &args.input, args.format);
     if output.entries().len() > 1 {
         let names: Vec<&str> = output
             .entries()
@@ -467,173 +481,6 @@ fn print(outcome: &Outcome) -> Vec<u8> {
         text.extend_from_slice(line.as_bytes());
     }
     text
-}
-
-/// Findings and notes of all schedules, each pair of places once, and where it was seen.
-fn text(
-    found: &[Vec<Finding>],
-    noted: &[Vec<Finding>],
-    args: &SimArgs,
-    last: Option<&Outcome>,
-    places: &Places,
-) -> String {
-    let mut lines = String::new();
-    let (findings, notes) = (distinct(found), distinct(noted));
-    for (finding, seen) in findings.iter().chain(&notes) {
-        let first = seen.first().map_or_else(String::new, |index| {
-            Schedule::nth(*index, args.seed).to_string()
-        });
-        let role = if finding.kind.is_note() { "note: " } else { "" };
-        let finding = finding.text(&|word| places.text(word));
-        lines.push_str(&format!(
-            "{role}{finding}\n  seen under {} of {} schedules, first: {first}\n\n",
-            seen.len(),
-            args.schedules
-        ));
-    }
-    let (waves, lanes) = last.map_or((0, 0), |l| (l.report.steps, l.report.lane_steps));
-    let and_notes = match notes.len() {
-        0 => String::new(),
-        1 => " and 1 note".to_owned(),
-        count => format!(" and {count} notes"),
-    };
-    lines.push_str(&format!(
-        "{} findings{and_notes} under {} schedules; {waves} instructions of waves, {lanes} of \
-         lanes in the last\n",
-        findings.len(),
-        args.schedules
-    ));
-    lines
-}
-
-/// The words of the instructions of findings.
-fn words_of(findings: &[Finding]) -> impl Iterator<Item = u32> {
-    findings.iter().flat_map(|finding| {
-        let other = finding.other.as_ref().and_then(|(_, place)| place.word);
-        finding.place.word.into_iter().chain(other)
-    })
-}
-
-/// The findings of all schedules, each pair of places once, and the schedules that saw it.
-fn distinct(found: &[Vec<Finding>]) -> Vec<(&Finding, Vec<u32>)> {
-    let mut shown: Vec<(&Finding, Vec<u32>)> = Vec::new();
-    for (findings, index) in found.iter().zip(0..) {
-        for finding in findings {
-            let same = |other: &Finding| {
-                let key = |f: &Finding| (f.kind, f.site.pc, f.other.as_ref().map(|o| o.0.pc));
-                key(other) == key(finding)
-            };
-            match shown.iter_mut().find(|(other, _)| same(other)) {
-                Some((_, seen)) => seen.push(index),
-                None => shown.push((finding, vec![index])),
-            }
-        }
-    }
-    shown
-}
-
-/// The findings of one schedule.
-#[derive(Serialize)]
-struct Run<'p> {
-    schedule: String,
-    seed: u64,
-    findings: Vec<Found<'p>>,
-    /// Not there where nothing was noted.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<Found<'p>>,
-    /// Not there for kernels that do not print.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    printed: Option<Text>,
-}
-
-/// What a kernel printed. Bytes that are no UTF-8 are replaced.
-#[derive(Serialize)]
-struct Text {
-    text: String,
-    /// Bytes of records without room.
-    missed: u64,
-    /// Where the buffer is damaged.
-    damaged: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct Found<'p> {
-    code: String,
-    kind: &'static str,
-    message: String,
-    at: Where<'p>,
-    against: Option<Where<'p>>,
-}
-
-#[derive(Serialize)]
-struct Where<'p> {
-    address: u64,
-    instruction: String,
-    word: Option<u32>,
-    workgroup: u32,
-    wave: u16,
-    lane: Option<u32>,
-    /// The place of the SPIR-V instruction.
-    place: Option<Place<'p>>,
-}
-
-impl<'p> Run<'p> {
-    /// `problems` has the findings and the notes.
-    fn from_outcome(
-        problems: (&Vec<Finding>, &Vec<Finding>),
-        printed: Option<&Printed>,
-        schedule: Schedule,
-        places: &'p Places,
-    ) -> Run<'p> {
-        let (findings, notes) = problems;
-        Run {
-            schedule: schedule.to_string(),
-            seed: schedule.seed,
-            findings: Found::all(findings, places),
-            notes: Found::all(notes, places),
-            printed: printed.map(|printed| Text {
-                text: String::from_utf8_lossy(&printed.text).into_owned(),
-                missed: printed.missed,
-                damaged: printed.damaged,
-            }),
-        }
-    }
-}
-
-impl<'p> Found<'p> {
-    fn all(findings: &[Finding], places: &'p Places) -> Vec<Found<'p>> {
-        let findings = findings.iter();
-        findings
-            .map(|finding| Found::new(finding, places))
-            .collect()
-    }
-
-    fn new(finding: &Finding, places: &'p Places) -> Found<'p> {
-        Found {
-            code: finding.kind.to_string(),
-            kind: finding.kind.summary(),
-            message: finding.message.clone(),
-            at: Where::new(&finding.site, &finding.place, places),
-            against: finding
-                .other
-                .as_ref()
-                .map(|(site, place)| Where::new(site, place, places)),
-        }
-    }
-}
-
-impl<'p> Where<'p> {
-    fn new(site: &Site, place: &CodeLocation, places: &'p Places) -> Where<'p> {
-        Where {
-            address: place.address,
-            instruction: place.text.clone(),
-            word: place.word,
-            workgroup: site.group,
-            wave: site.wave,
-            lane: site.lane.map(Lane::number),
-            place: places.json(place.word),
-        }
-    }
 }
 
 /// Where a buffer is written to: `SET:BINDING=FILE`.

@@ -1,8 +1,18 @@
 //! Why a command did not do what it was asked to.
 
-use splitbar::Failure;
 use splitbar::diagnostic::{Diagnostic, Diagnostics};
 use splitbar::simulate::Refusal;
+use splitbar::{Failure, exit};
+
+/// The exit code of all whose codes are `codes`: that of the one for which most would have to be
+/// done.
+pub(super) fn worst(codes: impl Iterator<Item = u8>) -> u8 {
+    /// The worst first, as [`splitbar::Failure::exit_code`] has it.
+    const ORDER: [u8; 4] = [exit::BUG, exit::INVALID, exit::USAGE, exit::UNSUPPORTED];
+    let codes: Vec<u8> = codes.collect();
+    let worst = ORDER.into_iter().find(|code| codes.contains(code));
+    worst.unwrap_or(exit::DONE)
+}
 
 /// What stopped it.
 pub(super) enum Stop {

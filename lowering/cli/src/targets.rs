@@ -1,16 +1,16 @@
 //! `splitbar targets`.
 
 use super::table::columns;
-use super::values::Format;
+use super::values::DataFormat;
 use super::write;
 use splitbar::TargetRow;
 
 /// Prints one line, or one JSON object, per target.
-pub(super) fn run(format: Format) -> u8 {
+pub(super) fn run(format: DataFormat) -> u8 {
     let rows = splitbar::targets();
     let text = match format {
-        Format::Text => table(&rows),
-        Format::Json => {
+        DataFormat::Text => table(&rows),
+        DataFormat::Json => {
             // Serialising plain structs has no way to fail: no maps, no foreign impls.
             let mut text = serde_json::to_string_pretty(&rows).unwrap_or_default();
             text.push('\n');

@@ -4,12 +4,35 @@ use clap::ValueEnum;
 use splitbar::Target;
 use std::time::Duration;
 
+/// The form of diagnostics and findings.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
     Text,
     /// For programs
     Json,
+    /// SARIF 2.1.0, one document
+    Sarif,
+    /// Workflow commands of GitHub
+    Github,
+}
+
+/// The form of results that are no diagnostics.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DataFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+impl From<DataFormat> for Format {
+    fn from(format: DataFormat) -> Format {
+        match format {
+            DataFormat::Text => Format::Text,
+            DataFormat::Json => Format::Json,
+        }
+    }
 }
 
 pub(crate) fn parse_target(name: &str) -> Result<&'static Target, String> {

@@ -110,7 +110,7 @@ fn the_simulator_writes_what_profile_reads() {
     };
     let (code, _, said) = sim(&[]);
     assert_eq!(code, Some(0), "{said}");
-    let (code, printed, said) = run(&["profile", file, &kernel, "--json"]);
+    let (code, printed, said) = run(&["profile", file, &kernel, "--format", "json"]);
     assert_eq!(code, Some(0), "{said}");
     let profile: Value = serde_json::from_slice(&printed).unwrap();
     assert_eq!(profile["sites"][0]["phases"], u64::from(GROUPS * PHASES));

@@ -158,7 +158,7 @@ fn a_profile_is_a_table_or_json() {
     }
     let text = done(&["profile", "-", MODULE], &named);
     assert!(text.contains(", from sm_90, waves of 32; "), "{text}");
-    let json = done(&["profile", "-", MODULE, "--json"], &named);
+    let json = done(&["profile", "-", MODULE, "--format", "json"], &named);
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
         json["target"],
@@ -169,7 +169,7 @@ fn a_profile_is_a_table_or_json() {
     let figures = "main 1 - 70 / 70 / 70 - 25 / 90 / 90 70";
     assert_eq!(row.join(" "), format!("{barrier} {figures}"));
     let json: Value =
-        serde_json::from_str(&done(&["profile", "-", MODULE, "--json"], &dump)).unwrap();
+        serde_json::from_str(&done(&["profile", "-", MODULE, "--format", "json"], &dump)).unwrap();
     assert_eq!(json["target"], Value::Null);
     let site = &json["sites"][0];
     assert_eq!((&json["written"], &json["lost"]), (&json!(2), &json!(0)));

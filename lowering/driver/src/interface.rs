@@ -32,8 +32,10 @@ pub(crate) fn interfaces(
         let mut candidate = candidate(&slots, request, expect, observer)?;
         let abis = abis(&mut candidate, options)?;
         let entries = candidate.kernels.into_iter().zip(abis);
-        let entries = entries.map(|(kernel, abi)| Entry::planned(kernel, abi));
-        Ok((entries.collect(), candidate.problems.take_all()))
+        let mut problems = candidate.problems;
+        let entries = entries.map(|(kernel, abi)| Entry::planned(kernel, abi, &problems));
+        let entries = entries.collect();
+        Ok((entries, problems.take_all()))
     })
 }
 

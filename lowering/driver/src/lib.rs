@@ -83,8 +83,8 @@ pub use advise::{Advice, Candidate, Estimated, Estimator, Faster, Refused, advis
 pub use backend::llvm_version;
 pub use check::{CheckOptions, check};
 pub use compile::{
-    Barrier, BarrierKind, BarrierMotion, Entry, Expected, ExpectedCycles, Output, SplitDecisions,
-    UnsplitBarrier, Version,
+    Barrier, BarrierKind, BarrierMotion, Entry, Expected, ExpectedCycles, Output, PlanPlaces,
+    SplitDecisions, UnsplitBarrier, Version,
 };
 pub use compiler::{BarrierForm, Compiler, Input};
 pub use failure::{Failure, exit};

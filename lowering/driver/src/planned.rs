@@ -1,7 +1,7 @@
 //! The plans of a module's entry points, where no code is made.
 
 use crate::compile::{
-    BarrierMotion, Candidate, SplitDecisions, Splitting, UnsplitBarrier, plan_text,
+    BarrierMotion, Candidate, PlanPlaces, SplitDecisions, Splitting, UnsplitBarrier, plan_text,
 };
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_plan::EntryPlan;
@@ -31,6 +31,8 @@ pub struct PlannedEntry {
     /// The OpControlBarriers of the workgroup that are not split, each with the reason, where the
     /// options have barriers split.
     pub unsplit: Vec<UnsplitBarrier>,
+    /// The places of what the plan names, in the module that was given.
+    pub places: PlanPlaces,
 }
 
 impl From<Candidate<'_, '_>> for Planned {
@@ -42,6 +44,7 @@ impl From<Candidate<'_, '_>> for Planned {
             ..
         } = candidate;
         let entries = kernels.into_iter().map(|kernel| PlannedEntry {
+            places: kernel.places(&problems),
             plan: kernel.plan,
             decisions: kernel.decisions,
             motions: kernel.prepared.motions.clone(),
@@ -62,6 +65,7 @@ impl fmt::Display for Planned {
                 motions: &entry.motions,
                 decisions: entry.decisions.as_ref(),
                 unsplit: &entry.unsplit,
+                places: &entry.places,
             };
             plan_text(&entry.plan, None, splitting)
         });

@@ -3,10 +3,30 @@
 use crate::plan::EntryPlan;
 use crate::step::Step;
 use splitbar_passes::analysis::pairing::{Site, SiteId, SiteKind};
+use splitbar_passes::module::WordOffset;
 use std::fmt;
 
 impl fmt::Display for EntryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, &|_| None)
+    }
+}
+
+impl EntryPlan {
+    /// The plan as text. `place` gives the place in the source of the instruction at a word of the
+    /// planned module; barriers and copies with one have a line for it.
+    pub fn text(&self, place: &dyn Fn(WordOffset) -> Option<String>) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut text, place);
+        text
+    }
+
+    fn write(
+        &self,
+        f: &mut dyn fmt::Write,
+        source: &dyn Fn(WordOffset) -> Option<String>,
+    ) -> fmt::Result {
         write!(f, "entry {} for {}: workgroup ", self.entry, self.target)?;
         match self.workgroup_size {
             Some([x, y, z]) => write!(f, "{x}x{y}x{z}")?,
@@ -39,16 +59,19 @@ impl fmt::Display for EntryPlan {
                 pair.reason
             )?;
         }
-        place(f, "entry", &self.at_entry)?;
+        place(f, "entry", None, &self.at_entry)?;
         for site in &self.sites {
             let steps = self
                 .at_instruction
                 .get(&site.offset)
                 .map_or(&[][..], Vec::as_slice);
-            place(f, &describe(site), steps)?;
+            place(f, &describe(site), source(site.offset), steps)?;
         }
         for (offset, copy) in &self.copies {
             writeln!(f, "  copy at word {offset}: {copy}")?;
+            if let Some(source) = source(*offset) {
+                writeln!(f, "    at {source}")?;
+            }
             for step in self.before_instruction.get(offset).into_iter().flatten() {
                 writeln!(f, "    before: {step}")?;
             }
@@ -60,21 +83,23 @@ impl fmt::Display for EntryPlan {
             if !self.copies.contains_key(offset) {
                 let site = self.sites.iter().find(|site| site.offset == *offset);
                 let name = site.map_or(format!("word {offset}"), |site| format!("#{}", site.id.0));
-                place(f, &format!("before {name}"), steps)?;
+                place(f, &format!("before {name}"), source(*offset), steps)?;
             }
         }
         for (offset, steps) in &self.at_instruction {
             let named = self.copies.contains_key(offset)
                 || self.sites.iter().any(|site| site.offset == *offset);
             if !named {
-                place(f, &format!("wait for copies at word {offset}"), steps)?;
+                let name = format!("wait for copies at word {offset}");
+                place(f, &name, source(*offset), steps)?;
             }
         }
         for (offset, steps) in &self.at_return {
-            place(f, &format!("return at word {offset}"), steps)?;
+            let name = format!("return at word {offset}");
+            place(f, &name, source(*offset), steps)?;
         }
         if !self.at_end.is_empty() {
-            place(f, "end of a wave", &self.at_end)?;
+            place(f, "end of a wave", None, &self.at_end)?;
         }
         Ok(())
     }
@@ -109,11 +134,19 @@ fn describe(site: &Site) -> String {
     )
 }
 
-fn place(f: &mut fmt::Formatter<'_>, name: &str, steps: &[Step]) -> fmt::Result {
+fn place(
+    f: &mut dyn fmt::Write,
+    name: &str,
+    source: Option<String>,
+    steps: &[Step],
+) -> fmt::Result {
     if name == "entry" && steps.is_empty() {
         return Ok(());
     }
     writeln!(f, "  {name}:")?;
+    if let Some(source) = source {
+        writeln!(f, "    at {source}")?;
+    }
     if steps.is_empty() {
         writeln!(f, "    nothing")?;
     }

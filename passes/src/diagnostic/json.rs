@@ -1,7 +1,7 @@
 //! Diagnostics as JSON for programs: one object on each line.
 
 use super::WordOffset;
-use super::{Diagnostic, Diagnostics, SourcePosition, WitnessStep};
+use super::{Diagnostic, Diagnostics, Location, SourcePosition, Subject, WitnessStep};
 use serde::Serialize;
 
 /// The keys, in the order in which they are written; none is ever left out.
@@ -14,6 +14,8 @@ struct Line<'d> {
     message: &'d str,
     /// The module.
     file: &'d str,
+    /// The GPU, where there are several.
+    target: Option<&'d str>,
     function: Option<&'d str>,
     block: Option<&'d str>,
     instruction: Option<&'d str>,
@@ -53,6 +55,27 @@ impl<'d> From<&'d SourcePosition> for Source<'d> {
     }
 }
 
+/// The place of an instruction as JSON has it everywhere.
+#[derive(Clone, Debug, Serialize)]
+pub struct Place<'d> {
+    function: Option<&'d str>,
+    block: Option<&'d str>,
+    /// The SPIR-V instruction.
+    spirv: Option<&'d str>,
+    source: Option<Source<'d>>,
+}
+
+impl<'d> From<&'d Location> for Place<'d> {
+    fn from(at: &'d Location) -> Self {
+        Place {
+            function: at.function.as_deref(),
+            block: at.block.as_deref(),
+            spirv: at.instruction.as_deref(),
+            source: at.source.as_ref().map(Source::from),
+        }
+    }
+}
+
 /// A place that an execution passes on its way to the problem.
 #[derive(Serialize)]
 struct Passed<'d> {
@@ -72,14 +95,15 @@ impl<'d> From<&'d WitnessStep> for Passed<'d> {
 }
 
 impl<'d> Line<'d> {
-    fn new(problem: &'d Diagnostic, file: &'d str) -> Self {
+    fn new(problem: &'d Diagnostic, of: Subject<'d>) -> Self {
         let location = &*problem.location;
         Line {
             severity: problem.severity.to_string(),
             code: problem.code.to_string(),
             vuid: problem.vuid,
             message: &problem.message,
-            file,
+            file: of.file,
+            target: of.target,
             function: location.function.as_deref(),
             block: location.block.as_deref(),
             instruction: location.instruction.as_deref(),
@@ -94,19 +118,21 @@ impl<'d> Line<'d> {
     }
 }
 
-/// All of `problems` of the module in `file` in their order, each an object on a line of its own.
+/// All of `problems` of the module `of` in their order, each an object on a line of its own.
 /// What is not known is `null`. The keys:
 /// - `severity` ("error", "warning", "note"), `code`, `vuid`, `message`;
-/// - `file`, `function`, `block`, `instruction`, `word`, `operand` (counted from 0 without result
-///   type and result), `span` (where the operand stands in `instruction`: first byte, byte behind);
+/// - `file`, `target`, `function`, `block`, `instruction`, `word`, `operand` (counted from 0
+///   without result type and result), `span` (where the operand stands in `instruction`: first
+///   byte, byte behind);
 /// - `source`: `file`, `line`, `column` (counted from 1), the line's `text` if the module carries
 ///   it, and `inlined_at`, the calls that it was inlined through;
 /// - `reasons`, `help`, and `witness`, a list of `text`, `word` and `instruction`.
-pub fn render(problems: &Diagnostics, file: &str) -> String {
+pub fn render<'s>(problems: &Diagnostics, of: impl Into<Subject<'s>>) -> String {
+    let of = of.into();
     let mut text = String::new();
     for problem in problems.iter() {
         // These types hold strings and numbers, which always serialize.
-        text.extend(serde_json::to_string(&Line::new(problem, file)));
+        text.extend(serde_json::to_string(&Line::new(problem, of)));
         text.push('\n');
     }
     text
@@ -121,7 +147,7 @@ mod tests {
     #[test]
     fn every_key_is_there() {
         let problem = Diagnostic::error(Code::ZeroId, "say \"no\"");
-        let expected = r#"{"severity":"error","code":"SB0006","vuid":null,"message":"say \"no\"","file":"a.spv","function":null,"block":null,"instruction":null,"word":null,"operand":null,"span":null,"source":null,"reasons":[],"help":null,"witness":[]}"#;
+        let expected = r#"{"severity":"error","code":"SB0006","vuid":null,"message":"say \"no\"","file":"a.spv","target":null,"function":null,"block":null,"instruction":null,"word":null,"operand":null,"span":null,"source":null,"reasons":[],"help":null,"witness":[]}"#;
         assert_eq!(render(&problem.into(), "a.spv"), format!("{expected}\n"));
     }
 
@@ -169,7 +195,7 @@ mod tests {
             marked: _,
             source: _,
         } = &*problem.location;
-        let expected = r#"{"severity":"error","code":"SB0006","vuid":"VUID-x","message":"message","file":"a.spv","function":"main","block":"%5","instruction":"OpStore %1 %2","word":7,"operand":2,"span":[11,13],"source":{"file":"a.comp","line":3,"column":5,"text":"x = y;"},"reasons":["why"],"help":"do this","witness":[{"text":"here","word":9,"instruction":"OpNop"}]}"#;
+        let expected = r#"{"severity":"error","code":"SB0006","vuid":"VUID-x","message":"message","file":"a.spv","target":null,"function":"main","block":"%5","instruction":"OpStore %1 %2","word":7,"operand":2,"span":[11,13],"source":{"file":"a.comp","line":3,"column":5,"text":"x = y;"},"reasons":["why"],"help":"do this","witness":[{"text":"here","word":9,"instruction":"OpNop"}]}"#;
         assert_eq!(render(&problem.into(), "a.spv"), format!("{expected}\n"));
     }
 }

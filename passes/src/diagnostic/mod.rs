@@ -5,11 +5,13 @@ mod code;
 pub mod json;
 mod kind;
 mod place;
+mod subject;
 pub mod text;
 mod word;
 
 pub use code::Code;
 pub use kind::Kind;
+pub use subject::Subject;
 pub use word::WordOffset;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -286,6 +288,12 @@ impl Diagnostics {
         self.0.sort();
         self.0.dedup();
         self
+    }
+}
+
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<I: IntoIterator<Item = Diagnostic>>(problems: I) -> Self {
+        Diagnostics(problems.into_iter().collect())
     }
 }
 

@@ -30,6 +30,18 @@ impl fmt::Display for SourcePosition {
     }
 }
 
+impl Location {
+    /// The position in the source, with the text of the line where the module carries it; `None`
+    /// without a position.
+    pub fn source_text(&self) -> Option<String> {
+        let source = self.source.as_ref()?;
+        Some(match &source.text {
+            Some(line) => format!("{source}: `{}`", line.trim().escape_debug()),
+            None => source.to_string(),
+        })
+    }
+}
+
 impl fmt::Display for Location {
     /// The position in the source, else the instruction with its function and block; then the word.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

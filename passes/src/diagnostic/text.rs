@@ -3,7 +3,8 @@
 
 use super::place::{around, plain};
 use super::{
-    Diagnostic, Diagnostics, Location, Severity, SourcePosition, Span, WitnessStep, WordOffset,
+    Diagnostic, Diagnostics, Location, Severity, SourcePosition, Span, Subject, WitnessStep,
+    WordOffset,
 };
 use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, renderer::DecorStyle,
@@ -22,10 +23,10 @@ pub enum Colour {
 /// Columns of a line; what is longer is cut around its marks.
 const WIDTH: usize = 160;
 
-/// All of `problems`, one after the other in their order, about the module `file`; plain text that
+/// All of `problems`, one after the other in their order, about the module `of`; plain text that
 /// ends with a line feed (empty when there are none).
-pub fn render(problems: &Diagnostics, file: &str) -> String {
-    render_with(problems, file, Colour::Off)
+pub fn render<'s>(problems: &Diagnostics, of: impl Into<Subject<'s>>) -> String {
+    render_with(problems, of, Colour::Off)
 }
 
 /// As [`render`], with a choice of colour. The numbers at the left are word offsets in the module,
@@ -45,26 +46,31 @@ pub fn render(problems: &Diagnostics, file: &str) -> String {
 ///     = because: no path from the entry block passes an arrive
 ///     = help: put OpControlBarrierArriveEXT before it
 /// ```
-pub fn render_with(problems: &Diagnostics, file: &str, colour: Colour) -> String {
+pub fn render_with<'s>(
+    problems: &Diagnostics,
+    of: impl Into<Subject<'s>>,
+    colour: Colour,
+) -> String {
+    let of = of.into();
     let renderer = match colour {
         Colour::Off => Renderer::plain(),
         Colour::On => Renderer::styled(),
     };
     let renderer = renderer.term_width(WIDTH).decor_style(DecorStyle::Ascii);
-    let file = plain(file);
+    let file = plain(of.file);
     let mut text = String::new();
     for (number, problem) in problems.iter().enumerate() {
         if number > 0 {
             text.push('\n');
         }
-        text.push_str(&renderer.render(&groups(problem, &file)));
+        text.push_str(&renderer.render(&groups(problem, &file, of.target)));
         text.push('\n');
     }
     text
 }
 
 /// The problem, and the path of an execution that meets it.
-fn groups<'t>(problem: &'t Diagnostic, file: &'t str) -> Vec<Group<'t>> {
+fn groups<'t>(problem: &'t Diagnostic, file: &'t str, target: Option<&'t str>) -> Vec<Group<'t>> {
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -80,6 +86,10 @@ fn groups<'t>(problem: &'t Diagnostic, file: &'t str) -> Vec<Group<'t>> {
             let at = Level::NOTE.with_name(Some("inlined at"));
             first = first.element(at.message(call.to_string()));
         }
+    }
+    if let Some(target) = target {
+        let name = Level::NOTE.with_name(Some("target"));
+        first = first.element(name.message(plain(target)));
     }
     for reason in &problem.reasons {
         first = first.element(

@@ -146,8 +146,8 @@ impl<'m> Declarations<'m> {
         let mut calls = Vec::new();
         while let Some(inst) = inlined.and_then(|id| self.module.def(id))
             && calls.len() < MOST_CALLS
-            && let [_set, DEBUG_INLINED_AT, line, scope, rest @ ..] = inst.operands()
-            && let Some(line) = self.literal(Id(*line))
+            && let [set, DEBUG_INLINED_AT, line, scope, rest @ ..] = inst.operands()
+            && let Some(line) = self.number(Id(*set), *line)
             && let Some(source) = self.source_of_scope(Id(*scope))
             && let Some(file) = self.debug_source(source)
         {
@@ -202,6 +202,14 @@ impl<'m> Declarations<'m> {
         self.string(Id(*self.module.def(id)?.operands().get(2)?))
     }
 
+    /// The operand `operand` of a debug instruction of `set`: shaders have constants for numbers.
+    fn number(&self, set: Id, operand: u32) -> Option<u32> {
+        match debug_set(set, self.module)? {
+            DebugSet::Shader => self.literal(Id(operand)),
+            DebugSet::OpenCl => Some(operand),
+        }
+    }
+
     /// The 32-bit OpConstant `id`: debug instructions take their numbers as constants.
     fn literal(&self, id: Id) -> Option<u32> {
         let inst = self
@@ -231,7 +239,27 @@ struct Lines<'m> {
 /// The most calls of a chain that are looked at: one that leads back to itself has no end.
 const MOST_CALLS: usize = 64;
 
-/// Numbers of NonSemantic.Shader.DebugInfo.100.
+/// A set of debug instructions.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum DebugSet {
+    /// NonSemantic.Shader.DebugInfo.100.
+    Shader,
+    /// OpenCL.DebugInfo.100, whose lines are OpLine's and whose numbers are literals.
+    OpenCl,
+}
+
+fn debug_set(set: Id, module: &Module<'_>) -> Option<DebugSet> {
+    let import = module.def(set)?;
+    if is_shader_debug_info(set, module) {
+        Some(DebugSet::Shader)
+    } else if string_starts_with(import.operands(), b"OpenCL.DebugInfo.100\0") {
+        Some(DebugSet::OpenCl)
+    } else {
+        None // no debug instructions
+    }
+}
+
+/// Numbers of NonSemantic.Shader.DebugInfo.100; those up to 25 are OpenCL.DebugInfo.100's too.
 const DEBUG_FUNCTION: u32 = 20;
 const DEBUG_LEXICAL_BLOCK: u32 = 21;
 const DEBUG_SCOPE: u32 = 23;
@@ -245,14 +273,17 @@ fn mark_of(inst: Inst<'_>, module: &Module<'_>) -> Option<Mark> {
         (spirv::Op::Line, _) => Some(Mark::Line),
         (spirv::Op::NoLine, _) => Some(Mark::NoLine),
         (spirv::Op::ExtInst, [set, number, ..]) => {
-            let mark = match *number {
-                DEBUG_LINE => Mark::Line,
-                DEBUG_NO_LINE => Mark::NoLine,
-                DEBUG_SCOPE => Mark::Scope,
-                DEBUG_NO_SCOPE => Mark::NoScope,
+            let (mark, is_of_shaders) = match *number {
+                DEBUG_LINE => (Mark::Line, true),
+                DEBUG_NO_LINE => (Mark::NoLine, true),
+                DEBUG_SCOPE => (Mark::Scope, false),
+                DEBUG_NO_SCOPE => (Mark::NoScope, false),
                 _ => return None, // about names and types
             };
-            is_shader_debug_info(Id(*set), module).then_some(mark)
+            match debug_set(Id(*set), module)? {
+                DebugSet::Shader => Some(mark),
+                DebugSet::OpenCl => (!is_of_shaders).then_some(mark),
+            }
         }
         _ => None, // nothing
     }

@@ -260,6 +260,49 @@ fn a_place_has_the_calls_that_it_was_inlined_through() {
     assert_eq!(shown(plain), format!("lib.slang:7 (word {plain})"));
 }
 
+/// OpenCL.DebugInfo.100 has OpLine for lines, and literals for numbers.
+#[test]
+fn scopes_of_opencl_have_the_calls_too() {
+    let mut asm = Asm::new(60);
+    asm.op(
+        Op::ExtInstImport,
+        &[&[30][..], &text("OpenCL.DebugInfo.100")].concat(),
+    );
+    asm.op(Op::String, &[&[20][..], &text("lib.cl")].concat())
+        .op(Op::String, &[&[21][..], &text("main.cl")].concat())
+        .op(Op::String, &[&[22][..], &text("first\n  call();")].concat());
+    asm.op(Op::TypeVoid, &[1])
+        .op(Op::TypeFunction, &[2, 1])
+        .op(Op::TypeInt, &[3, 32, 0]);
+    asm.op(Op::ExtInst, &[1, 31, 30, 35, 20])
+        .op(Op::ExtInst, &[1, 32, 30, 35, 21, 22])
+        .op(Op::ExtInst, &[1, 33, 30, 20, 20, 20, 32, 2, 1])
+        .op(Op::ExtInst, &[1, 34, 30, 21, 31, 7, 1, 33])
+        .op(Op::ExtInst, &[1, 35, 30, 25, 2, 33]);
+    asm.op(Op::Function, &[1, 10, 0, 2]).op(Op::Label, &[11]);
+    asm.op(Op::ExtInst, &[1, 40, 30, 23, 34, 35])
+        // Number 103 is a line of shaders alone.
+        .op(Op::ExtInst, &[1, 41, 30, 103, 31, 5, 5, 7, 7])
+        .op(Op::Line, &[20, 8, 4]);
+    let inlined = asm.offset();
+    asm.op(Op::Undef, &[3, 12]);
+    asm.op(Op::ExtInst, &[1, 42, 30, 24]);
+    let plain = asm.offset();
+    asm.op(Op::Undef, &[3, 13]);
+    asm.op(Op::Return, &[]).op(Op::FunctionEnd, &[]);
+    let module = Module::from_words(asm.words()).unwrap();
+    let mut problems = Diagnostics::new();
+    let declarations = Declarations::new(&module, &mut problems);
+    assert!(problems.is_empty(), "{problems}");
+    let places = declarations.locations(&[plain, inlined]);
+    let shown = |word| places[&word].to_string();
+    assert_eq!(
+        shown(inlined),
+        format!("lib.cl:8:4, inlined at main.cl:2:3 (word {inlined})")
+    );
+    assert_eq!(shown(plain), format!("lib.cl:8:4 (word {plain})"));
+}
+
 #[test]
 fn a_place_without_a_source_is_an_instruction() {
     let (asm, arrive) = kernel("SPV_EXT_split_barrier");

@@ -374,7 +374,7 @@ fn launches_are_estimated() -> Result<()> {
             "--target",
             "gfx1201",
             "--timing",
-            "--report",
+            "--format",
             "json",
             "--strategy",
             strategy,

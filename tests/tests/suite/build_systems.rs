@@ -110,7 +110,7 @@ fn variants() -> Result<()> {
         ("sm_80a", "sm_80 has no suffix \"a\""),
         ("gfx9999:xnack+", "no such target"),
     ] {
-        let lower = ["lower", &kernel, "--target", name, "--diagnostics", "json"];
+        let lower = ["lower", &kernel, "--target", name, "--format", "json"];
         let said = expect(&lower, b"", 2)?.stderr;
         let said: serde_json::Value = serde_json::from_str(&said)?;
         let message = said["message"].as_str().unwrap_or_default();

@@ -389,7 +389,7 @@ fn check_knows_the_target() -> Result<()> {
     check(&["--target", "sm_90", "--spec", "0=4096"], 1, "SB0401")?;
     check(&["--target", "gfx1100", "--strategy=native"], 1, "SB0308")?;
     check(&["--spec", "77=1"], 2, "SB0108")?;
-    check(&["--spec", "0=1.5", "--diagnostics=json"], 2, "SB0112")
+    check(&["--spec", "0=1.5", "--format=json"], 2, "SB0112")
 }
 
 /// A split barrier under a branch on a specialization constant, and one whose scope a kernel
@@ -764,7 +764,7 @@ fn json_says_what_the_text_says() -> Result<()> {
             })
             .collect()
     };
-    let json = ["--diagnostics", "json"];
+    let json = ["--format", "json"];
     let usage: [&[&str]; 8] = [
         &["lower", "no/such/file.spv", "--target", "gfx1201"],
         &["lower", &module, "--target", "gfx1201", "-o", &module],
@@ -788,7 +788,7 @@ fn json_says_what_the_text_says() -> Result<()> {
             "{arguments:?}: {said:?}"
         );
     }
-    let one = lines(&["lower", "--diagnostics=json"], b"", 2)?;
+    let one = lines(&["lower", "--format=json"], b"", 2)?;
     ensure!(one.len() == 1 && one[0]["code"] == "SB0386", "{one:?}");
     // A wait without its arrive, and one that releases: a path for the one, an operand for the
     // other.

@@ -418,11 +418,11 @@ fn every_command_has_limits() -> Result<()> {
 fn limits_are_told_as_json() -> Result<()> {
     let large = branches(2_000)?;
     let sim = ["sim", "-", "--target", "sm_80", "--groups", "1,1,1"];
-    let sim = [&sim[..], &["--buffer=0:0=zeros:4", "--report=json"]].concat();
+    let sim = [&sim[..], &["--buffer=0:0=zeros:4", "--format=json"]].concat();
     for arguments in [
         [&sim[..], &["--memory-limit", "1"]].concat(),
         [&sim[..], &["--time-limit", "0.000001"]].concat(),
-        vec!["check", "-", "--diagnostics=json", "--time-limit=0.000001"],
+        vec!["check", "-", "--format=json", "--time-limit=0.000001"],
     ] {
         let ran = run(&arguments, &large, false)?;
         let said: Vec<serde_json::Value> = ran

@@ -384,7 +384,7 @@ fn progress() -> Result<()> {
     for (more, lines) in [
         (&["--verbose"][..], 3),
         (&[], 0),
-        (&["--verbose", "--report", "json"], 0),
+        (&["--verbose", "--format", "json"], 0),
     ] {
         let ran = simulated(&[&arguments, more].concat())?;
         ensure!(ran.code == Some(0), "{:?}: {}", ran.code, ran.stderr);

@@ -129,7 +129,7 @@ fn limited(row: &Row, target: &str) -> Result<()> {
 
 /// That the module is refused with `code` alone, at an instruction of this name; or compiled.
 fn refused(module: &[u8], target: &str, code: Option<&str>, instruction: &str) -> Result<()> {
-    let lower = ["lower", "-", "--target", target, "--diagnostics", "json"];
+    let lower = ["lower", "-", "--target", target, "--format", "json"];
     let ran = run(&lower, module, true)?;
     let Some(code) = code else {
         ensure!(ran.code == Some(0), "{:?}: {}", ran.code, ran.stderr);

@@ -27,6 +27,7 @@ mod faults;
 mod features;
 mod fences;
 mod filetests;
+mod formats;
 mod generations;
 mod grid;
 mod hostile;
@@ -92,6 +93,7 @@ fn main() -> ExitCode {
     let mut trials: Vec<Trial> = Vec::new();
     trials.extend(references::trials(&fixtures));
     trials.extend(filetests::trials(&fixtures));
+    trials.extend(formats::trials());
     trials.extend(sim::trials(&fixtures));
     trials.extend(facts::trials(&fixtures));
     trials.extend(images::trials());

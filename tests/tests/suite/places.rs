@@ -22,7 +22,11 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     for form in FORMS {
         let fixtures = fixtures.to_vec();
         let name = format!("places/barriers/{form}");
-        trials.push(trial(name, move || barriers(&fixtures, form)));
+        let all = fixtures.clone();
+        trials.push(trial(name, move || barriers(&all, form)));
+        let fixtures = fixtures.clone();
+        let name = format!("places/plans/{form}");
+        trials.push(trial(name, move || plans(&fixtures, form)));
         let name = format!("places/estimates/{form}");
         trials.push(trial(name, move || estimates(form)));
     }
@@ -51,6 +55,49 @@ fn compiled(source: &Path, form: &str, folder: &Path) -> Result<PathBuf> {
     compiler.current_dir(source.parent().context("no folder")?);
     crate::support::done(&mut compiler)?;
     Ok(to)
+}
+
+/// Every barrier that a plan of the kernels in GLSL names has its line there if the module has one;
+/// those without are counted, and there are none.
+fn plans(fixtures: &[Fixture], form: &str) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (mut named, mut without) = (0, Vec::new());
+    for fixture in fixtures {
+        let name = &fixture.name;
+        let source = root().join(format!("fixtures/kernels/{name}/{name}.comp"));
+        if !source.is_file() {
+            continue;
+        }
+        let bytes = std::fs::read(compiled(&source, form, folder.path())?)?;
+        let module = Module::parse(&bytes).map_err(|problem| anyhow::anyhow!("{problem:?}"))?;
+        let declarations = Declarations::new(&module, &mut Diagnostics::new());
+        for target in ["gfx1201", "sm_90"] {
+            let options =
+                splitbar::Options::new(splitbar::Target::by_name(target).context("none")?);
+            let planned = splitbar::Compiler::new(&options).plan(&bytes[..]);
+            let Ok(planned) = planned else {
+                continue; // the fixture's own tests say what it needs
+            };
+            let text = planned.to_string();
+            for entry in &planned.entries {
+                for site in &entry.plan.sites {
+                    let id = format!("{} {target} #{}", fixture.name, site.id.0);
+                    let word = entry.places.given_word(site.offset).context(id.clone())?;
+                    match declarations.source_position(word) {
+                        Some(position) => {
+                            let line = format!("    at {}:{}", position.file, position.line);
+                            ensure!(text.contains(&line), "{id}: {line}\n{text}");
+                            named += 1;
+                        }
+                        None => without.push(id),
+                    }
+                }
+            }
+        }
+    }
+    println!("{form}: {named} barriers of plans have a line; without one: {without:?}");
+    ensure!(named > 50 && without.is_empty(), "{named}, {without:?}");
+    Ok(())
 }
 
 /// Every barrier of the kernels in GLSL has its line, with the text, and the text is a barrier's.
@@ -110,7 +157,7 @@ fn estimates(form: &str) -> Result<()> {
         .filter(|line| line.contains("tiled_matmul.comp:"));
     ensure!(places.clone().count() == 3, "{text}");
     ensure!(places.clone().all(|line| line.contains("arrier")), "{text}");
-    let json = expect(&[&launch[..], &["--report", "json"]].concat(), b"", 0)?.stdout;
+    let json = expect(&[&launch[..], &["--format", "json"]].concat(), b"", 0)?.stdout;
     let json: Value = serde_json::from_slice(&json)?;
     for barrier in json["barriers"].as_array().context("barriers")? {
         let source = &barrier["place"]["source"];
@@ -166,9 +213,9 @@ fn findings() -> Result<()> {
             "2",
         ];
         let text = String::from_utf8(expect(&launch, b"", 1)?.stdout)?;
-        let json = expect(&[&launch[..], &["--report", "json"]].concat(), b"", 1)?.stdout;
+        let json = expect(&[&launch[..], &["--format", "json"]].concat(), b"", 1)?.stdout;
         let json: Value = serde_json::from_slice(&json)?;
-        let finding = &json[0]["findings"][0];
+        let finding = &json["findings"][0];
         let has_lines = form.starts_with("-g");
         let places = text.matches("race.comp:7:9 (word").count();
         ensure!(places == if has_lines { 2 } else { 0 }, "{form}: {text}");

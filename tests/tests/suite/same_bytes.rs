@@ -138,7 +138,7 @@ fn simulated(target: &'static str) -> Result<()> {
                 .map(|(name, content)| format!("--buffer={name}={content}"))
                 .collect();
             let sim = ["sim", input, "--target", target, "--groups", "3,1,1"];
-            let timing = ["--timing", "--resident", "1", "--report", "json"];
+            let timing = ["--timing", "--resident", "1", "--format", "json"];
             let buffers: Vec<&str> = buffers.iter().map(String::as_str).collect();
             let size = ["--workgroup-size", "128,1,1"];
             let size = if input == code { &size[..] } else { &[] };

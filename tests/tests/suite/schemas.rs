@@ -26,11 +26,12 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
             })
         })
         .collect();
-    let tests: [(&str, Test); 4] = [
+    let tests: [(&str, Test); 5] = [
         ("arguments_have_rows", arguments_have_rows),
         ("rare_keys", rare_keys),
         ("diagnostics", diagnostics),
         ("advice", advice),
+        ("of_every_command", of_every_command),
     ];
     let tests = tests.into_iter();
     trials.extend(tests.map(|(name, test)| trial(format!("schemas/{name}"), test)));
@@ -166,12 +167,12 @@ fn diagnostics() -> Result<()> {
         let problem = Diagnostic::error(*code, "message");
         check(&diagnostic::json::render(&Diagnostics::from(problem), "-"))?;
     }
-    let wrong = ["check", "no/such/file.spv", "--diagnostics", "json"];
+    let wrong = ["check", "no/such/file.spv", "--format", "json"];
     check(&expect(&wrong, b"", 2)?.stderr)?;
     let limited = [
         "check",
         &path("reduction")?,
-        "--diagnostics=json",
+        "--format=json",
         "--time-limit=0.000001",
     ];
     check(&expect(&limited, b"", 3)?.stderr)?;
@@ -186,6 +187,144 @@ fn diagnostics() -> Result<()> {
     ] {
         ensure!(seen.contains(key), "no diagnostic has {key}: {seen:?}");
     }
+    Ok(())
+}
+
+/// The schemas as any validator reads them: by their `$id`, which relative references begin at.
+struct Plain {
+    schemas: boon::Schemas,
+    compiler: boon::Compiler,
+}
+
+impl Plain {
+    const BASE: &str = "https://splitbar.invalid/schemas/";
+
+    fn read() -> Result<Plain> {
+        let mut compiler = boon::Compiler::new();
+        for entry in std::fs::read_dir(root().join("docs/schemas"))? {
+            let path = entry?.path();
+            let schema: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
+            let id = schema["$id"].as_str().context("no $id")?.to_owned();
+            let name = path.file_name().and_then(|name| name.to_str());
+            ensure!(id.strip_prefix(Plain::BASE) == name, "{id}");
+            let added = compiler.add_resource(&id, schema);
+            added.map_err(|error| anyhow::anyhow!("{error}"))?;
+        }
+        Ok(Plain {
+            schemas: boon::Schemas::new(),
+            compiler,
+        })
+    }
+
+    fn check(&mut self, name: &str, value: &Value) -> Result<()> {
+        let id = format!("{}{name}", Plain::BASE);
+        let index = self.compiler.compile(&id, &mut self.schemas);
+        let index = index.map_err(|error| anyhow::anyhow!("{error:#}"))?;
+        let valid = self.schemas.validate(value, index);
+        valid.map_err(|error| anyhow::anyhow!("{name}: {error:#}"))
+    }
+}
+
+/// What each command prints as JSON, put to its schema by a plain validator and by the strict one.
+fn of_every_command() -> Result<()> {
+    let (mut plain, strict) = (Plain::read()?, Schemas::read()?);
+    let mut checked = BTreeSet::new();
+    let mut check = |name: &str, text: &[u8]| -> Result<()> {
+        let value: Value = serde_json::from_slice(text).context(name.to_owned())?;
+        plain.check(name, &value)?;
+        strict.check(name, &value).context(name.to_owned())?;
+        // Another object is refused, so the schema says something.
+        ensure!(plain.check(name, &json!({"key": 1})).is_err(), "{name}");
+        checked.insert(name.to_owned());
+        Ok(())
+    };
+    let folder = tempfile::tempdir()?;
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let kernel = path("reduction")?;
+    let (amd, nvidia) = (["--target", "gfx1201"], ["--target", "sm_90"]);
+    let json = ["--format", "json"];
+    let launch = ["--groups", "2,1,1", "--buffer", "0:0=seq:u32:256"];
+    let launch = [
+        &launch[..],
+        &["--buffer=0:1=zeros:8", "--buffer=0:2=zeros:1024"],
+    ]
+    .concat();
+    let run = |parts: &[&[&str]], code| expect(&parts.concat(), b"", code);
+
+    for target in [amd, nvidia] {
+        let sim = [&["sim", &*kernel], &target[..], &launch, &json].concat();
+        check("findings.json", &run(&[&sim], 0)?.stdout)?;
+        let timing = [&sim[..], &["--timing"]].concat();
+        check("estimate.json", &run(&[&timing], 0)?.stdout)?;
+        check(
+            "comparison.json",
+            &run(&[&timing, &["--compare"]], 0)?.stdout,
+        )?;
+        check(
+            "model.json",
+            &run(&[&["model", &kernel], &target, &json], 0)?.stdout,
+        )?;
+    }
+    // A deadlock has a trace.
+    let model = ["model", &kernel, "--target=gfx1201", "--strategy=counter"];
+    let undecided = run(&[&model, &["--states", "3"], &json], 3)?.stdout;
+    check("model.json", &undecided)?;
+    // Findings: a race, with its places.
+    let race = crate::formats::race(folder.path())?;
+    let sim = ["sim", &race, "--groups=1,1,1", "--buffer=0:0=zeros:4"];
+    check("findings.json", &run(&[&sim, &amd, &json], 1)?.stdout)?;
+    let trace = file("trace.json");
+    run(&[&sim, &amd, &["--trace", &trace]], 1)?;
+    check("trace.json", &std::fs::read(&trace)?)?;
+
+    check("targets.json", &run(&[&["targets"], &json], 0)?.stdout)?;
+    let advise = ["advise", &kernel, "--targets=gfx1201,sm_90"];
+    check("advice.json", &run(&[&advise, &json], 0)?.stdout)?;
+    let dump = file("dump.bin");
+    run(
+        &[&["sim", &kernel], &amd, &launch, &["--profile", &dump]],
+        0,
+    )?;
+    check(
+        "profile.json",
+        &run(&[&["profile", &dump, &kernel], &json], 0)?.stdout,
+    )?;
+    let (code, plan) = (file("k.s"), file("plan.json"));
+    let emit = format!("--emit=reflect={plan}");
+    let asm = format!("--emit=asm={code}");
+    run(&[&["lower", &kernel], &amd, &["--audit", &emit, &asm]], 0)?;
+    check("reflection.json", &std::fs::read(&plan)?)?;
+    let audit = ["audit", &code, "--plan", &plan, "--module", &kernel];
+    check("audit.json", &run(&[&audit, &amd, &json], 0)?.stdout)?;
+    let naked = file("naked.s");
+    let text = ".type k,@function\nk:\n\tds_write_b32 v0, v1\n\ts_barrier\n\ts_endpgm\n";
+    std::fs::write(&naked, text)?;
+    let audit = ["audit", &naked, "--target=gfx942", "--release=local"];
+    check("audit.json", &run(&[&audit, &json], 1)?.stdout)?;
+    let modules = folder.path().join("modules");
+    std::fs::create_dir(&modules)?;
+    std::fs::copy(&kernel, modules.join("good.spv"))?;
+    std::fs::write(modules.join("bad.spv"), b"no module")?;
+    let (modules, out) = (modules.display().to_string(), file("out"));
+    let batch = ["batch", &modules, "-o", &out, "--keep-going"];
+    check("summary.json", &run(&[&batch, &amd, &json], 1)?.stdout)?;
+    let wrong = expect(
+        &["check", &format!("{modules}/bad.spv"), "--format=json"],
+        b"",
+        1,
+    )?;
+    for line in wrong.stderr.lines() {
+        check("diagnostic.json", line.as_bytes())?;
+    }
+    let all: BTreeSet<String> = std::fs::read_dir(root().join("docs/schemas"))?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<Result<_>>()?;
+    let shared = BTreeSet::from(["place.json".to_owned()]);
+    let missing: Vec<&String> = all
+        .difference(&checked)
+        .filter(|n| !shared.contains(*n))
+        .collect();
+    ensure!(missing.is_empty(), "no output of {missing:?}");
     Ok(())
 }
 

@@ -667,7 +667,7 @@ fn command_line() -> Result<()> {
         "2",
         "--strategy",
         "fused",
-        "--report",
+        "--format",
         "json",
     ];
     let json: Value = serde_json::from_slice(&with(&json, 0)?.stdout)?;
@@ -682,7 +682,7 @@ fn command_line() -> Result<()> {
         text.lines().any(|line| line.starts_with("mbarrier ")),
         "{text}"
     );
-    let json = [&compared[..], &["--report", "json"]].concat();
+    let json = [&compared[..], &["--format", "json"]].concat();
     let json: Value = serde_json::from_slice(&with(&json, 0)?.stdout)?;
     let estimates = json["estimates"].as_array().context("estimates")?;
     let first = estimates.first().context("no estimate")?;

@@ -118,7 +118,7 @@ impl Attempt {
             .arg("lower")
             .arg(path)
             .args(["--target", target, "-O", level, "--emit", emit])
-            .args(["--diagnostics", "json"])
+            .args(["--format", "json"])
             // No shield: a crash is to be seen as one.
             .env("SPLITBAR_IN_PROCESS", "1")
             .stdin(Stdio::null())

@@ -6,7 +6,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
@@ -43,14 +43,12 @@ class Simulated:
     buffers: dict[Place, npt.NDArray[Any]]
     """The buffers, as the last schedule left them; shapes and types are those that were given."""
     runs: list[dict[str, Any]]
-    """What `splitbar sim --report json` prints: an object for each schedule."""
+    """The schedules, as `splitbar sim --format json` prints them."""
+    findings: list[dict[str, Any]]
+    """Races, missing waits, deadlocks and other misuse, each once; `schedules` has the indices of
+    the runs that showed it."""
     waits: tuple[Wait, ...] = ()
     """With `profile=True`: every wave at every barrier."""
-    findings: list[dict[str, Any]] = field(init=False)
-    """Races, missing waits, deadlocks and other misuse, of all schedules."""
-
-    def __post_init__(self) -> None:
-        self.findings = [found for run in self.runs for found in run["findings"]]
 
 
 def sim(
@@ -78,7 +76,7 @@ def sim(
     with tempfile.TemporaryDirectory(prefix="splitbar-") as name:
         folder = Path(name)
         (folder / "kernel.spv").write_bytes(module)
-        arguments = ["sim", str(folder / "kernel.spv"), "--target", target, "--report", "json"]
+        arguments = ["sim", str(folder / "kernel.spv"), "--target", target, "--format", "json"]
         arguments += ["--groups", ",".join(map(str, groups))]
         arguments += ["--schedules", str(schedules), "--seed", str(seed)]
         for number, (place, array) in enumerate(buffers.items()):
@@ -103,7 +101,8 @@ def sim(
             bytes_left = (folder / f"{number}.bin.out").read_bytes()
             left[place] = np.frombuffer(bytes_left, array.dtype).reshape(array.shape).copy()
         waits = _waits((folder / "profile.bin").read_bytes()) if profile else ()
-        return Simulated(left, json.loads(ran.stdout), waits)
+        said = json.loads(ran.stdout)
+        return Simulated(left, said["schedules"], said["findings"], waits)
 
 
 def _text(place: Place) -> str:

@@ -62,7 +62,7 @@ pub(super) fn cycles(candidate: &Candidate) -> Option<String> {
 pub(super) fn unsplit(advice: &Advice) -> Vec<String> {
     let mut reasons: Vec<(&str, &str, Vec<String>)> = Vec::new();
     for barrier in &advice.unsplit {
-        let word = barrier.word.to_string();
+        let word = advice.places.text(barrier.word);
         let mut known = reasons.iter_mut();
         match known
             .find(|(outcome, why, _)| (*outcome, *why) == (barrier.outcome(), &barrier.reason))
@@ -71,10 +71,9 @@ pub(super) fn unsplit(advice: &Advice) -> Vec<String> {
             None => reasons.push((barrier.outcome(), &barrier.reason, vec![word])),
         }
     }
-    let lines = reasons.iter().map(|(outcome, why, words)| {
-        let places = if words.len() == 1 { "word" } else { "words" };
-        format!("barrier at {places} {}: {outcome}, {why}", words.join(", "))
-    });
+    let lines = reasons
+        .iter()
+        .map(|(outcome, why, words)| format!("barrier at {}: {outcome}, {why}", words.join(", ")));
     lines.collect()
 }
 

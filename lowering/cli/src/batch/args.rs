@@ -12,6 +12,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   splitbar batch kernels --targets gfx1201,sm_90 -o out    every .spv: out/gfx1201/NAME.s, ...
   splitbar batch kernels --targets gfx1201 -o out --keep-going -- --emit hsaco --emit reflect -O3
+  splitbar batch kernels --targets gfx1201,sm_90 -o out --check      rules and limits alone
   splitbar batch jobs.json -o out -j 4 -MD -MF out/batch.d            for a build system
 
 JOBS.json is an array of objects; all keys but `module` may be left out:
@@ -24,6 +25,13 @@ compiles only what is missing. A job whose process died is tried once more.
 
 Exit codes: 0 all done; else that of the worst job: 1 invalid, 2 wrong usage or a file that cannot
 be read or written, 3 unsupported, 4 a bug.";
+
+impl BatchArgs {
+    /// The form of its diagnostics.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+}
 
 /// What the command line says.
 #[derive(Debug, Args)]
@@ -39,13 +47,20 @@ pub(crate) struct BatchArgs {
     /// Worker processes at a time [default: as many as there are processors]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
     pub(super) at_once: Option<u16>,
+    /// Checks and plans the modules, and writes no outputs but the summary
+    ///
+    /// With the rules that `splitbar lower` checks, and the limits of each GPU.
+    #[arg(long)]
+    pub(super) check: bool,
     /// Goes on after a job that fails; without it, jobs that have not begun are left out then
     #[arg(short, long)]
     pub(super) keep_going: bool,
     /// Where results are kept [default: OUT/.store]
     #[arg(long, value_name = "DIR")]
     pub(super) store: Option<PathBuf>,
-    /// How the summary on the standard output and the problems on the standard error are printed
+    /// How the summary on the standard output and the diagnostics on the standard error are printed
+    ///
+    /// SARIF has the diagnostics on the standard output, and no summary.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
     /// Writes which files OUT/summary.json was made of, for make and ninja; also -MD

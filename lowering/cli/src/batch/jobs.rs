@@ -2,7 +2,7 @@
 
 use super::args::BatchArgs;
 use crate::emit::{self, EmitArg, Output};
-use crate::input::read;
+use crate::input::{modules_of_folder, read};
 use crate::limits::LimitArgs;
 use crate::lower::{self, LowerArgs};
 use crate::values::{Format, parse_target};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use splitbar::Target;
 use splitbar_plan::target::Arch;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 /// The most jobs of one batch.
@@ -102,23 +102,9 @@ fn of_file(file: &Path) -> Result<Vec<JobEntry>, String> {
     serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// The modules below `top`, sorted; links to folders are not followed.
+/// The modules below `top`, sorted.
 fn of_folder(top: &Path) -> Result<Vec<JobEntry>, String> {
-    let mut modules = BTreeSet::new();
-    let mut open = vec![PathBuf::new()];
-    while let Some(folder) = open.pop() {
-        let at = top.join(&folder);
-        let said = |error: std::io::Error| format!("{}: {error}", at.display());
-        for entry in at.read_dir().map_err(said)? {
-            let entry = entry.map_err(said)?;
-            let path = folder.join(entry.file_name());
-            if entry.file_type().map_err(said)?.is_dir() {
-                open.push(path);
-            } else if path.extension() == Some(OsStr::new("spv")) {
-                modules.insert(path);
-            }
-        }
-    }
+    let modules = modules_of_folder(top)?;
     let written = modules.into_iter().map(|module| JobEntry {
         module,
         name: None,
@@ -177,7 +163,7 @@ impl<'a> LowerParser<'a> {
         let mut lower = match self.parsed.get(&key) {
             Some(lower) => lower.clone(),
             None => {
-                let lower = parse(&self.args.lower, target, arguments)?;
+                let lower = parse(self.args, target, arguments)?;
                 self.parsed.insert(key, lower.clone());
                 lower
             }
@@ -192,7 +178,15 @@ impl<'a> LowerParser<'a> {
                 one.kind.extension(ptx)
             ))),
         };
-        let asked: Vec<EmitArg> = lower.code.emit.iter().map(place).collect();
+        let asked: Vec<EmitArg> = if self.args.check {
+            // Plans go nowhere: a job is done when there is one for every entry point.
+            vec![EmitArg {
+                kind: emit::Emit::Plan,
+                file: None,
+            }]
+        } else {
+            lower.code.emit.iter().map(place).collect()
+        };
         let outputs = emit::outputs(&asked, None, false)?;
         lower::fits(lower.target, &outputs)?;
         Ok((lower, outputs))
@@ -210,7 +204,8 @@ struct JobLine {
 }
 
 /// Parses the arguments of all jobs, and of one, as those of `splitbar lower`.
-fn parse(of_all: &[OsString], target: &Target, of_one: &[String]) -> Result<LowerArgs, String> {
+fn parse(args: &BatchArgs, target: &Target, of_one: &[String]) -> Result<LowerArgs, String> {
+    let (of_all, is_check) = (&args.lower, args.check);
     let first = ["splitbar lower", "--target", target.name];
     let of_one = of_one.iter().map(OsString::from);
     let all = first.map(OsString::from).into_iter();
@@ -230,10 +225,11 @@ fn parse(of_all: &[OsString], target: &Target, of_one: &[String]) -> Result<Lowe
         ("--output", lower.code.output.is_some()),
         ("--emit-dir", lower.emit_dir.is_some()),
         ("--write-dependencies", lower.write_dependencies),
-        ("--diagnostics", lower.code.diagnostics != Format::Text),
+        ("--format", lower.code.format != Format::Text),
         ("--verbose", lower.verbose),
         ("the limits", lower.code.limits != LimitArgs::default()),
         ("a module", lower.input != Path::new("module")),
+        ("--emit", is_check && !lower.code.emit.is_empty()),
         (
             "the file of --emit",
             lower.code.emit.iter().any(|one| one.file.is_some()),
@@ -243,8 +239,13 @@ fn parse(of_all: &[OsString], target: &Target, of_one: &[String]) -> Result<Lowe
             lower::inputs(&lower).contains(&Path::new("-")),
         ),
     ];
+    let batch = if is_check {
+        "a batch with --check"
+    } else {
+        "a batch"
+    };
     if let Some((what, _)) = refused.iter().find(|(_, given)| *given) {
-        return Err(format!("{what} cannot be an argument of a job in a batch"));
+        return Err(format!("{what} cannot be an argument of a job in {batch}"));
     }
     let mut lower = lower;
     if lower.code.emit.is_empty() {

@@ -7,7 +7,7 @@ mod pool;
 mod progress;
 mod summary;
 
-use super::stop::Stop;
+use super::stop::{Stop, worst};
 use super::values::Format;
 use super::write::Places;
 use super::{depfile, report, write};
@@ -15,7 +15,7 @@ pub(super) use args::{BatchArgs, EXAMPLES};
 use jobs::Job;
 use pool::Outcome;
 use progress::Progress;
-use splitbar::{Store, exit};
+use splitbar::Store;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -50,9 +50,10 @@ fn batch(args: &BatchArgs) -> Result<u8, String> {
     progress.end();
 
     for (job, outcome) in jobs.iter().zip(&outcomes) {
+        let target = Some(job.target.name);
         match outcome.as_ref().map(|outcome| &outcome.result) {
             Some(Err(Stop::Problems(failure))) => {
-                report::show(&failure.diagnostics, &job.lower.input, args.format);
+                report::show_for(&failure.diagnostics, &job.lower.input, target, args.format);
             }
             Some(Err(Stop::Usage(text))) => {
                 report::usage(text, &job.lower.input, args.format);
@@ -67,11 +68,14 @@ fn batch(args: &BatchArgs) -> Result<u8, String> {
         write::to_file(file, depfile::text(&[&place], &read)?.as_bytes())?;
     }
     let printed = match args.format {
-        Format::Text => summary.table(),
+        Format::Text | Format::Github => summary.table(),
         Format::Json => summary.json(),
+        // The document of the problems follows, when the command is over.
+        Format::Sarif => String::new(),
     };
     write::stdout(printed.as_bytes())?;
-    Ok(worst(&outcomes))
+    let codes = outcomes.iter().flatten().map(Outcome::exit_code);
+    Ok(worst(codes))
 }
 
 /// Keeps other batches from writing to `folder` until the file is closed, as the system does even
@@ -119,14 +123,4 @@ fn check_places(
         }
     }
     Ok(())
-}
-
-/// The exit code of all: that of the job for which most would have to be done.
-fn worst(outcomes: &[Option<Outcome>]) -> u8 {
-    /// The worst first, as [`splitbar::Failure::exit_code`] has it.
-    const ORDER: [u8; 4] = [exit::BUG, exit::INVALID, exit::USAGE, exit::UNSUPPORTED];
-    let outcomes = outcomes.iter().flatten();
-    let codes: Vec<u8> = outcomes.map(Outcome::exit_code).collect();
-    let worst = ORDER.into_iter().find(|code| codes.contains(code));
-    worst.unwrap_or(exit::DONE)
 }

@@ -7,7 +7,7 @@ use crate::lower::{self, Request};
 use crate::stop::Stop;
 use crate::write;
 use splitbar::diagnostic::Diagnostics;
-use splitbar::{Failure, Isolated, Store, Worker, exit};
+use splitbar::{Choice, Failure, Isolated, Store, Worker, exit};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -95,7 +95,11 @@ fn made(
     args: &BatchArgs,
     was_stored: &mut bool,
 ) -> Result<Diagnostics, Stop> {
-    let request = lower::request(&job.lower, &job.outputs)?;
+    let mut request = lower::request(&job.lower, &job.outputs)?;
+    if args.check {
+        // Nothing is compiled to choose by.
+        request.options.choice = Choice::AlwaysSplit;
+    }
     let key = store.key(&request.source, &request.options, &request.products);
     let made = match store.get(&key) {
         Some(made) => {

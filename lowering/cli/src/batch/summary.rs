@@ -7,7 +7,7 @@ use crate::stop::Stop;
 use crate::table::columns;
 use serde::Serialize;
 use serde_json::Value;
-use splitbar::diagnostic::{Code, Diagnostic, Diagnostics, json};
+use splitbar::diagnostic::{Code, Diagnostic, Diagnostics, Subject, json};
 use splitbar::exit;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -127,7 +127,8 @@ impl Line {
             }
             None => Diagnostics::new(),
         };
-        let lines = json::render(&diagnostics, &job.module);
+        let subject = Subject::new(&job.module).with_target(Some(job.target.name));
+        let lines = json::render(&diagnostics, subject);
         let is_made = outcome.is_some_and(|outcome| outcome.result.is_ok());
         let outputs = job.outputs.iter().filter(|_| is_made);
         Line {

@@ -1,6 +1,6 @@
 //! The advice, as programs and people read it.
 
-use crate::compile::{Barrier, Output, UnsplitBarrier, Version};
+use crate::compile::{Barrier, Output, PlanPlaces, UnsplitBarrier, Version};
 use crate::window::Window;
 use serde::Serialize;
 use splitbar_plan::{Overlap, PhaseCycles};
@@ -31,6 +31,9 @@ pub struct Advice {
     /// The OpControlBarriers that are not split, each with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unsplit: Vec<UnsplitBarrier>,
+    /// The places of the barriers in the module.
+    #[serde(skip_serializing_if = "PlanPlaces::is_empty")]
+    pub places: PlanPlaces,
     /// Options that split more barriers or take fewer cycles, and what they bring.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub improvements: Vec<String>,

@@ -115,6 +115,7 @@ pub(super) fn plain(
             candidates,
             refused: others.refused.clone(),
             unsplit: entry.unsplit.clone(),
+            places: entry.places.clone(),
             improvements: Vec::new(),
             faster: None,
         };

@@ -89,6 +89,7 @@ fn entry(
         candidates,
         refused,
         unsplit: compiled.first()?.1.unsplit.clone(),
+        places: compiled.first()?.1.places.clone(),
         improvements: Vec::new(),
         faster: None,
     })

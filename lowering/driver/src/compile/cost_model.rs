@@ -8,6 +8,7 @@
 //! compiled, its window in SPIR-V must have as many instructions as the target's row requires.
 
 use super::expected::Expected;
+use super::places::PlanPlaces;
 use super::prepare::SourcePair;
 use super::profile_sites::ProfileSites;
 use crate::options::Options;
@@ -361,7 +362,7 @@ impl SplitDecisions {
 
     /// The lines that a plan shows: one for each barrier whose reason is not among those that its
     /// pairs have `said`.
-    pub(crate) fn lines(&self, said: &[&str]) -> Vec<String> {
+    pub(crate) fn lines(&self, said: &[&str], places: &PlanPlaces) -> Vec<String> {
         let line = |barrier: &Barrier| {
             let reason = self.reason(barrier.word)?;
             let what = match barrier.kind {
@@ -374,7 +375,8 @@ impl SplitDecisions {
                 "a full barrier"
             };
             let is_new = !said.contains(&reason.as_str());
-            is_new.then(|| format!("{what} at word {}: {outcome}, {reason}", barrier.word))
+            let place = places.text(barrier.word);
+            is_new.then(|| format!("{what} at {place}: {outcome}, {reason}"))
         };
         self.barriers.iter().filter_map(line).collect()
     }

@@ -3,9 +3,11 @@
 use super::cost_model::{SplitDecisions, Version};
 use super::expected::Expected;
 use super::motion::BarrierMotion;
+use super::places::PlanPlaces;
 use super::plan::PlannedKernel;
 use super::plan_text::{Splitting, plan_text};
 use super::prepare::SourcePair;
+use super::problems::Problems;
 use super::unsplit::UnsplitBarrier;
 use crate::usage::{Resident, ResidentEstimate, ResourceUsage};
 use crate::window::Window;
@@ -49,6 +51,8 @@ pub struct Entry {
     /// The OpControlBarriers of the workgroup that are not split, each with the reason, where the
     /// options have barriers split.
     pub unsplit: Vec<UnsplitBarrier>,
+    /// The places of what the plan names, in the module that was given.
+    pub places: PlanPlaces,
     /// The plan's pairs, as the given module has them.
     pub(crate) source_pairs: Vec<SourcePair>,
     /// The instructions of the given module that the plan's sites came from.
@@ -61,8 +65,13 @@ pub struct Entry {
 
 impl Entry {
     /// Of a planned kernel of which nothing was measured.
-    pub(crate) fn planned(kernel: PlannedKernel<'_, '_>, abi: KernelAbi) -> Entry {
+    pub(crate) fn planned(
+        kernel: PlannedKernel<'_, '_>,
+        abi: KernelAbi,
+        problems: &Problems<'_>,
+    ) -> Entry {
         Entry {
+            places: kernel.places(problems),
             plan: kernel.plan,
             abi,
             windows: None,
@@ -115,6 +124,7 @@ impl Entry {
             motions: &self.motions,
             decisions: self.decisions.as_ref(),
             unsplit: &self.unsplit,
+            places: &self.places,
         };
         plan_text(&self.plan, windows, splitting)
     }

@@ -3,6 +3,7 @@
 use super::entry::Entry;
 use super::lower::Code as Lowered;
 use super::measure::Facts;
+use super::places::PlanPlaces;
 use super::reflect;
 use super::request::Request;
 use crate::failure::Failure;
@@ -62,10 +63,17 @@ impl Output {
                 resident_between: facts.resident_between,
                 resident_estimate: facts.resident_estimate,
                 audit: facts.audit,
-                ..Entry::planned(kernel, abi.clone())
+                ..Entry::planned(kernel, abi.clone(), &problems)
             });
+        let mut entries: Vec<Entry> = entries.collect();
+        if request.is_ir {
+            // Words of the skeleton lead nowhere.
+            for entry in &mut entries {
+                entry.places = PlanPlaces::default();
+            }
+        }
         Output {
-            entries: entries.collect(),
+            entries,
             warnings: problems.take_all(),
             ..Output::unchanged(lowered, request.is_ir, request.options)
         }

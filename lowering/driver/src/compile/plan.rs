@@ -1,6 +1,7 @@
 //! The planning stage: checked kernels to a candidate, in which every pair has its strategy.
 
 use super::cost_model::{Known, SplitDecisions, barriers};
+use super::places::PlanPlaces;
 use super::plan_text::{Splitting, plan_text};
 use super::prepare::{Prepared, PreparedKernel, SourcePair};
 use super::problems::Problems;
@@ -41,6 +42,17 @@ pub(crate) struct PlannedKernel<'p, 'w> {
     pub(crate) decisions: Option<SplitDecisions>,
     /// The OpControlBarriers of the given module that are not split.
     pub(crate) unsplit: Vec<UnsplitBarrier>,
+}
+
+impl PlannedKernel<'_, '_> {
+    /// The places of what the plan names.
+    pub(crate) fn places(&self, problems: &Problems<'_>) -> PlanPlaces {
+        let motions = self.prepared.motions.iter().map(|motion| motion.word);
+        let unsplit = self.unsplit.iter().map(|barrier| barrier.word);
+        let pairs = self.prepared.source_pairs.iter();
+        let pairs = pairs.flat_map(|pair| pair.words.iter().copied());
+        PlanPlaces::new(&self.plan, motions.chain(unsplit).chain(pairs), problems)
+    }
 }
 
 /// What was chosen for a module before it is planned.
@@ -110,10 +122,12 @@ pub(crate) fn plan<'p, 'w>(
     let kernels: Vec<PlannedKernel<'_, '_>> = kernels.collect();
     show(observer, Artefact::Plan, || {
         let texts = kernels.iter().map(|kernel| {
+            let places = kernel.places(&problems);
             let splitting = Splitting {
                 motions: &kernel.prepared.motions,
                 decisions: kernel.decisions.as_ref(),
                 unsplit: &kernel.unsplit,
+                places: &places,
             };
             plan_text(&kernel.plan, None, splitting)
         });

@@ -2,6 +2,7 @@
 
 use super::cost_model::SplitDecisions;
 use super::motion::BarrierMotion;
+use super::places::PlanPlaces;
 use super::unsplit::UnsplitBarrier;
 use crate::window::Window;
 use splitbar_plan::EntryPlan;
@@ -13,6 +14,7 @@ pub(crate) struct Splitting<'s> {
     pub(crate) motions: &'s [BarrierMotion],
     pub(crate) decisions: Option<&'s SplitDecisions>,
     pub(crate) unsplit: &'s [UnsplitBarrier],
+    pub(crate) places: &'s PlanPlaces,
 }
 
 /// The plan of one entry point, with a line per measured window and one per barrier that something
@@ -26,8 +28,10 @@ pub(crate) fn plan_text(
         motions,
         decisions,
         unsplit,
+        places,
     } = splitting;
-    let mut text = plan.to_string();
+    let source = |word| places.of_planned(word)?.source_text();
+    let mut text = plan.text(&source);
     for (pair, window) in plan.pairs.iter().zip(windows.unwrap_or(&[])) {
         let _ = writeln!(
             text,
@@ -43,12 +47,15 @@ pub(crate) fn plan_text(
         };
         let _ = writeln!(
             text,
-            "  barrier at word {}: {outcome}, {} operations in the window; the arrive is stopped by {}, the wait by {}",
-            motion.word, motion.operations, motion.arrive, motion.wait
+            "  barrier at {}: {outcome}, {} operations in the window; the arrive is stopped by {}, the wait by {}",
+            places.text(motion.word),
+            motion.operations,
+            motion.arrive,
+            motion.wait
         );
     }
     let said: Vec<&str> = plan.pairs.iter().map(|pair| pair.reason.as_str()).collect();
-    for line in decisions.map_or_else(Vec::new, |decisions| decisions.lines(&said)) {
+    for line in decisions.map_or_else(Vec::new, |decisions| decisions.lines(&said, places)) {
         let _ = writeln!(text, "  {line}");
     }
     let is_shown = |barrier: &&UnsplitBarrier| {
@@ -57,7 +64,7 @@ pub(crate) fn plan_text(
             || decisions.is_some_and(|decisions| decisions.at(barrier.word).is_some())
     };
     for barrier in unsplit.iter().filter(|barrier| !is_shown(barrier)) {
-        let _ = writeln!(text, "  {}", barrier.line());
+        let _ = writeln!(text, "  {}", barrier.line(places));
     }
     text
 }

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use splitbar_passes::diagnostic::{Diagnostics, Location};
 use splitbar_passes::module::{Declarations, WordOffset};
 use splitbar_passes::transform::SourceMap;
+use std::collections::BTreeMap;
 
 /// The problems of one compilation. Passes make other modules of the one that was given; users know
 /// only their own, so every problem is led back to that one.
@@ -62,6 +63,11 @@ impl<'p> Problems<'p> {
             Some(source_map) => source_map.of(offset),
             None => Some(offset),
         }
+    }
+
+    /// The places of words of the user's module.
+    pub(crate) fn locations(&self, words: &[WordOffset]) -> BTreeMap<WordOffset, Location> {
+        self.given.locations(words)
     }
 
     /// Adds problems, errors too.

@@ -3,12 +3,14 @@
 use super::cost_model::SplitDecisions;
 use super::entry::Entry;
 use super::motion::BarrierMotion;
+use super::places::PlanPlaces;
 use super::unsplit::UnsplitBarrier;
 use crate::usage::{Resident, ResidentEstimate, ResourceUsage};
 use crate::window::Window;
 use serde::Serialize;
 use splitbar_audit::verdict::Audit;
 use splitbar_layout::abi::{Argument, ArgumentKind, Combination, KernelAbi, Reached, ResourceKind};
+use splitbar_passes::module::WordOffset;
 use splitbar_passes::printf::{Call, Table};
 use splitbar_plan::Target;
 use std::borrow::Cow;
@@ -73,6 +75,9 @@ struct Reflection<'o> {
     /// The OpControlBarriers that are not split; not there where none was to be.
     #[serde(skip_serializing_if = "<[UnsplitBarrier]>::is_empty")]
     unsplit: &'o [UnsplitBarrier],
+    /// The places of the words that pairs, moves and unsplit barriers name; not there for LLVM IR.
+    #[serde(skip_serializing_if = "PlanPlaces::is_empty")]
+    places: &'o PlanPlaces,
 }
 
 /// A kernel parameter. Sizes and offsets are bytes.
@@ -145,6 +150,9 @@ struct PairReflection<'o> {
     scope: String,
     strategy: &'static str,
     reason: &'o str,
+    /// Words of its arrives and waits in the given module; not there for LLVM IR.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    words: Vec<WordOffset>,
     /// Null when it was not measured.
     window: Option<Window>,
     /// The same in NVIDIA's machine code; null where it cannot be had.
@@ -192,6 +200,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
                 scope: pair.scope.to_string().to_lowercase(),
                 strategy: pair.strategy.name(),
                 reason: &pair.reason,
+                words: words(entry, position),
                 window: at(&entry.windows, position),
                 machine_window: at(&entry.machine_windows, position),
             })
@@ -203,7 +212,22 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         choice: entry.decisions.as_ref(),
         moves: &entry.motions,
         unsplit: &entry.unsplit,
+        places: &entry.places,
     }
+}
+
+/// The words of a pair that have a place.
+fn words(entry: &Entry, position: usize) -> Vec<WordOffset> {
+    let pair = entry.source_pairs.get(position);
+    let words = pair.map_or(&[][..], |pair| &pair.words);
+    let mut words: Vec<WordOffset> = words
+        .iter()
+        .copied()
+        .filter(|word| entry.places.of_given(*word).is_some())
+        .collect();
+    words.sort_unstable();
+    words.dedup();
+    words
 }
 
 fn form(abi: &KernelAbi) -> Option<FormReflection<'_>> {
@@ -363,6 +387,7 @@ mod tests {
             decisions: None,
             motions: Vec::new(),
             unsplit: Vec::new(),
+            places: PlanPlaces::default(),
             source_pairs: Vec::new(),
             source_sites: Vec::new(),
         }

@@ -7,6 +7,7 @@
 
 use super::cost_model::SplitDecisions;
 use super::fates::{Fate, FatesOfEntry};
+use super::places::PlanPlaces;
 use super::prepare::SourcePair;
 use crate::internal_error::internal;
 use crate::options::Options;
@@ -37,9 +38,10 @@ impl UnsplitBarrier {
     }
 
     /// A line for people.
-    pub(crate) fn line(&self) -> String {
+    pub(crate) fn line(&self, places: &PlanPlaces) -> String {
         let outcome = self.outcome();
-        format!("barrier at word {}: {outcome}, {}", self.word, self.reason)
+        let place = places.text(self.word);
+        format!("barrier at {place}: {outcome}, {}", self.reason)
     }
 }
 
@@ -153,7 +155,7 @@ mod tests {
         let found = outcomes(Some("fewer fit")).unsplit(Some(&removed)).unwrap();
         assert!(!found[0].removed && found[0].reason == "fewer fit");
         assert_eq!(
-            found[0].line(),
+            found[0].line(&PlanPlaces::default()),
             "barrier at word 9: a full barrier, fewer fit"
         );
         assert_eq!(outcomes(None).unsplit(None).unwrap(), []);

@@ -181,5 +181,5 @@ fn show(mut problems: Diagnostics, arguments: &Arguments, module: Option<&Module
     } else {
         arguments.input.to_string_lossy()
     };
-    files::stderr(&text::render(&problems.sorted(), &name));
+    files::stderr(&text::render(&problems.sorted(), &*name));
 }

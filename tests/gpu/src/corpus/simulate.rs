@@ -34,7 +34,7 @@ pub enum Ran {
 }
 
 #[derive(Deserialize)]
-struct Schedule {
+struct Simulated {
     findings: Vec<Finding>,
 }
 
@@ -87,7 +87,7 @@ pub fn run(tool: &Path, module: &Path, launch: &Launch, code: Code) -> Result<Ra
         .args(["--target", code.target, "-O", code.level])
         .args(["--entry", &launch.entry])
         .args(["--schedules", &code.schedules.to_string()])
-        .args(["--report", "json", "--steps", &STEPS.to_string()])
+        .args(["--format", "json", "--steps", &STEPS.to_string()])
         .args(["--groups", &format!("{x},{y},{z}")]);
     command.args(code.splits);
     if let Some([x, y, z]) = launch.size {
@@ -112,15 +112,15 @@ pub fn run(tool: &Path, module: &Path, launch: &Launch, code: Code) -> Result<Ra
     }
     let result = command.output().context("splitbar cannot be started")?;
     let said = String::from_utf8_lossy(&result.stderr);
-    let found = serde_json::from_slice::<Vec<Schedule>>(&result.stdout);
+    let found = serde_json::from_slice::<Simulated>(&result.stdout);
     let buffers = || {
         let files = (0..launch.buffers.len()).map(|index| file("after", index));
         files.map(std::fs::read).collect::<Result<_, _>>()
     };
     match (result.status.code(), found) {
         (Some(0), Ok(_)) => Ok(Ran::Done(buffers()?)),
-        (Some(1), Ok(schedules)) => {
-            let findings = schedules.into_iter().flat_map(|s| s.findings);
+        (Some(1), Ok(simulated)) => {
+            let findings = simulated.findings.into_iter();
             let told = |f: Finding| (f.code, format!("{} at `{}`", f.message, f.at.instruction));
             Ok(Ran::Found(findings.map(told).collect(), buffers()?))
         }
