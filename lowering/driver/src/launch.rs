@@ -1,6 +1,7 @@
 //! A launch of a kernel, by which the choice of `auto=measured` goes.
 
 use serde::{Deserialize, Serialize};
+#[cfg(any(feature = "llvm", feature = "sim"))]
 use splitbar_layout::abi::Argument;
 
 /// The name of a buffer.
@@ -15,6 +16,7 @@ pub enum BufferName {
     Argument(u32),
 }
 
+#[cfg(any(feature = "llvm", feature = "sim"))]
 impl BufferName {
     /// The name of the buffer of `argument`.
     pub(crate) fn from_argument(argument: &Argument) -> BufferName {

@@ -28,6 +28,10 @@ pub struct ExpectedCycles {
 
 /// The launch by which versions are compared.
 #[derive(Copy, Clone, Debug)]
+#[cfg_attr(
+    not(feature = "llvm"),
+    expect(dead_code, reason = "without LLVM there is no code to launch")
+)]
 pub(crate) enum By<'l> {
     /// This one.
     Given(&'l Launch),

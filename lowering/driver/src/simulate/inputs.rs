@@ -1,6 +1,8 @@
 //! The inputs of a launch: workgroups, buffers and constants.
 
-use crate::launch::{BufferName, Launch};
+use crate::launch::BufferName;
+#[cfg(feature = "llvm")]
+use crate::launch::Launch;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_sim::image::{Format, Levels};
 use splitbar_sim::{Clocks, Limits};
