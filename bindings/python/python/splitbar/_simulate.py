@@ -120,11 +120,18 @@ def _flags(options: Mapping[str, Value]) -> list[str]:
     return flags
 
 
+_WRONG_USAGE = 2
+"""The exit code of the program for arguments that do not fit."""
+
+
 def _error(ran: subprocess.CompletedProcess[str]) -> Exception:
     lines = ran.stderr.splitlines()
-    if lines and all(line.startswith("{") for line in lines):
-        return CompileError(ran.returncode, diagnostics(ran.stderr))
-    return ValueError(ran.stderr.strip())
+    if not lines or not all(line.startswith("{") for line in lines):
+        return ValueError(ran.stderr.strip())
+    found = diagnostics(ran.stderr)
+    if ran.returncode == _WRONG_USAGE:
+        return ValueError("; ".join(problem.message for problem in found))
+    return CompileError(ran.returncode, found)
 
 
 def _waits(dump: bytes) -> tuple[Wait, ...]:
