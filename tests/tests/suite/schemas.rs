@@ -280,6 +280,8 @@ fn of_every_command() -> Result<()> {
     check("targets.json", &run(&[&["targets"], &json], 0)?.stdout)?;
     let advise = ["advise", &kernel, "--targets=gfx1201,sm_90"];
     check("advice.json", &run(&[&advise, &json], 0)?.stdout)?;
+    let report = ["report", &kernel, "--targets=gfx1201,sm_90"];
+    check("report.json", &run(&[&report, &json], 0)?.stdout)?;
     let dump = file("dump.bin");
     run(
         &[&["sim", &kernel], &amd, &launch, &["--profile", &dump]],
