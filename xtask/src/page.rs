@@ -1,4 +1,4 @@
-//! What the tests of the page of `splitbar report` need beside a browser: axe-core, which looks for
+//! The program that the tests of the page of `splitbar report` use in a browser: axe-core looks for
 //! problems of accessibility, from a package of Python's index, pinned. Its licence is MPL-2.0; the
 //! project does not give it out.
 

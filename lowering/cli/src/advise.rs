@@ -5,7 +5,7 @@ mod remarks;
 
 use super::flags;
 use super::input::read;
-use super::launch::FullLaunchArgs;
+use super::launch::{FullLaunchArgs, requiring};
 use super::limits::LimitArgs;
 use super::options::{OptionArgs, SpecArgs, Takes};
 use super::stop::Stop;
@@ -13,7 +13,7 @@ use super::table::columns;
 use super::values::{Format, parse_target};
 use super::warnings::WarningArgs;
 use super::{report, write};
-use clap::{Arg, Args, Command, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 use splitbar::simulate::{Inputs, Job, Refusal};
 use splitbar::{
     Advice, Candidate, Estimated, OptionInfo, Options, Output, Part, SplitBarriers, Target,
@@ -165,7 +165,7 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
         .collect::<Result<Vec<Options>, String>>()?;
     let inputs = if args.estimate {
         let size = options.first().and_then(|options| options.workgroup_size);
-        let inputs = args.launch.memory.inputs(size)?;
+        let inputs = args.launch.base.inputs(size)?;
         inputs.check()?;
         args.launch.check()?;
         Some(inputs)
@@ -201,13 +201,7 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
 
 /// The flags of a launch are for an estimate alone.
 fn of_launch(arg: Arg) -> Arg {
-    let of_launch = FullLaunchArgs::augment_args(Command::default());
-    let mut names = of_launch.get_arguments();
-    if names.any(|other| other.get_id() == arg.get_id()) {
-        arg.requires("estimate")
-    } else {
-        arg
-    }
+    requiring::<FullLaunchArgs>(arg, "estimate")
 }
 
 /// How long the launch takes on the simulator, or why that cannot be said.
@@ -219,7 +213,7 @@ fn estimated(args: &AdviseArgs, inputs: &Inputs, output: &Output, entry: usize) 
             .describe(Job::compiled(output, entry).map_err(refused)?)?;
         job.takes(inputs).map_err(refused)?;
         let estimate = job
-            .estimate(inputs, args.launch.memory.resident)
+            .estimate(inputs, args.launch.base.resident)
             .map_err(refused)?;
         match estimate.findings.first() {
             None => Ok(Estimated::Cycles {

@@ -123,7 +123,7 @@ fn check_file(args: &CheckArgs, input: &Path) -> u8 {
     worst(found)
 }
 
-/// What is wrong for all targets, and what for each of them; with one target all is of that.
+/// The problems for all targets, and those of each of them; with one target all are of that one.
 fn found(
     args: &CheckArgs,
     options: &CheckOptions,

@@ -13,7 +13,7 @@ struct Shown<'e> {
     target: &'static str,
     estimate: &'e Estimate,
     barriers: Vec<ShownBarrier<'e>>,
-    /// What the simulator found in the run.
+    /// The findings of the simulator in the run.
     findings: Vec<Found<'e>>,
 }
 

@@ -1,4 +1,4 @@
-//! What `splitbar sim` found under all schedules, each finding once, as text and for programs.
+//! The findings of `splitbar sim` under all schedules, each once, as text and for programs.
 
 use super::places::Places;
 use super::problem::Problem;
@@ -16,7 +16,7 @@ pub(super) struct Ran {
     pub schedule: Schedule,
     pub findings: Vec<Finding>,
     pub notes: Vec<Finding>,
-    /// What the kernel printed, if it prints.
+    /// The text that the kernel printed, if it prints.
     pub printed: Option<Printed>,
 }
 
@@ -129,9 +129,7 @@ fn distinct<'r>(runs: impl Iterator<Item = &'r [Finding]>) -> Vec<Seen<'r>> {
     let mut known: BTreeMap<(FindingKind, u32, Option<u32>), usize> = BTreeMap::new();
     for (findings, index) in runs.zip(0..) {
         for finding in findings {
-            let other = finding.other.as_ref().map(|(site, _)| site.pc);
-            let key = (finding.kind, finding.site.pc, other);
-            let at = *known.entry(key).or_insert(all.len());
+            let at = *known.entry(finding.key()).or_insert(all.len());
             match all.get_mut(at) {
                 Some(seen) if seen.schedules.last() == Some(&index) => {}
                 Some(seen) => seen.schedules.push(index),
@@ -145,7 +143,7 @@ fn distinct<'r>(runs: impl Iterator<Item = &'r [Finding]>) -> Vec<Seen<'r>> {
     all
 }
 
-/// What `sim --format json` prints.
+/// The output of `sim --format json`.
 #[derive(Serialize)]
 struct Object<'p> {
     target: &'static str,
@@ -179,7 +177,7 @@ impl From<&Ran> for Scheduled {
     }
 }
 
-/// What a kernel printed. Bytes that are no UTF-8 are replaced.
+/// The text that a kernel printed. Bytes that are no UTF-8 are replaced.
 #[derive(Serialize)]
 struct Text {
     text: String,

@@ -44,7 +44,7 @@ pub(super) fn read_at_most(input: &Path, most: usize) -> Result<Vec<u8>, String>
 /// followed.
 ///
 /// # Errors
-/// What the system says, with the folder in front.
+/// The message of the system, after the name of the folder.
 pub(super) fn modules_of_folder(top: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let mut modules = BTreeSet::new();
     let mut open = vec![PathBuf::new()];

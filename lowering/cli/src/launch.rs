@@ -3,7 +3,7 @@
 use super::buffer_name::split;
 use super::described::{SamplerArg, TensorArg, parse_sampler, parse_tensor};
 use super::input::{MOST, read, read_at_most};
-use clap::{Args, value_parser};
+use clap::{Arg, Args, Command, value_parser};
 use splitbar::Launch;
 use splitbar::simulate::machine::image::{Format as TexelFormat, Levels, MOST_LEVELS};
 use splitbar::simulate::{BufferName, Inputs, Job, PRINT_CAPACITY, Texels};
@@ -112,7 +112,7 @@ impl LaunchArgs {
 #[derive(Clone, Debug, Args)]
 pub(super) struct FullLaunchArgs {
     #[command(flatten)]
-    pub(super) memory: LaunchArgs,
+    pub(super) base: LaunchArgs,
     /// A buffer is an image: rgba8:64x32, r32ui:buffer:256
     ///
     /// Of so many texels, or a texel buffer; formats as in GLSL. Behind the extent :levels=N for
@@ -180,7 +180,18 @@ impl FullLaunchArgs {
                 "--strategy auto=measured takes no images, samplers and tensors; name a strategy";
             return Err(text.to_owned());
         }
-        self.memory.deciding()
+        self.base.deciding()
+    }
+}
+
+/// `arg`, which requires the flag `other` if it is one of the flags of `A`.
+pub(super) fn requiring<A: Args>(arg: Arg, other: &'static str) -> Arg {
+    let flags = A::augment_args(Command::default());
+    let mut names = flags.get_arguments().map(Arg::get_id);
+    if arg.get_id() != other && names.any(|name| name == arg.get_id()) {
+        arg.requires(other)
+    } else {
+        arg
     }
 }
 

@@ -3,7 +3,7 @@
 use super::code::CodeArgs;
 use super::emit::{self, Emit, Output};
 use super::input::read;
-use super::launch::LaunchArgs;
+use super::launch::{LaunchArgs, requiring};
 use super::limits::in_process;
 use super::options::{OptionArgs, SpecArgs, Takes};
 use super::stop::Stop;
@@ -98,10 +98,7 @@ pub(crate) struct LowerArgs {
 
 /// A launch says first how many workgroups it has.
 fn of_launch(arg: Arg) -> Arg {
-    match arg.get_id().as_str() {
-        "buffer" | "push" | "dynamic_shared" | "resident" | "steps" => arg.requires("groups"),
-        _ => arg,
-    }
+    requiring::<LaunchArgs>(arg, "groups")
 }
 
 /// Compiles as `args` ask and gives the exit code.

@@ -1,12 +1,12 @@
 //! `splitbar report`: one document on a module: what to do about its barriers, and why.
 
-use super::launch::FullLaunchArgs;
+use super::launch::{FullLaunchArgs, requiring};
 use super::limits::LimitArgs;
 use super::options::{OptionArgs, SpecArgs, Takes};
 use super::stop::Stop;
 use super::values::{Format, parse_target};
 use super::{flags, input, report, write};
-use clap::{Arg, Args, Command, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 use splitbar::report::{GivenLaunch, Launch, Report, Request};
 use splitbar::simulate::Job;
 use splitbar::{CheckOptions, OptionInfo, Options, Part, Target, exit, require_llvm};
@@ -104,14 +104,7 @@ impl ReportArgs {
 
 /// The flags of a launch mean something only with a launch.
 fn of_launch(arg: Arg) -> Arg {
-    let of_launch = FullLaunchArgs::augment_args(Command::default());
-    let mut names = of_launch.get_arguments();
-    let is_of_launch = names.any(|other| other.get_id() == arg.get_id());
-    if is_of_launch && arg.get_id() != "groups" {
-        arg.requires("groups")
-    } else {
-        arg
-    }
+    requiring::<FullLaunchArgs>(arg, "groups")
 }
 
 /// Writes a report and gives the exit code.
@@ -135,7 +128,7 @@ fn written(args: &ReportArgs) -> Result<u8, Stop> {
     if is_file {
         let read: Vec<&Path> = std::iter::once(args.input.as_path())
             .chain(args.against.as_deref())
-            .chain(args.launch.memory.files())
+            .chain(args.launch.base.files())
             .collect();
         write::check(&args.output, &read)?;
     }
@@ -185,18 +178,18 @@ fn made(args: &ReportArgs) -> Result<Report, Stop> {
         check: &check,
         launch: Launch::MadeUp,
     };
-    if !args.launch.memory.is_given() {
+    if !args.launch.base.is_given() {
         return Ok(splitbar::report::report(request)?);
     }
     let size = options.first().and_then(|options| options.workgroup_size);
-    let inputs = args.launch.memory.inputs(size)?;
+    let inputs = args.launch.base.inputs(size)?;
     inputs.check()?;
     args.launch.check()?;
     let describe = |job: Job| args.launch.describe(job);
-    let words = args.launch.memory.words();
+    let words = args.launch.base.words();
     let launch = GivenLaunch {
         inputs: &inputs,
-        resident: args.launch.memory.resident,
+        resident: args.launch.base.resident,
         describe: &describe,
         words: &words,
         schedules: SCHEDULES,

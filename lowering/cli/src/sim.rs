@@ -144,7 +144,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     if options.choice == Choice::Measured {
         options.launch = Some(args.launch.deciding()?);
     }
-    let mut inputs = args.launch.memory.inputs(options.workgroup_size)?;
+    let mut inputs = args.launch.base.inputs(options.workgroup_size)?;
     check_dumps(args, &inputs)?;
     let measured = measured(args, &bytes)?;
     if let Some(measured) = &measured {
@@ -255,7 +255,7 @@ fn compared(args: &SimArgs, options: &Options, inputs: &Inputs, bytes: &[u8]) ->
             Err(usage) => return Err(usage),
         };
         let estimated =
-            job.estimate_watched(inputs, args.launch.memory.resident, &mut |progress| {
+            job.estimate_watched(inputs, args.launch.base.resident, &mut |progress| {
                 meter.within(progress)
             })?;
         meter.next(estimated.issued);
@@ -280,7 +280,7 @@ fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8,
     let mut meter = Meter::new(1, args.verbose, args.format);
     let mut watch = |progress| meter.within(progress);
     let module = spirv(input);
-    let resident = args.launch.memory.resident;
+    let resident = args.launch.base.resident;
     let (estimated, timeline) = match &args.trace {
         Some(_) => {
             let (estimated, timeline) =
@@ -423,7 +423,7 @@ fn compiled_already(args: &SimArgs) -> Result<(), String> {
 /// can be written, are no inputs and differ from each other.
 fn check_dumps(args: &SimArgs, inputs: &Inputs) -> Result<(), String> {
     let read: Vec<&Path> = std::iter::once(args.input.as_path())
-        .chain(args.launch.memory.files())
+        .chain(args.launch.base.files())
         .collect();
     let mut places = write::Places::default();
     for file in args.profile.iter().chain(&args.trace) {

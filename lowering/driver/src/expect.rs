@@ -15,19 +15,24 @@ pub(crate) fn expect(output: &Output, entry: usize, by: By<'_>) -> Expected {
     }
 }
 
-/// The timeline of the launch that is made up, of an output with debug lines.
+/// The timeline of the first launch that is made up and comes to a barrier, from number `first` on,
+/// of an output with debug lines.
 ///
 /// # Errors
 /// The part that the model does not know.
 #[cfg(all(feature = "llvm", feature = "sim"))]
-pub(crate) fn expected_timeline(output: &Output, entry: usize) -> Result<Timeline, String> {
-    let timeline = crate::simulate::Job::expected_timeline(output, entry);
+pub(crate) fn expected_timeline(
+    output: &Output,
+    entry: usize,
+    first: usize,
+) -> Result<Timeline, String> {
+    let timeline = crate::simulate::Job::expected_timeline(output, entry, first);
     timeline.map_err(|why| why.to_string())
 }
 
 /// The same: without LLVM there is no code.
 #[cfg(all(not(feature = "llvm"), feature = "sim"))]
-pub(crate) fn expected_timeline(_: &Output, _: usize) -> Result<Timeline, String> {
+pub(crate) fn expected_timeline(_: &Output, _: usize, _: usize) -> Result<Timeline, String> {
     Err("this build has no LLVM".to_owned())
 }
 

@@ -115,6 +115,12 @@ impl fmt::Display for Finding {
 }
 
 impl Finding {
+    /// The key by which equal findings are known: the kind, and the instructions by number.
+    pub fn key(&self) -> (FindingKind, u32, Option<u32>) {
+        let other = self.other.as_ref().map(|(site, _)| site.pc);
+        (self.kind, self.site.pc, other)
+    }
+
     /// The finding as text: what is wrong, then one line per place, with what `origin` says about
     /// the word of the SPIR-V instruction that the machine's came from.
     pub fn text(&self, origin: &dyn Fn(u32) -> Option<String>) -> String {

@@ -247,17 +247,21 @@ fn a_place_has_the_calls_that_it_was_inlined_through() {
     let plain = asm.offset();
     asm.op(Op::Undef, &[3, 13]);
     asm.op(Op::Return, &[]).op(Op::FunctionEnd, &[]);
-    let module = Module::from_words(asm.words()).unwrap();
-    let mut problems = Diagnostics::new();
-    let declarations = Declarations::new(&module, &mut problems);
-    assert!(problems.is_empty(), "{problems}");
-    let places = declarations.locations(&[plain, inlined]);
-    let shown = |word| places[&word].to_string();
+    let shown = |word| shown(&asm, word);
     assert_eq!(
         shown(inlined),
         format!("lib.slang:7, inlined at lib.slang:7, inlined at main.slang:2:3 (word {inlined})")
     );
     assert_eq!(shown(plain), format!("lib.slang:7 (word {plain})"));
+}
+
+/// The place of a word of a module, as text.
+fn shown(asm: &Asm, word: WordOffset) -> String {
+    let module = Module::from_words(asm.words()).unwrap();
+    let mut problems = Diagnostics::new();
+    let declarations = Declarations::new(&module, &mut problems);
+    assert!(problems.is_empty(), "{problems}");
+    declarations.locations(&[word])[&word].to_string()
 }
 
 /// OpenCL.DebugInfo.100 has OpLine for lines, and literals for numbers.
@@ -290,12 +294,7 @@ fn scopes_of_opencl_have_the_calls_too() {
     let plain = asm.offset();
     asm.op(Op::Undef, &[3, 13]);
     asm.op(Op::Return, &[]).op(Op::FunctionEnd, &[]);
-    let module = Module::from_words(asm.words()).unwrap();
-    let mut problems = Diagnostics::new();
-    let declarations = Declarations::new(&module, &mut problems);
-    assert!(problems.is_empty(), "{problems}");
-    let places = declarations.locations(&[plain, inlined]);
-    let shown = |word| places[&word].to_string();
+    let shown = |word| shown(&asm, word);
     assert_eq!(
         shown(inlined),
         format!("lib.cl:8:4, inlined at main.cl:2:3 (word {inlined})")

@@ -19,6 +19,8 @@ mod mutants;
 mod protocol;
 mod sized;
 mod term;
+#[path = "../corpus/workgroup.rs"]
+mod workgroup;
 
 use anyhow::{Context, Result, ensure};
 use machine::{Decisions, Event, MOST_STEPS, Machine, Trace};

@@ -5,6 +5,8 @@
 //! of buffers and races.
 
 pub mod layout;
+#[path = "../../../passes/tests/corpus/workgroup.rs"]
+mod workgroup;
 
 use fastrand::Rng;
 use half::f16;
@@ -17,6 +19,7 @@ use splitbar_passes::module::{
 };
 use std::collections::BTreeMap;
 use std::fmt;
+use workgroup::usual_workgroup;
 
 /// Bytes of every buffer: also the most that a uniform buffer surely may have
 /// (maxUniformBufferRange is 64 KiB where it is generous).
@@ -308,36 +311,14 @@ fn element(declarations: &Declarations<'_>, ty: Id) -> Scalar {
     }
 }
 
-/// Values for the dimensions of a workgroup that are specialization constants of default 0 or 1,
-/// which no application leaves so: the default of another constant with the same SpecId, which is
-/// what the code reckons with, or else [`WIDTH`] invocations in a row; `times` as many.
+/// The usual values of the dimensions of a workgroup, or [`WIDTH`] invocations in a row; `times` as
+/// many. Only what is wider than one is made wider.
 fn specialization(declarations: &Declarations<'_>, times: u32) -> Vec<(u32, u32)> {
-    let mut dimensions = SpecValues::default();
-    declarations.specialize_workgroup_size([WIDTH, 1, 1], &mut dimensions);
-    let mut defaults: BTreeMap<u32, u32> = BTreeMap::new();
-    for inst in declarations.module.instructions() {
-        let spec = inst
-            .result()
-            .and_then(|id| declarations.decoration(id, Decoration::SpecId));
-        if let (Some(Op::SpecConstant), Some(spec), Ok(value)) = (inst.op(), spec, inst.operand(0))
-        {
-            let greatest = defaults.entry(spec).or_insert(value);
-            *greatest = value.max(*greatest);
-        }
-    }
-    let extent = |(id, otherwise): (u32, u64)| {
-        let default = defaults.get(&id).copied().filter(|value| *value > 1);
-        let value = default.unwrap_or(otherwise as u32);
-        // Only what is wider than one is made wider.
-        (
-            id,
-            if value > 1 {
-                value.saturating_mul(times)
-            } else {
-                value
-            },
-        )
+    let extent = |(id, value): (u32, u64)| match value as u32 {
+        value @ (0 | 1) => (id, value),
+        value => (id, value.saturating_mul(times)),
     };
+    let dimensions = usual_workgroup(declarations, [WIDTH, 1, 1]);
     dimensions.0.into_iter().map(extent).collect()
 }
 

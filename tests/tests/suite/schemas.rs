@@ -225,7 +225,7 @@ impl Plain {
     }
 }
 
-/// What each command prints as JSON, put to its schema by a plain validator and by the strict one.
+/// The JSON that each command prints, put to its schema by a plain validator and by the strict one.
 fn of_every_command() -> Result<()> {
     let (mut plain, strict) = (Plain::read()?, Schemas::read()?);
     let mut checked = BTreeSet::new();

@@ -21,24 +21,27 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Its words.
-    pub(crate) fn words(&self) -> Result<Vec<u32>> {
+    /// The words of its instructions, in order.
+    pub(crate) fn instructions(&self) -> Result<Vec<Vec<u32>>> {
         let bytes = std::fs::read(&self.path).with_context(|| self.path.display().to_string())?;
         let (words, _) = bytes.as_chunks::<4>();
-        Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+        let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let mut rest = words.get(5..).unwrap_or_default();
+        let mut found = Vec::new();
+        while let Some(word) = rest.first() {
+            let length = (word >> 16).max(1) as usize;
+            let (instruction, others) = rest.split_at(length.min(rest.len()));
+            found.push(instruction.to_vec());
+            rest = others;
+        }
+        Ok(found)
     }
 
-    /// Whether it has an OpControlBarrier (224).
+    /// Returns true if it has an OpControlBarrier (224).
     pub(crate) fn has_barrier(&self) -> Result<bool> {
-        let words = self.words()?;
-        let mut at = 5;
-        while let Some(word) = words.get(at) {
-            if word & 0xffff == 224 {
-                return Ok(true);
-            }
-            at += (word >> 16).max(1) as usize;
-        }
-        Ok(false)
+        let instructions = self.instructions()?;
+        let mut opcodes = instructions.iter().filter_map(|words| words.first());
+        Ok(opcodes.any(|word| word & 0xffff == 224))
     }
 }
 

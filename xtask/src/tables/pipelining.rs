@@ -153,15 +153,13 @@ fn row(target: &str, outcomes: &[Outcome]) -> String {
 impl Module {
     /// The SpecIds of its specialization constants: OpDecorate (71) with SpecId (1).
     fn spec_ids(&self) -> Result<BTreeSet<u32>> {
-        let words = self.words()?;
         let mut found = BTreeSet::new();
-        let mut at = 5;
-        while let Some(word) = words.get(at) {
-            let length = (word >> 16).max(1) as usize;
-            if let (71, Some([_, _, 1, id, ..])) = (word & 0xffff, words.get(at..at + length)) {
-                found.insert(*id);
+        for words in self.instructions()? {
+            if let [first, _, 1, id, ..] = *words
+                && first & 0xffff == 71
+            {
+                found.insert(id);
             }
-            at += length;
         }
         Ok(found)
     }

@@ -120,7 +120,7 @@ impl Problem {
         }
     }
 
-    /// What is wrong, why, and what to do, in lines of text.
+    /// The problem, its reasons and the help, in lines of text.
     fn sentences(&self) -> String {
         let mut text = self.message.clone();
         for reason in &self.reasons {

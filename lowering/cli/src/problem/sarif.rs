@@ -37,7 +37,7 @@ pub(crate) fn render(problems: &[Problem]) -> String {
     format!("{log:#}\n")
 }
 
-/// What `splitbar explain` says of the code of `problem`.
+/// The text of `splitbar explain` about the code of `problem`.
 fn rule(problem: &Problem) -> Value {
     let mut rule = json!({"id": problem.rule});
     if let (Some((summary, text)), Some(rule)) = (problem.rule_texts(), rule.as_object_mut()) {
@@ -97,7 +97,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// What SARIF has no key for.
+/// The properties for which SARIF has no key.
 fn properties(problem: &Problem) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut add = |key: &str, value: Option<Value>| {

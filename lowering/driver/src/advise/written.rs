@@ -6,7 +6,7 @@
 
 use super::advice::{Advice, Candidate, Estimator, Refused};
 use super::strategies::{Compiled, candidate, waves};
-use crate::compile::{Barrier, By, Entry, Expected, Known, Output, same_launch};
+use crate::compile::{Barrier, By, Entry, Expected, Known, Output, expected_times};
 use crate::expect::expect;
 use crate::failure::Failure;
 use crate::options::Options;
@@ -36,12 +36,7 @@ pub(super) fn written(
         let of: Vec<_> = of.collect();
         let expected = || {
             let by = By::from_options(options);
-            let found = outputs.iter().map(|(_, output)| expect(output, index, by));
-            let mut found: Vec<Expected> = found.collect();
-            same_launch(&outputs, &mut found, |(_, output), by| {
-                expect(output, index, by)
-            });
-            found
+            expected_times(&outputs, by, |(_, output), by| expect(output, index, by))
         };
         let Some(mut advice) = entry(&of, refused.clone(), known, &expected) else {
             continue; // without pairs there is nothing to choose

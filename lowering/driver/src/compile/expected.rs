@@ -49,22 +49,23 @@ impl<'l> By<'l> {
     }
 }
 
-/// Has the expected times of versions be those of the same launch: one version may come to a
-/// barrier by a launch that is made up, and another one not. `again` gives the time of a version by
-/// another launch.
-pub(crate) fn same_launch<V>(
+/// The expected times of versions, all of the same launch: one version may come to a barrier by a
+/// launch that is made up, and another one not. `expect` gives the time of a version by a launch.
+pub(crate) fn expected_times<V>(
     versions: &[V],
-    found: &mut [Expected],
-    again: impl Fn(&V, By<'_>) -> Expected,
-) {
+    by: By<'_>,
+    expect: impl Fn(&V, By<'_>) -> Expected,
+) -> Vec<Expected> {
+    let mut found: Vec<Expected> = versions.iter().map(|one| expect(one, by)).collect();
     while let Some(last) = found.iter().filter_map(Expected::made_up).max() {
         let is_earlier = |one: &Expected| one.made_up().is_some_and(|number| number < last);
         let mut both = versions.iter().zip(found.iter_mut());
         let Some((version, earlier)) = both.find(|(_, one)| is_earlier(one)) else {
-            return;
+            break;
         };
-        *earlier = again(version, By::MadeUp(last));
+        *earlier = expect(version, By::MadeUp(last));
     }
+    found
 }
 
 /// The expected time of a version.
@@ -173,7 +174,8 @@ impl ExpectedCycles {
 }
 
 impl Expected {
-    fn made_up(&self) -> Option<usize> {
+    /// The launch that is made up of which it is the time.
+    pub(crate) fn made_up(&self) -> Option<usize> {
         match self {
             Expected::Cycles(cycles) => cycles.made_up,
             Expected::Unknown { .. } => None,
@@ -297,12 +299,13 @@ mod tests {
             }),
             unknown @ Expected::Unknown { .. } => unknown,
         };
-        let mut found = [by(0), by(2), by(1)];
         // By launch 2 the first version comes to no barrier, and by launch 3 it does.
-        same_launch(&[0, 1, 2], &mut found, |version, by_launch| {
-            match (version, by_launch) {
+        let firsts = [0, 2, 1];
+        let found = expected_times(&firsts, By::MadeUp(0), |first, by_launch| {
+            match (first, by_launch) {
+                (first, By::MadeUp(0)) => by(*first),
                 (0, By::MadeUp(2)) => by(3),
-                (_, By::MadeUp(first)) => by(first),
+                (_, By::MadeUp(number)) => by(number),
                 (_, By::Given(_)) => unreachable!("no launch is given"),
             }
         });

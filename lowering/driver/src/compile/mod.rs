@@ -43,7 +43,7 @@ pub(crate) use cost_model::BarrierFacts;
 pub use cost_model::{Barrier, BarrierKind, SplitDecisions, Version};
 pub(crate) use cost_model::{Known, barriers};
 pub use entry::Entry;
-pub(crate) use expected::{By, same_launch};
+pub(crate) use expected::{By, expected_times};
 pub use expected::{Expected, ExpectedCycles};
 pub(crate) use lower::{lowered_plans, translate};
 pub use motion::BarrierMotion;

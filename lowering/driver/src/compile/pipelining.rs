@@ -3,7 +3,7 @@
 //! The module is compiled with its loops pipelined and without. They are pipelined if an entry
 //! point is expected to take fewer cycles with that, and none is expected to take more.
 
-use super::expected::{By, Expected, same_launch};
+use super::expected::{By, Expected, expected_times};
 use super::output::Output;
 use super::recorder::{Artefacts, Recorder};
 use super::request::Request;
@@ -69,17 +69,11 @@ pub(super) fn decide(
         let why = "with its loops pipelined the module cannot be compiled";
         return Ok(Some(decided(never, why, Some(given))));
     };
-    Ok(Some(
-        match gain(
-            &pipelined.0,
-            &given.0,
-            expect,
-            By::from_options(request.options),
-        ) {
-            Ok(why) => decided(two, &format!("pipelined, {why}"), Some(pipelined)),
-            Err(why) => decided(never, &format!("not pipelined, {why}"), Some(given)),
-        },
-    ))
+    let by = By::from_options(request.options);
+    Ok(Some(match gain(&pipelined.0, &given.0, expect, by) {
+        Ok(why) => decided(two, &format!("pipelined, {why}"), Some(pipelined)),
+        Err(why) => decided(never, &format!("not pipelined, {why}"), Some(given)),
+    }))
 }
 
 /// Returns true if the pass finds a loop. Of a module that it refuses, the compilation says what is
@@ -110,13 +104,14 @@ fn gain(pipelined: &Output, given: &Output, expect: Expect, by: By<'_>) -> Resul
     let mut gain = Err("nothing depends on it".to_owned());
     for index in 0..pipelined.entries().len() {
         let versions = [pipelined, given];
-        let mut found = versions.map(|one| expect(one, index, by));
-        same_launch(&versions, &mut found, |one, by| expect(one, index, by));
-        let [own, other] = found;
+        let found = expected_times(&versions, by, |one, by| expect(one, index, by));
+        let [own, other] = found.as_slice() else {
+            continue; // of two versions
+        };
         let beats = |one: &Expected, other| one.beats_version(other, "as it is");
-        match beats(&own, &other) {
+        match beats(own, other) {
             Ok(why) => gain = Ok(why),
-            Err(why) if beats(&other, &own).is_ok() => return Err(why),
+            Err(why) if beats(other, own).is_ok() => return Err(why),
             Err(why) => gain = gain.or(Err(why)),
         }
     }

@@ -10,7 +10,7 @@
 use super::build::build;
 use super::cost_model::{Barrier, BarrierKind, Known, SplitDecisions, barriers};
 use super::entry::Entry;
-use super::expected::{By, Expected, same_launch};
+use super::expected::{By, Expected, expected_times};
 use super::output::Output;
 use super::plan::{Chosen, Decisions, explain, plan};
 use super::prepare::{Prepared, PreparedSlots, prepare};
@@ -60,10 +60,16 @@ struct Compiled {
 }
 
 impl Compiled {
-    /// Has `expect` give the expected time of entry point number `entry`, if that is not known.
+    /// The expected time of entry point number `entry`, by `expect` unless it is known: an entry
+    /// point that does not come to a barrier by an earlier launch that is made up keeps its time.
     fn expect(&self, entry: usize, expect: Expect, by: By<'_>) -> Expected {
         let known = self.output.entries().get(entry);
         let known = known.and_then(|entry| entry.expected.clone());
+        let is_of_it = |known: &Expected| match (by, known.made_up()) {
+            (By::MadeUp(first), Some(number)) => first <= number,
+            (By::MadeUp(_) | By::Given(_), _) => true,
+        };
+        let known = known.filter(is_of_it);
         known.unwrap_or_else(|| expect(&self.output, entry, by))
     }
 
@@ -373,14 +379,14 @@ impl Selector<'_, '_, '_> {
                 Some(why) => Err(why),
                 None if decided.depends_on_cycles() => {
                     let versions = [&*compiled, &*given];
-                    let mut found = versions.map(|one| one.expect(index, expect, by));
-                    same_launch(&versions, &mut found, |one, by| {
-                        expect(&one.output, index, by)
-                    });
-                    let [own, full] = found;
-                    compiled.note(index, &own);
-                    given.note(index, &full);
-                    own.beats(&full)
+                    let found =
+                        expected_times(&versions, by, |one, by| one.expect(index, expect, by));
+                    let [own, full] = found.as_slice() else {
+                        continue; // of two versions
+                    };
+                    compiled.note(index, own);
+                    given.note(index, full);
+                    own.beats(full)
                 }
                 None => Ok(String::new()),
             };

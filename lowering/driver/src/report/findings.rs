@@ -73,10 +73,7 @@ pub(super) fn simulated<'f>(
     places: &Places,
 ) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
-    let is_new = |finding: &&Simulated| {
-        let other = finding.other.as_ref().map(|(site, _)| site.pc);
-        seen.insert((finding.kind, finding.site.pc, other))
-    };
+    let is_new = |finding: &&Simulated| seen.insert(finding.key());
     let finding = |finding: &Simulated| {
         let text = finding.text(&|word| Some(places.of(word).text));
         let place = finding.place.word.map(|word| places.of(word));

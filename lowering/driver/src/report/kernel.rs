@@ -1,4 +1,4 @@
-//! What a report says of the kernels of a module on one GPU.
+//! The part of a report about the kernels of a module on one GPU.
 
 use super::code::{self, Places, plain};
 use super::findings;
@@ -282,7 +282,7 @@ impl Compiled {
             } else {
                 skip(
                     "the machine code as text",
-                    "the code is PTX; ptxas orders instructions anew",
+                    "the code is PTX; ptxas reorders the instructions",
                 );
             }
         }
@@ -359,7 +359,10 @@ impl Candidate<'_> {
         let title = format!("{name} on {}", target.name);
         let mut assembly = self.assembly.clone();
         code::shorten(&mut assembly, known.room.lines, &title, known.cut);
-        let timeline = match known.launch.timeline(self.output, index) {
+        let timeline = match known
+            .launch
+            .timeline(self.output, index, &self.estimated.expected)
+        {
             Ok(timeline) => Some(time::facts(&timeline, known.room.slices)),
             Err(why) => {
                 not_looked_at.push(NotLookedAt {

@@ -297,7 +297,7 @@ pub struct AsmLine {
     pub note: Option<&'static str>,
 }
 
-/// What each wave of an estimate did when.
+/// The activities of each wave of an estimate, with their times.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimelineFacts {
     /// The first cycle after all that is shown.

@@ -1,7 +1,7 @@
 //! Estimates of versions for one launch, and their timelines.
 
 use super::model::{Spent, TimelineFacts, TrackFacts};
-use crate::compile::{By, Expected, ExpectedCycles, Output, same_launch};
+use crate::compile::{By, Expected, ExpectedCycles, Output, expected_times};
 use crate::expect::{expect, expected_timeline};
 use crate::simulate::timeline::{SliceKind, Timeline};
 use crate::simulate::{Inputs, Job, Refusal};
@@ -57,7 +57,7 @@ impl Estimated {
 }
 
 /// The launch that is made up, in words.
-const MADE_UP: &str = "no launch was given, so one was made up: one unit of the GPU with as many workgroups as fit, up to 32 waves; buffers of 64 KiB with small numbers; every word of constants is 64; the first 40,000 instructions of waves";
+const MADE_UP: &str = "no launch was given, so one was made up: one unit of the GPU with as many workgroups as fit, up to 32 waves; buffers of 64 KiB with small numbers, or with 64 in every word where these lead to no barrier; every word of constants is 64; the first 40,000 instructions of waves";
 
 impl GivenLaunch<'_> {
     /// The job of entry point number `entry`.
@@ -67,36 +67,11 @@ impl GivenLaunch<'_> {
         job.takes(self.inputs).map_err(words)?;
         Ok(job)
     }
-}
 
-impl Launch<'_> {
-    /// The launch in words.
-    pub(super) fn words(&self) -> String {
-        match self {
-            Launch::MadeUp => MADE_UP.to_owned(),
-            Launch::Given(launch) => launch.words.to_owned(),
-        }
-    }
-
-    /// The cycles that entry point number `entry` takes in each of the versions, by one launch.
-    pub(super) fn estimates(&self, versions: &[&Output], entry: usize) -> Vec<Estimated> {
-        let launch = match self {
-            Launch::MadeUp => {
-                let found = versions.iter();
-                let found = found.map(|one| expect(one, entry, By::MadeUp(0)));
-                let mut found: Vec<Expected> = found.collect();
-                same_launch(versions, &mut found, |one, by| expect(one, entry, by));
-                return found.into_iter().map(Estimated::made_up).collect();
-            }
-            Launch::Given(launch) => launch,
-        };
-        let given = versions.iter().map(|one| Launch::given(launch, one, entry));
-        given.collect()
-    }
-
-    fn given(launch: &GivenLaunch<'_>, output: &Output, entry: usize) -> Estimated {
-        let estimate = launch.job(output, entry).and_then(|job| {
-            let estimate = job.estimate(launch.inputs, launch.resident);
+    /// The cycles that entry point number `entry` takes.
+    fn estimate(&self, output: &Output, entry: usize) -> Estimated {
+        let estimate = self.job(output, entry).and_then(|job| {
+            let estimate = job.estimate(self.inputs, self.resident);
             estimate.map_err(|refusal| refusal.to_string())
         });
         match estimate {
@@ -115,14 +90,44 @@ impl Launch<'_> {
             Err(unknown) => Estimated::made_up(Expected::Unknown { unknown }),
         }
     }
+}
 
-    /// The timeline of the estimate.
+impl Launch<'_> {
+    /// The launch in words.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Launch::MadeUp => MADE_UP.to_owned(),
+            Launch::Given(launch) => launch.words.to_owned(),
+        }
+    }
+
+    /// The cycles that entry point number `entry` takes in each of the versions, by one launch.
+    pub(super) fn estimates(&self, versions: &[&Output], entry: usize) -> Vec<Estimated> {
+        match self {
+            Launch::MadeUp => {
+                let by = By::MadeUp(0);
+                let found = expected_times(versions, by, |one, by| expect(one, entry, by));
+                found.into_iter().map(Estimated::made_up).collect()
+            }
+            Launch::Given(launch) => {
+                let each = versions.iter();
+                each.map(|one| launch.estimate(one, entry)).collect()
+            }
+        }
+    }
+
+    /// The timeline of the estimate `expected`.
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) fn timeline(&self, output: &Output, entry: usize) -> Result<Timeline, String> {
+    pub(super) fn timeline(
+        &self,
+        output: &Output,
+        entry: usize,
+        expected: &Expected,
+    ) -> Result<Timeline, String> {
         match self {
-            Launch::MadeUp => expected_timeline(output, entry),
+            Launch::MadeUp => expected_timeline(output, entry, expected.made_up().unwrap_or(0)),
             Launch::Given(launch) => {
                 let job = launch.job(output, entry)?;
                 let of = output.entries().get(entry);

@@ -120,14 +120,18 @@ impl Job {
         })
     }
 
-    /// The timeline of the first launch that is made up for [`Job::expected`], of an output with
-    /// debug lines: it names words of the module that was given.
+    /// The timeline of the launch that [`Job::expected`] makes up, of those from number `first` on,
+    /// of an output with debug lines: it names words of the module that was given.
     ///
     /// # Errors
     /// As [`Job::expected`].
-    pub(crate) fn expected_timeline(output: &Output, entry: usize) -> Result<Timeline, Refusal> {
+    pub(crate) fn expected_timeline(
+        output: &Output,
+        entry: usize,
+        first: usize,
+    ) -> Result<Timeline, Refusal> {
         let recording = output.entries().get(entry).map(Recording::of_entry);
-        let (_, timeline) = Job::unlinked(output, entry)?.expect(0, recording.as_ref())?;
+        let (_, timeline) = Job::unlinked(output, entry)?.expect(first, recording.as_ref())?;
         Ok(timeline.unwrap_or_default())
     }
 

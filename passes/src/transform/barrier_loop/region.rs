@@ -129,7 +129,7 @@ impl Region {
         others.filter(some).copied().collect()
     }
 
-    /// Whether control always comes from `block` to `end`.
+    /// Returns true if control always comes from `block` to `end`.
     pub(in crate::transform) fn leads_to(&self, block: BlockIndex, end: BlockIndex) -> bool {
         self.leading(end).contains(&block)
     }

@@ -623,8 +623,8 @@ impl<'m> Walk<'_, '_, 'm> {
         })
     }
 
-    /// Whether control always comes from `block` to one that it comes to in all iterations or in
-    /// none, and that all ways have stored to `place` before.
+    /// Returns true if control always comes from `block` to one that it comes to in all iterations
+    /// or in none, and all ways have stored to `place` before that one.
     fn is_stored_after(&self, block: BlockIndex, place: Value) -> bool {
         let region = &self.all.shape.region;
         let is_last = |at: &BlockIndex| *at == self.all.shape.block;
