@@ -84,6 +84,9 @@ impl PassOptions {
 pub struct PipelineLoops {
     /// What runs an iteration ahead, before the work of the iteration.
     pub ahead: Ahead,
+    /// Whether the last iteration stores as well: registers of any contents, where that is right
+    /// and the loads alone are ahead. The other iterations need no branch then.
+    pub always_store: bool,
     /// Whether an OpControlBarrier takes the place of each arrive, and waits go.
     pub plain: bool,
     /// 32-bit words of loaded values that an invocation may keep over the work.
@@ -102,6 +105,7 @@ impl Default for PipelineLoops {
     fn default() -> PipelineLoops {
         PipelineLoops {
             ahead: Ahead::Either,
+            always_store: false,
             plain: false,
             most_words: 64,
             most_memory: 32 << 10,
@@ -120,6 +124,19 @@ pub enum Ahead {
     Loads,
     /// Loads and stores.
     Stage,
+    /// The loads, and the arrays keep their one buffer: a barrier is between the work and the
+    /// stores.
+    LoadsOfOneBuffer,
+}
+
+impl Ahead {
+    /// True if each array gets two buffers.
+    pub(crate) fn has_two_buffers(self) -> bool {
+        match self {
+            Ahead::Either | Ahead::Loads | Ahead::Stage => true,
+            Ahead::LoadsOfOneBuffer => false,
+        }
+    }
 }
 
 /// Where the barrier goes.

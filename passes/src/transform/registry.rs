@@ -194,7 +194,7 @@ passes! {
     PIPELINE_BARRIER_LOOPS {
         name: "pipeline-barrier-loops",
         about: "load what the next iteration of a loop puts into shared memory while this one works: two buffers, one split barrier",
-        value: Some("loads|stage,plain,aliased,all-memory,words:N,memory:BYTES"),
+        value: Some("loads|stage|one-buffer,always-store,plain,aliased,all-memory,words:N,memory:BYTES"),
         keeps_order: false,
         parse: pipeline_loops,
         run: pipeline_barrier_loops::run,
@@ -347,6 +347,8 @@ fn pipeline_loops(value: Option<&str>) -> Option<PassOptions> {
         match part.split_once(':') {
             None if part == "loads" => pipeline.ahead = Ahead::Loads,
             None if part == "stage" => pipeline.ahead = Ahead::Stage,
+            None if part == "one-buffer" => pipeline.ahead = Ahead::LoadsOfOneBuffer,
+            None if part == "always-store" => pipeline.always_store = true,
             None if part == "plain" => pipeline.plain = true,
             None if part == "aliased" => pipeline.aliased = true,
             None if part == "all-memory" => pipeline.all_memory = true,

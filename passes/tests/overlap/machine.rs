@@ -487,6 +487,20 @@ impl<'a, 'm> Machine<'a, 'm> {
                 self.store(pointer, value)?;
                 return Ok(None);
             }
+            Op::CooperativeMatrixStoreKHR => {
+                let (root, class, mut path) = self.pointer(values, inst.id(0)?)?;
+                let value = self.plain(values, inst.id(1)?)?;
+                if class == StorageClass::Workgroup {
+                    // All places of a matrix are one: layout and stride say which.
+                    let mut matrix = Vec::new();
+                    for id in inst.operands().iter().skip(2).take(2) {
+                        matrix.push(self.plain(values, Id(*id))?);
+                    }
+                    path.push(self.terms.make(vec![head::MATRIX], matrix));
+                    self.store((root, class, path), value)?;
+                    return Ok(None);
+                }
+            }
             Op::ControlBarrier => {
                 self.trace.events.extend([Event::Arrive, Event::Wait]);
                 return Ok(None);

@@ -27,7 +27,7 @@ use machine::{Decisions, Event, MOST_STEPS, Machine, Trace};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Declarations, Id, Module, Type, assemble};
 use splitbar_passes::pipeline::{self, Settings, Step};
-use splitbar_passes::transform::{PipelineLoops, pipelined_loops};
+use splitbar_passes::transform::{Ahead, PipelineLoops, pipelined_loops};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use term::{Term, Terms};
@@ -39,6 +39,17 @@ const FORMS: &[&str] = &[
     "pipeline-barrier-loops=loads",
     "pipeline-barrier-loops=plain",
     "pipeline-barrier-loops=stage,plain,memory:65536",
+    "pipeline-barrier-loops=always-store",
+    "pipeline-barrier-loops=one-buffer",
+    "pipeline-barrier-loops=one-buffer,always-store,plain",
+];
+
+/// Those that the loops of published modules are made into.
+const PUBLISHED: &[&str] = &[
+    "pipeline-barrier-loops",
+    "pipeline-barrier-loops=stage",
+    "pipeline-barrier-loops=always-store",
+    "pipeline-barrier-loops=one-buffer",
 ];
 
 /// Runs of a kernel with different decisions.
@@ -290,7 +301,11 @@ fn mutants_are_noticed() {
     let mut noticed: BTreeMap<&str, usize> = BTreeMap::new();
     for (name, module) in cases().unwrap() {
         let original = declared(&module).unwrap();
-        for flag in ["pipeline-barrier-loops", "pipeline-barrier-loops=stage"] {
+        for flag in [
+            "pipeline-barrier-loops",
+            "pipeline-barrier-loops=stage",
+            "pipeline-barrier-loops=one-buffer",
+        ] {
             let Some(made) = made(&original, flag).unwrap() else {
                 continue;
             };
@@ -332,7 +347,7 @@ fn published_modules_compute_the_same() {
             continue;
         };
         let original = declared(sized.as_ref().unwrap_or(&module)).unwrap();
-        for flag in &FORMS[..2] {
+        for flag in PUBLISHED {
             let Ok(Some(made)) = made(&original, flag) else {
                 continue;
             };
@@ -353,8 +368,17 @@ fn published_modules_compute_the_same() {
 /// The loops of published modules, and what becomes of them.
 #[test]
 fn the_table_of_the_corpus_is_fresh() {
-    let limits = [32 << 10, 64 << 10];
-    let mut counts: BTreeMap<(u8, String), [usize; 2]> = BTreeMap::new();
+    let with = |most_memory, ahead| PipelineLoops {
+        most_memory,
+        ahead,
+        ..PipelineLoops::default()
+    };
+    let columns = [
+        with(32 << 10, Ahead::Either),
+        with(64 << 10, Ahead::Either),
+        with(32 << 10, Ahead::LoadsOfOneBuffer),
+    ];
+    let mut counts: BTreeMap<(u8, String), [usize; 3]> = BTreeMap::new();
     for file in corpus::modules().unwrap() {
         let Ok(module) = Module::parse(&file.bytes) else {
             continue;
@@ -363,11 +387,7 @@ fn the_table_of_the_corpus_is_fresh() {
             continue;
         };
         let module = sized.as_ref().unwrap_or(&module);
-        for (column, most_memory) in limits.into_iter().enumerate() {
-            let options = PipelineLoops {
-                most_memory,
-                ..PipelineLoops::default()
-            };
+        for (column, options) in columns.into_iter().enumerate() {
             let Ok(found) = pipelined_loops(module, options) else {
                 continue;
             };
@@ -380,15 +400,15 @@ fn the_table_of_the_corpus_is_fresh() {
             }
         }
     }
-    let mut rows: Vec<((u8, String), [usize; 2])> = counts.into_iter().collect();
-    rows.sort_by_key(|((kind, text), [few, _])| (*kind, std::cmp::Reverse(*few), text.clone()));
+    let mut rows: Vec<((u8, String), [usize; 3])> = counts.into_iter().collect();
+    rows.sort_by_key(|((kind, text), [few, ..])| (*kind, std::cmp::Reverse(*few), text.clone()));
     let mut table = String::new();
-    for ((_, text), [few, many]) in rows {
-        table += &format!("| {text} | {few} | {many} |\n");
+    for ((_, text), [few, many, one]) in rows {
+        table += &format!("| {text} | {few} | {many} | {one} |\n");
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pipelining.md");
     let page = std::fs::read_to_string(&path).unwrap();
-    let head = "| outcome | 32 KiB | 64 KiB |\n| --- | --- | --- |\n";
+    let head = "| outcome | 32 KiB | 64 KiB | one buffer |\n| --- | --- | --- | --- |\n";
     let (before, after) = page.split_once(head).unwrap();
     let (known, after) = after.split_at(after.find("\n\n").unwrap_or(0));
     let known = known.trim_start_matches('\n');

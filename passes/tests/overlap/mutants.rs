@@ -109,6 +109,18 @@ pub(crate) fn of(
             );
         }
     }
+    // Between the work and the stores to the one buffer.
+    let whole = insts.iter().find(|inst| is(inst, Op::ControlBarrier));
+    if let Some(whole) = whole.filter(|_| buffered.is_empty()) {
+        let gone = BTreeSet::from([whole.offset]);
+        add(
+            NO_BARRIER,
+            Change {
+                gone,
+                ..Change::default()
+            },
+        );
+    }
     let arrives: Vec<&Inst<'_>> = insts
         .iter()
         .filter(|inst| is(inst, Op::ControlBarrierArriveINTEL))

@@ -44,6 +44,8 @@ pub(crate) mod head {
     pub(crate) const EFFECT: u32 = 0x1_000a;
     /// Memory after a store: the state before, the place and the value.
     pub(crate) const STORED: u32 = 0x1_000b;
+    /// The places of a matrix after a pointer: layout and stride.
+    pub(crate) const MATRIX: u32 = 0x1_000c;
 }
 
 /// All expressions.

@@ -1,7 +1,8 @@
 //! The choice whether the loops of a module are pipelined, where the options leave it open.
 //!
-//! The module is compiled with its loops pipelined and without. They are pipelined if an entry
-//! point is expected to take fewer cycles with that, and none is expected to take more.
+//! The module is compiled as it is and with its loops pipelined, with one buffer and with two. A
+//! pipelined version is taken if an entry point is expected to take fewer cycles with it, and none
+//! is expected to take more; of two such versions the one that takes fewer.
 
 use super::expected::{By, Expected, expected_times};
 use super::output::Output;
@@ -50,8 +51,9 @@ pub(super) fn decide(
         why: why.to_owned(),
         compiled,
     };
-    let (never, two) = (PipelineLoops::Never, PipelineLoops::TwoBuffers);
-    if !has_loops(request.with(&with(two))) {
+    let never = PipelineLoops::Never;
+    let forms = forms(request, with);
+    if forms.is_empty() {
         let why = "no loop can be pipelined";
         return Ok(Some(decided(never, why, None)));
     }
@@ -64,54 +66,113 @@ pub(super) fn decide(
         let artefacts = observer.take();
         Ok::<_, Failure>((output?, artefacts))
     };
-    let given = version(never)?;
-    let Ok(pipelined) = version(two) else {
+    let mut versions = vec![(never, version(never)?)];
+    for form in forms {
+        versions.extend(version(form).ok().map(|version| (form, version)));
+    }
+    if versions.len() == 1 {
         let why = "with its loops pipelined the module cannot be compiled";
-        return Ok(Some(decided(never, why, Some(given))));
-    };
+        let given = versions.pop().map(|(_, given)| given);
+        return Ok(Some(decided(never, why, given)));
+    }
     let by = By::from_options(request.options);
-    Ok(Some(match gain(&pipelined.0, &given.0, expect, by) {
-        Ok(why) => decided(two, &format!("pipelined, {why}"), Some(pipelined)),
-        Err(why) => decided(never, &format!("not pipelined, {why}"), Some(given)),
-    }))
+    let outputs: Vec<&Output> = versions.iter().map(|(_, (output, _))| output).collect();
+    let (chosen, why) = choose(&outputs, expect, by);
+    let (form, compiled) = versions.swap_remove(chosen);
+    let why = match form {
+        PipelineLoops::OneBuffer => format!("pipelined with 1 buffer, {why}"),
+        PipelineLoops::TwoBuffers => format!("pipelined with 2 buffers, {why}"),
+        PipelineLoops::TwoBuffersAlwaysStored => {
+            format!("pipelined with 2 buffers that are always stored to, {why}")
+        }
+        PipelineLoops::Never | PipelineLoops::Auto => format!("not pipelined, {why}"),
+    };
+    Ok(Some(decided(form, &why, Some(compiled))))
 }
 
-/// Returns true if the pass finds a loop. Of a module that it refuses, the compilation says what is
-/// wrong.
-fn has_loops(request: Request<'_>) -> bool {
+/// The ways to pipeline the loops of a module that make different modules of it, none if the pass
+/// finds no loop. Of a module that it refuses, the compilation says what is wrong.
+fn forms(request: Request<'_>, with: impl Fn(PipelineLoops) -> Options) -> Vec<PipelineLoops> {
     let options = request.options;
     let (spec, size) = (&options.spec, options.workgroup_size);
     let slots = SourceSlots::default();
     let Ok(source) = Source::read(&slots, request.bytes, spec, size, &mut ()) else {
-        return false;
+        return Vec::new();
     };
-    let steps = pipelining(options);
-    let rewritten = rewrite(
-        source.declarations,
-        &steps,
-        Settings::default(),
-        &mut |_, _| (),
-    );
-    let name = PIPELINE_BARRIER_LOOPS.name;
-    rewritten.is_ok_and(|done| done.ran.iter().any(|ran| ran.name == name && ran.changed))
+    let mut found: Vec<(PipelineLoops, Vec<u8>)> = Vec::new();
+    for form in [
+        PipelineLoops::TwoBuffers,
+        PipelineLoops::TwoBuffersAlwaysStored,
+        PipelineLoops::OneBuffer,
+    ] {
+        let steps = pipelining(&with(form));
+        let settings = Settings::default();
+        let Ok(done) = rewrite(source.declarations, &steps, settings, &mut |_, _| ()) else {
+            continue;
+        };
+        let name = PIPELINE_BARRIER_LOOPS.name;
+        let is_changed = done.ran.iter().any(|ran| ran.name == name && ran.changed);
+        if let Some(made) = done.edited.filter(|_| is_changed) {
+            let bytes = made.module.to_bytes();
+            if found.iter().all(|(_, other)| *other != bytes) {
+                found.push((form, bytes));
+            }
+        }
+    }
+    found.into_iter().map(|(form, _)| form).collect()
 }
 
-/// Why the pipelined version is taken.
+/// The version that is taken of a module as it is, the first one, and pipelined, the others: its
+/// index, and why.
+fn choose(versions: &[&Output], expect: Expect, by: By<'_>) -> (usize, String) {
+    let entries = versions.first().map_or(0, |given| given.entries().len());
+    let times: Vec<Vec<Expected>> = (0..entries)
+        .map(|index| expected_times(versions, by, |one, by| expect(one, index, by)))
+        .collect();
+    let of = |version: usize| -> Vec<[&Expected; 2]> {
+        let pairs = times
+            .iter()
+            .map(|entry| [entry.get(version), entry.first()]);
+        pairs
+            .filter_map(|[own, given]| Some([own?, given?]))
+            .collect()
+    };
+    let mut forms: Vec<(usize, f64, Result<String, String>)> = (1..versions.len())
+        .map(|version| {
+            let times = of(version);
+            (version, time_of_given(&times), gain(&times))
+        })
+        .collect();
+    // The fastest of those that gain, else the fastest.
+    forms.sort_by(|(_, one, gain), (_, other, others)| {
+        let is_worse = gain.is_err().cmp(&others.is_err());
+        is_worse.then(one.total_cmp(other))
+    });
+    match forms.into_iter().next() {
+        Some((version, _, Ok(why))) => (version, why),
+        Some((_, _, Err(why))) => (0, why),
+        None => (0, String::new()),
+    }
+}
+
+/// The product of the times of entry points over those of the same ones as they are.
+fn time_of_given(times: &[[&Expected; 2]]) -> f64 {
+    let ratios = times.iter().filter_map(|[own, given]| own.over(given));
+    ratios.product()
+}
+
+/// Why a pipelined version is taken, of the times of its entry points and of the same ones as they
+/// are.
 ///
 /// # Errors
 /// Why it is not.
-fn gain(pipelined: &Output, given: &Output, expect: Expect, by: By<'_>) -> Result<String, String> {
+fn gain(times: &[[&Expected; 2]]) -> Result<String, String> {
     let mut gain = Err("nothing depends on it".to_owned());
-    for index in 0..pipelined.entries().len() {
-        let versions = [pipelined, given];
-        let found = expected_times(&versions, by, |one, by| expect(one, index, by));
-        let [own, other] = found.as_slice() else {
-            continue; // of two versions
-        };
+    for [own, given] in times {
         let beats = |one: &Expected, other| one.beats_version(other, "as it is");
-        match beats(own, other) {
+        match beats(own, given) {
             Ok(why) => gain = Ok(why),
-            Err(why) if beats(other, own).is_ok() => return Err(why),
+            Err(why) if beats(given, own).is_ok() => return Err(why),
             Err(why) => gain = gain.or(Err(why)),
         }
     }

@@ -22,7 +22,9 @@ use splitbar_passes::transform::registry::{
     MOVE_SPLIT_BARRIERS, PIPELINE_BARRIER_LOOPS, PREFETCH_BARRIER_LOOP_LOADS, PassOptions,
     SPLIT_CONTROL_BARRIERS, UNROLL_BARRIER_LOOPS,
 };
-use splitbar_passes::transform::{self, Fill, RewrittenModule, SourceMap, Stop, Stopped, stops};
+use splitbar_passes::transform::{
+    self, Ahead, Fill, RewrittenModule, SourceMap, Stop, Stopped, stops,
+};
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{Strategy, min_window};
 use std::collections::{BTreeMap, BTreeSet};
@@ -201,12 +203,17 @@ fn freezing(options: &Options) -> Step {
 
 /// The passes that pipeline loops, if the options ask for that.
 pub(super) fn pipelining(options: &Options) -> Vec<Step> {
-    match options.pipeline_loops {
+    let ahead = match options.pipeline_loops {
         PipelineLoops::Never => return Vec::new(),
+        PipelineLoops::OneBuffer => Ahead::LoadsOfOneBuffer,
         // Before a module is split, `auto` is one of the others (`pipelining.rs`).
-        PipelineLoops::TwoBuffers | PipelineLoops::Auto => {}
-    }
+        PipelineLoops::TwoBuffers | PipelineLoops::TwoBuffersAlwaysStored | PipelineLoops::Auto => {
+            Ahead::Either
+        }
+    };
     let pipeline = transform::PipelineLoops {
+        ahead,
+        always_store: options.pipeline_loops == PipelineLoops::TwoBuffersAlwaysStored,
         most_memory: options.target.static_shared_bytes(),
         aliased: options.narrow_barriers == NarrowBarriers::Aliased,
         all_memory: options.barriers_order_all_memory,

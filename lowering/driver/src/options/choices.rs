@@ -48,11 +48,17 @@ pub enum PipelineLoops {
     /// They stay as they are.
     #[default]
     Never,
-    /// All that can be are, with two buffers for each array, within the workgroup memory of the
-    /// target.
+    /// Loads of all that can be run ahead. The arrays stay as they are, and so do the two barriers
+    /// of an iteration.
+    OneBuffer,
+    /// All that can be are, with two buffers for each array and one split barrier an iteration,
+    /// within the workgroup memory of the target.
     TwoBuffers,
-    /// As with [`TwoBuffers`](PipelineLoops::TwoBuffers), if an entry point is expected to take
-    /// fewer cycles by that, and none is expected to take more.
+    /// As with [`TwoBuffers`](PipelineLoops::TwoBuffers), and the last iteration stores as well,
+    /// where only loads run ahead and that is right: no branch is around the stores then.
+    TwoBuffersAlwaysStored,
+    /// In the one of the other ways that is expected to take the fewest cycles, if an entry point
+    /// is expected to take fewer cycles by that than as it is, and none more.
     Auto,
 }
 
@@ -143,14 +149,24 @@ impl SplitBarriers {
 pub(super) const PIPELINE_LOOPS: &Named<PipelineLoops> = &[
     ("never", PipelineLoops::Never, "They stay as they are"),
     (
+        "1",
+        PipelineLoops::OneBuffer,
+        "Loads of all that can be run ahead, arrays keep one buffer",
+    ),
+    (
         "2",
         PipelineLoops::TwoBuffers,
         "All that can be are, with two buffers",
     ),
     (
+        "2-always-store",
+        PipelineLoops::TwoBuffersAlwaysStored,
+        "With two buffers, and the last iteration stores, too",
+    ),
+    (
         "auto",
         PipelineLoops::Auto,
-        "With two buffers, if that is expected to take fewer cycles",
+        "In one of these ways, if that is expected to take fewer cycles",
     ),
 ];
 

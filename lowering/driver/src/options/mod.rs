@@ -117,16 +117,16 @@ declare_options! {
         }
     };
     /// Whether loops are pipelined that fill workgroup arrays before a barrier and read them after
-    /// it: two buffers, and one split barrier an iteration instead of two barriers. Specialization
-    /// constants get their values first.
+    /// it: the next iteration is loaded while one works. Specialization constants get their values
+    /// first.
     pipeline_loops: PipelineLoops = PipelineLoops::default() => {
         "pipeline-loops": {
             heading: Heading::Barriers,
             part: Part::Module,
             value: ValueForm::OneOf("N", || names(PIPELINE_LOOPS)),
             default: Some("never"),
-            summary: "Pipelines loops, with N buffers",
-            details: "Loops that fill workgroup arrays before a barrier and read them after it load the next iteration while one works, with one split barrier an iteration (docs/pipelining.md).",
+            summary: "Pipelines loops, N buffers",
+            details: "Loops that fill workgroup arrays before a barrier and read them after it load the next iteration while one works: with two buffers and one split barrier an iteration, or with one buffer and two barriers (docs/pipelining.md).",
             set: |options, text| put(&mut options.pipeline_loops, one_of(PIPELINE_LOOPS, text)),
         }
     };

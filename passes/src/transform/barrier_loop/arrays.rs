@@ -31,6 +31,11 @@ fn pointer_word(inst: Inst<'_>) -> Option<usize> {
     }
 }
 
+/// Returns true for instructions that store a value (operand 1) to a pointer (operand 0).
+pub(in crate::transform) fn is_store(inst: Inst<'_>) -> bool {
+    matches!(inst.op(), Some(Op::Store | Op::CooperativeMatrixStoreKHR))
+}
+
 /// The workgroup variable that access chains lead to `pointer` from.
 pub(in crate::transform) fn array_of(declarations: &Declarations<'_>, pointer: Id) -> Option<Id> {
     let mut at = declarations.module.def(pointer)?;

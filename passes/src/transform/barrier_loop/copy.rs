@@ -31,6 +31,8 @@ pub(in crate::transform) struct Copy<'c, 'd, 'm> {
     /// Label of the block where control goes if the loop ends before it begins. The copy then ends
     /// in the part where the loop goes on; without this label both paths meet at its end.
     pub(in crate::transform) elsewhere: Option<u32>,
+    /// Whether the copy is executed where the loop ends before it begins, too.
+    pub(in crate::transform) is_unguarded: bool,
     /// The arrays that the copy stores to, and which of their buffers.
     pub(in crate::transform) arrays: Option<Indexed<'c, 'm>>,
     /// The variables of all copies, for those that only the region uses.
@@ -60,6 +62,7 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
             slice,
             kept,
             elsewhere: None,
+            is_unguarded: false,
             arrays: None,
             scratch: None,
             place,
@@ -84,7 +87,8 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
     ) -> Result<Option<u32>, Diagnostic> {
         let begin = self.label;
         let exit = self.shape().exit;
-        let ends_early = guard.is_some() || (exit.is_first && !is_out(Rule::Guarded));
+        let is_first = exit.is_first && !self.is_unguarded && !is_out(Rule::Guarded);
+        let ends_early = guard.is_some() || is_first;
         let end = match self.elsewhere {
             None if ends_early => Some(self.edit.fresh()?),
             elsewhere => elsewhere,

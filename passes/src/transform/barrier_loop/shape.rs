@@ -55,7 +55,7 @@ pub(in crate::transform) struct Shape<'s, 'm> {
     /// What the loop writes and publishes.
     changes: MemoryRegions,
     /// What it does to the memory of its invocation.
-    private: Own,
+    pub(super) private: Own,
     /// What stands in front of the barrier.
     pub(in crate::transform) region: Region,
 }

@@ -1,6 +1,7 @@
 //! What of a region has to be computed for some of its loads and stores: their operands, and the
 //! branches that lead to them.
 
+use super::arrays::is_store;
 use super::region::{Inner, Region};
 use super::scratch::Scratch;
 use super::shape::Shape;
@@ -75,7 +76,7 @@ impl<'m> Slicer<'_, 'm> {
                 .iter()
                 .flat_map(|block| block.insts.iter().enumerate())
             {
-                let is_store = inst.op() == Some(Op::Store);
+                let is_store = is_store(*inst);
                 let writes = self.effects.instruction(*inst).writes;
                 if is_store
                     && self.shape.may_precede((*block, index))
@@ -309,16 +310,29 @@ impl<'m> Slicer<'_, 'm> {
                 } else if self.take_scratch(slice, work, pointer) {
                     self.value(&mut slice.phis, work, pointer)?;
                 } else {
-                    let writes = self.effects.instruction(inst).writes;
-                    let is_shared = self.can_store
-                        && !writes.is_empty()
-                        && writes.without(MemoryRegions::WORKGROUP).is_empty();
-                    if !is_shared {
+                    if !self.is_shared(inst) {
                         return None;
                     }
                     self.value(&mut slice.phis, work, pointer)?;
                 }
                 self.value(&mut slice.phis, work, inst.id(1).ok()?)
+            }
+            Op::CooperativeMatrixStoreKHR => {
+                if !self.is_shared(inst) {
+                    return None;
+                }
+                let mut uses = self.declarations.module.ids(inst);
+                uses.try_for_each(|(_, id)| self.value(&mut slice.phis, work, id))
+            }
+            Op::CooperativeMatrixLoadKHR => {
+                // All lanes that come to a barrier are active where the copy is.
+                let own = self.effects.own_accesses(inst);
+                let is_kept = own.is_some_and(|own| !own.conflicts(&self.shape.private));
+                if !is_kept || !self.reads_early(inst) {
+                    return None;
+                }
+                let mut uses = self.declarations.module.ids(inst).skip(2);
+                uses.try_for_each(|(_, id)| self.value(&mut slice.phis, work, id))
             }
             Op::Load => {
                 if self.kept.contains(&inst.result()?) {
@@ -347,6 +361,12 @@ impl<'m> Slicer<'_, 'm> {
             }
             _ => None,
         }
+    }
+
+    /// Returns true if a store may be copied: it goes to workgroup memory.
+    fn is_shared(&self, store: Inst<'m>) -> bool {
+        let writes = self.effects.instruction(store).writes;
+        self.can_store && !writes.is_empty() && writes.without(MemoryRegions::WORKGROUP).is_empty()
     }
 
     /// Notes that the variable is needed that an access through `pointer` goes to, if it is one of
@@ -405,9 +425,13 @@ impl<'m> Slicer<'_, 'm> {
     /// Whether a load gives the same in front of the loop or in the iteration before: the loop does
     /// not change what it reads.
     fn is_early(&self, load: Inst<'m>) -> bool {
+        self.shape.keeps_own(self.effects, load) && self.reads_early(load)
+    }
+
+    /// As [`is_early`](Self::is_early), for memory that is not of the invocation alone.
+    fn reads_early(&self, load: Inst<'m>) -> bool {
         let effect = self.effects.instruction(load);
-        let is_kept = self.shape.keeps_own(self.effects, load);
         let is_free = effect.reads.is_empty() || !self.shape.changes(effect);
-        !effect.ordering_barrier && is_kept && is_free && is_plain(self.declarations, load)
+        !effect.ordering_barrier && is_free && is_plain(self.declarations, load)
     }
 }

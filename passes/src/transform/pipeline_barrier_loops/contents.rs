@@ -5,7 +5,7 @@
 //! told by expressions over values from outside of the loop; whatever an iteration may change is
 //! none of these.
 
-use super::super::barrier_loop::arrays::Arrays;
+use super::super::barrier_loop::arrays::{Arrays, is_store};
 use super::super::barrier_loop::reason::Reason;
 use super::super::barrier_loop::region::Inner;
 use super::super::barrier_loop::shape::Shape;
@@ -69,6 +69,8 @@ mod word {
     pub(super) const SELECTED: u32 = u32::MAX - 1;
     /// All the places that an inner loop stores to.
     pub(super) const EACH: u32 = u32::MAX - 2;
+    /// All the places of a matrix.
+    pub(super) const MATRIX: u32 = u32::MAX - 3;
 }
 
 /// What is known at the end of a block.
@@ -390,17 +392,8 @@ impl<'m> Walk<'_, '_, 'm> {
         block: BlockIndex,
         inst: Inst<'m>,
     ) -> Option<Value> {
-        if inst.op() == Some(Op::Store) {
-            let (pointer, value) = (inst.id(0).ok()?, inst.id(1).ok()?);
-            if self.all.variables.contains_key(&pointer) {
-                let value = self.value(value);
-                state.held.insert(pointer, value);
-            } else if self.is_access(inst) {
-                let place = self.value(pointer);
-                state.stored.insert(place);
-                return Some(place);
-            }
-            return None;
+        if is_store(inst) {
+            return self.store(state, inst);
         }
         let result = inst.result()?;
         let value = if inst.op() == Some(Op::Phi) {
@@ -516,20 +509,36 @@ impl<'m> Walk<'_, '_, 'm> {
         inner.blocks.contains(&merge).then_some((arms, merge))
     }
 
+    /// Looks at a store: the place that it stores to, in an array.
+    fn store(&mut self, state: &mut State, inst: Inst<'m>) -> Option<Value> {
+        let (pointer, value) = (inst.id(0).ok()?, inst.id(1).ok()?);
+        if self.all.variables.contains_key(&pointer) {
+            let value = self.value(value);
+            state.held.insert(pointer, value);
+            return None;
+        }
+        if !self.is_access(inst) {
+            return None;
+        }
+        let mut place = self.value(pointer);
+        if inst.op() == Some(Op::CooperativeMatrixStoreKHR) {
+            // The elements that it stores follow from type, layout and stride.
+            let ty = self.all.declarations.type_of(value)?;
+            let operands = inst.operands().get(2..).unwrap_or_default();
+            let layout = operands.iter().take(2).map(|id| self.value(Id(*id)));
+            let operands = [place].into_iter().chain(layout).collect();
+            let words = vec![word::MATRIX, ty.0];
+            place = self.expressions.number(Expression::Made(words, operands));
+        }
+        state.stored.insert(place);
+        Some(place)
+    }
+
     fn instruction(&mut self, state: &mut State, block: BlockIndex, inst: Inst<'m>) {
         match inst.op() {
-            Some(Op::Store) => {
-                let (Ok(pointer), Ok(value)) = (inst.id(0), inst.id(1)) else {
-                    return;
-                };
-                let value = self.value(value);
-                if self.all.variables.contains_key(&pointer) {
-                    state.held.insert(pointer, value);
-                } else if self.is_access(inst) {
-                    let place = self.value(pointer);
-                    state.stored.insert(place);
-                    self.stores.push((block, place));
-                }
+            Some(Op::Store | Op::CooperativeMatrixStoreKHR) => {
+                let place = self.store(state, inst);
+                self.stores.extend(place.map(|place| (block, place)));
             }
             Some(Op::BranchConditional | Op::Switch) => {
                 if let Ok(condition) = inst.id(0) {

@@ -1,6 +1,7 @@
 //! Whether a loop can be pipelined, and what of it moves.
 
 use super::contents::Contents;
+use super::unguarded::can_run_always;
 use super::work::Work;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::layout::Extents;
@@ -8,7 +9,7 @@ use crate::analysis::loops::Loops;
 use crate::analysis::pairing::{Open, Pairing};
 use crate::analysis::phases::{Body, Effects, MemoryRegions, Own, Role};
 use crate::module::{BlockIndex, Constants, Declarations, Function, Id, Inst, Scope, WordOffset};
-use crate::transform::barrier_loop::arrays::{Arrays, array_of};
+use crate::transform::barrier_loop::arrays::{Arrays, array_of, is_store};
 use crate::transform::barrier_loop::kept::words;
 use crate::transform::barrier_loop::private;
 use crate::transform::barrier_loop::reason::Reason;
@@ -71,6 +72,8 @@ pub(super) struct Halves<'m> {
     pub(super) loads: Slice,
     pub(super) stores: Slice,
     pub(super) kept: Vec<Inst<'m>>,
+    /// Whether the stores are executed in the last iteration as well.
+    pub(super) always_stores: bool,
 }
 
 impl<'p, 'm> Pipeline<'p, 'm> {
@@ -93,18 +96,28 @@ impl<'p, 'm> Pipeline<'p, 'm> {
         let (spots, variables) = staged_stores(facts, &shape)?;
         let arrays = Arrays::find(facts.declarations, facts.function, variables)?;
         check_accesses(&shape, &work, &arrays)?;
-        let memory = memory(facts, &arrays).ok_or(Reason::Layout)?;
-        if memory > u64::from(facts.options.most_memory) {
-            return Err(Reason::Memory);
-        }
         work.check_order(&shape, facts.body, &arrays)?;
-        check_contents(facts, &shape, &arrays)?;
+        let contents = check_contents(facts, &shape, &arrays);
+        // An array with one buffer holds what it held.
+        if facts.options.ahead.has_two_buffers() {
+            let memory = memory(facts, &arrays).ok_or(Reason::Layout)?;
+            if memory > u64::from(facts.options.most_memory) {
+                return Err(Reason::Memory);
+            }
+            contents?;
+        }
         let mut variables = facts.variables.clone();
         for stores in variables.values_mut() {
             stores.retain(|(spot, _)| shape.blocks.contains(&spot.0));
         }
         let scratch = Scratch::find(facts.declarations, &shape);
-        let (stage, halves) = slices(facts, &shape, &variables, &scratch, &spots)?;
+        let (stage, mut halves) = slices(facts, &shape, &variables, &scratch, &spots)?;
+        if let Some(halves) = &mut halves {
+            // The places of the stores are then those of any iteration.
+            halves.always_stores = facts.options.always_store
+                && contents.is_ok()
+                && can_run_always(facts.declarations, &shape, &halves.stores, &halves.kept);
+        }
         let stores = spots.iter().filter_map(|spot| shape.inst(*spot)).collect();
         Ok(Pipeline {
             facts,
@@ -205,7 +218,7 @@ fn staged_stores(
             if !shape.is_in_region(spot) && shape.region.inner_of(*block).is_none() {
                 return Err(Reason::StoreInLoop);
             }
-            let store = shape.inst(spot).filter(|inst| inst.op() == Some(Op::Store));
+            let store = shape.inst(spot).filter(|inst| is_store(*inst));
             let store = store.ok_or(Reason::Pointers)?;
             let pointer = store.id(0).map_err(|_| Reason::Pointers)?;
             arrays.insert(array_of(facts.declarations, pointer).ok_or(Reason::Pointers)?);
@@ -306,7 +319,7 @@ fn slices<'m>(
     let stage = all(&slicer, spots)?;
     match facts.options.ahead {
         Ahead::Stage => Ok((stage, None)),
-        Ahead::Loads => {
+        Ahead::Loads | Ahead::LoadsOfOneBuffer => {
             let halves = halves(facts, &mut slicer, spots)?;
             Ok((stage, Some(halves)))
         }
@@ -348,6 +361,7 @@ fn halves<'m>(
         loads: all(slicer, &loads)?,
         stores,
         kept,
+        always_stores: false,
     })
 }
 

@@ -54,27 +54,24 @@ impl<'m> Leftover<'_, 'm> {
             names.insert(block.label);
             for inst in &block.insts {
                 names.extend(inst.result());
+                if moved.contains(&inst.offset) {
+                    continue;
+                }
                 if inst.op() != Some(Op::Store) {
-                    if !self
-                        .pipeline
-                        .facts
-                        .effects
-                        .instruction(*inst)
-                        .writes
-                        .is_empty()
-                    {
+                    let effects = self.pipeline.facts.effects;
+                    if !effects.instruction(*inst).writes.is_empty() {
                         return false;
                     }
-                } else if !moved.contains(&inst.offset) {
-                    let variable = inst.id(0).ok();
-                    let is_whole = |id: &Id| self.pipeline.variables.contains_key(id);
-                    match variable.filter(is_whole) {
-                        Some(variable) => {
-                            variables.insert(variable);
-                        }
-                        None if self.is_scratch(variable) => {}
-                        None => return false,
+                    continue;
+                }
+                let variable = inst.id(0).ok();
+                let is_whole = |id: &Id| self.pipeline.variables.contains_key(id);
+                match variable.filter(is_whole) {
+                    Some(variable) => {
+                        variables.insert(variable);
                     }
+                    None if self.is_scratch(variable) => {}
+                    None => return false,
                 }
             }
         }

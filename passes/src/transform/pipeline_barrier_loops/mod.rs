@@ -23,7 +23,9 @@
 //! One barrier an iteration instead of two, and the loads have all of the work to arrive in. Where
 //! halves are not wanted (`plain`), a barrier is in the place of each arrive, and the waits go.
 //! With `stage` the loads and stores are together before the work: no values in registers, and no
-//! load whose latency the work of its own invocation hides.
+//! load whose latency the work of its own invocation hides. With `one-buffer` the tile stays as it
+//! is, a barrier is between the work and the stores, and no memory is needed. With `always-store`
+//! the second `if (next)` goes: the last iteration stores what is in registers, which none reads.
 //!
 //! The stage is what an iteration does before its first barrier. What its stores need is copied for
 //! another iteration (`../barrier_loop`): once before the loop, and once or twice in it. Loops that
@@ -38,9 +40,13 @@
 //! - Work reads what the stage of its iteration stored, in the buffer of that iteration: the stage
 //!   stores to the same places in every iteration, and nothing else stores to the arrays
 //!   (`contents.rs`).
-//! - A buffer is stored to while the other one is read. Between the last read of a buffer and the
-//!   next store to it, and between a store and the reads of it, is the one barrier that is left,
-//!   which orders all that either of the two did.
+//! - With one buffer, all accesses to it are in the order that they were in, with a barrier where a
+//!   barrier was. With two, a buffer is stored to while the other one is read. Between the last
+//!   read of a buffer and the next store to it, and between a store and the reads of it, is the one
+//!   barrier that is left, which orders all that either of the two did.
+//! - A store of the last iteration that only `always-store` has goes to a place that every
+//!   iteration stores to, and nothing that leads to it is undefined (`unguarded.rs`). The loop alone
+//!   reads the arrays, and it ends.
 //! - What is outside does not conflict with work (`work.rs`): accesses of two invocations are there
 //!   at most as far apart in time as before.
 //! - All of the workgroup comes to the loop together and leaves it together, so that the new arrive
@@ -49,6 +55,7 @@
 mod contents;
 mod find;
 mod leftover;
+mod unguarded;
 mod work;
 mod write;
 

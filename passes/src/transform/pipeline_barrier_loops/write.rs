@@ -31,8 +31,8 @@ struct Next {
     used: Vec<u32>,
 }
 
-/// The numbers of buffers.
-struct Buffers {
+/// The numbers of two buffers.
+struct Numbers {
     first: u32,
     current: u32,
     next: u32,
@@ -42,8 +42,10 @@ struct Buffers {
 struct Part<'p> {
     slice: &'p Slice,
     kept: &'p Kept,
-    /// The number of the buffer that it stores to.
-    buffer: u32,
+    /// The number of the buffer that it stores to, where there are several.
+    buffer: Option<u32>,
+    /// Whether it is executed in the last iteration, too.
+    is_unguarded: bool,
 }
 
 struct Writing<'w, 'd, 'm> {
@@ -77,8 +79,13 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
             Ok(next) => next,
             Err(reason) => return Ok(Err(reason)),
         };
-        let buffers = self.buffers()?;
-        self.pipeline.arrays.declare(&mut self.edit, BUFFERS)?;
+        let numbers = if self.pipeline.facts.options.ahead.has_two_buffers() {
+            self.pipeline.arrays.declare(&mut self.edit, BUFFERS)?;
+            Some(self.numbers()?)
+        } else {
+            None
+        };
+        let next_buffer = numbers.as_ref().map(|numbers| numbers.next);
 
         self.scratch = share(&mut self.edit, shape, &self.pipeline.stage.scratch)?;
         let first = first_names(&mut self.edit, shape, &self.pipeline.stage)?;
@@ -90,7 +97,8 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
         let stage = Part {
             slice: &self.pipeline.stage,
             kept: &none,
-            buffer: buffers.first,
+            buffer: numbers.as_ref().map(|numbers| numbers.first),
+            is_unguarded: false,
         };
         self.copy(&stage, place, &first, None)?;
         self.arrive(shape.front_end)?;
@@ -106,22 +114,29 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
                 let loads = Part {
                     slice: &halves.loads,
                     kept: &kept,
-                    buffer: buffers.next,
+                    buffer: next_buffer,
+                    is_unguarded: false,
                 };
                 self.copy(&loads, at, begin, condition)?;
                 self.wait(shape.at)?;
+                if numbers.is_none() {
+                    // The work reads what the stores overwrite.
+                    self.barrier(self.pipeline.work.end)?;
+                }
                 kept.is_taken = true;
                 let stores = Part {
                     slice: &halves.stores,
                     kept: &kept,
-                    buffer: buffers.next,
+                    buffer: next_buffer,
+                    is_unguarded: halves.always_stores,
                 };
-                self.copy(&stores, end, begin, condition)?;
+                let guard = condition.filter(|_| !stores.is_unguarded);
+                self.copy(&stores, end, begin, guard)?;
             }
             None => {
                 self.wait(shape.at)?;
                 let stage = Part {
-                    buffer: buffers.next,
+                    buffer: next_buffer,
                     ..stage
                 };
                 self.copy(&stage, at, begin, condition)?;
@@ -135,14 +150,16 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
 
         let stored: BTreeSet<WordOffset> =
             self.pipeline.stores.iter().map(|one| one.offset).collect();
-        let is_inside = |spot: (BlockIndex, usize)| shape.blocks.contains(&spot.0);
-        let is_gone = |inst: Inst<'m>| stored.contains(&inst.offset);
-        let arrays = &self.pipeline.arrays;
-        arrays.rebase(&mut self.edit, buffers.current, is_inside, is_gone)?;
+        if let Some(numbers) = &numbers {
+            let is_inside = |spot: (BlockIndex, usize)| shape.blocks.contains(&spot.0);
+            let is_gone = |inst: Inst<'m>| stored.contains(&inst.offset);
+            let arrays = &self.pipeline.arrays;
+            arrays.rebase(&mut self.edit, numbers.current, is_inside, is_gone)?;
+            self.count(numbers)?;
+        }
         for store in &self.pipeline.stores {
             self.edit.remove(store.offset);
         }
-        self.count(&buffers)?;
         rename_phis(&mut self.edit, shape.function, &self.cut)?;
         remove_inner_loops(self.pipeline, &mut self.edit, &next.used)?;
         let part = Unused {
@@ -189,8 +206,8 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
         }))
     }
 
-    fn buffers(&mut self) -> Result<Buffers, Diagnostic> {
-        Ok(Buffers {
+    fn numbers(&mut self) -> Result<Numbers, Diagnostic> {
+        Ok(Numbers {
             first: self.edit.number(0)?,
             current: self.edit.fresh()?,
             next: self.edit.fresh()?,
@@ -198,7 +215,7 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
     }
 
     /// Writes the phi of the header that counts buffers, and the number of the next one.
-    fn count(&mut self, buffers: &Buffers) -> Result<(), Diagnostic> {
+    fn count(&mut self, numbers: &Numbers) -> Result<(), Diagnostic> {
         let shape = &self.pipeline.shape;
         let lost = || Diagnostic::bug("the header of a loop is not there");
         let header = shape.function.block(shape.header).ok_or_else(lost)?;
@@ -211,11 +228,11 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
             .ok_or_else(lost)?;
         let uint = self.edit.uint()?;
         let one = self.edit.number(BUFFERS - 1)?;
-        let Buffers {
+        let Numbers {
             first: zero,
             current,
             next,
-        } = *buffers;
+        } = *numbers;
         let last_part = |label: Id| self.cut.get(&label.0).copied().unwrap_or(label.0);
         let (front, latch) = (last_part(shape.front_label), last_part(shape.latch_label));
         self.edit
@@ -261,9 +278,10 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
         let now = self.cut.get(&label.0).copied().unwrap_or(label.0);
         let mut copy = Copy::new(&mut self.edit, &slicer, part.slice, part.kept, (place, now));
         copy.scratch = Some(&self.scratch);
-        copy.arrays = Some(Indexed {
+        copy.is_unguarded = part.is_unguarded;
+        copy.arrays = part.buffer.map(|index| Indexed {
             arrays: &pipeline.arrays,
-            index: part.buffer,
+            index,
         });
         if place == pipeline.shape.front_end {
             copy.elsewhere = self.passing;
@@ -274,11 +292,15 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
         Ok(())
     }
 
+    fn barrier(&mut self, place: WordOffset) -> Result<(), Diagnostic> {
+        let operands = barrier_operands(&mut self.edit, WORKGROUP, self.pipeline.fence)?;
+        self.edit.before(place, Op::ControlBarrier, &operands)
+    }
+
     fn arrive(&mut self, place: WordOffset) -> Result<(), Diagnostic> {
         let fence = self.pipeline.fence;
         if self.pipeline.facts.options.plain {
-            let operands = barrier_operands(&mut self.edit, WORKGROUP, fence)?;
-            return self.edit.before(place, Op::ControlBarrier, &operands);
+            return self.barrier(place);
         }
         let operands = barrier_operands(&mut self.edit, WORKGROUP, fence.release_half())?;
         self.edit
