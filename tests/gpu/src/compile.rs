@@ -3,8 +3,10 @@
 
 use crate::break_even;
 use crate::bundle::{Argument, Bundle, Kernel, Manifest, Point};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
+use splitbar_passes::module::Module;
+use splitbar_passes::transform::{PipelineLoops, pipelined_loops};
 use splitbar_tests::fixture::{self, Fixture};
 use splitbar_tests::reference;
 use std::path::{Path, PathBuf};
@@ -19,6 +21,14 @@ const FUSED: &str = "fused";
 
 /// What the planner chooses.
 const AUTO: &str = "auto";
+
+/// The forms that loops are pipelined in, as strategies: their names and the values of
+/// `--pipeline-loops`.
+const PIPELINED: [(&str, &str); 3] = [
+    ("pipelined-1", "1"),
+    ("pipelined-2", "2"),
+    ("pipelined-2-always-store", "2-always-store"),
+];
 
 /// What is compiled.
 #[derive(Clone, Debug)]
@@ -190,7 +200,15 @@ fn strategies(
             vec!["--strategy", FUSED, "--fuse-at", "arrive"],
         ),
     ];
-    for (name, options) in fused.into_iter().chain(others) {
+    let loops = if has_loops(source.module)? {
+        &PIPELINED[..]
+    } else {
+        &[]
+    };
+    let loops = loops
+        .iter()
+        .map(|(name, form)| (*name, vec!["--pipeline-loops", *form]));
+    for (name, options) in fused.into_iter().chain(others).chain(loops) {
         match compile(tool, source, target, &options)? {
             Compiled::Done(compiled) => add(name, compiled),
             // The kernel compiles, so it is the strategy that is not for it.
@@ -200,6 +218,16 @@ fn strategies(
     // Where pairs are lowered in different ways, no single strategy asks for them.
     add(AUTO, default);
     Ok(Ok(found))
+}
+
+/// Returns true if `--pipeline-loops` changes a module.
+fn has_loops(module: &Path) -> Result<bool> {
+    let bytes = std::fs::read(module)?;
+    let problem = || format!("{} cannot be read", module.display());
+    let parsed = Module::parse(&bytes).map_err(|_| anyhow!(problem()))?;
+    let found = pipelined_loops(&parsed, PipelineLoops::default());
+    let found = found.map_err(|_| anyhow!(problem()))?;
+    Ok(found.iter().any(|one| one.stays.is_none()))
 }
 
 fn compile(tool: &Path, source: Source<'_>, target: &str, options: &[&str]) -> Result<Compiled> {

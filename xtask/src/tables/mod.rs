@@ -6,6 +6,7 @@ pub(crate) mod amdgpu;
 pub(crate) mod choice;
 mod loops;
 pub(crate) mod nvptx;
+mod picture;
 pub(crate) mod pipelining;
 pub(crate) mod splitting;
 
@@ -131,6 +132,7 @@ mod tests {
             (amdgpu::PAGE, amdgpu::INTRODUCTION),
             (choice::PAGE, choice::INTRODUCTION),
             (nvptx::PAGE, nvptx::INTRODUCTION),
+            (pipelining::PAGE, pipelining::INTRODUCTION),
             (splitting::PAGE, splitting::INTRODUCTION),
             (crate::split::PAGE, crate::split::INTRODUCTION),
         ] {

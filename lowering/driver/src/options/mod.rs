@@ -125,7 +125,7 @@ declare_options! {
             part: Part::Module,
             value: ValueForm::OneOf("N", || names(PIPELINE_LOOPS)),
             default: Some("never"),
-            summary: "Pipelines loops, N buffers",
+            summary: "Pipelines loops",
             details: "Loops that fill workgroup arrays before a barrier and read them after it load the next iteration while one works: with two buffers and one split barrier an iteration, or with one buffer and two barriers (docs/pipelining.md).",
             set: |options, text| put(&mut options.pipeline_loops, one_of(PIPELINE_LOOPS, text)),
         }

@@ -45,8 +45,8 @@
 //!   read of a buffer and the next store to it, and between a store and the reads of it, is the one
 //!   barrier that is left, which orders all that either of the two did.
 //! - A store of the last iteration that only `always-store` has goes to a place that every
-//!   iteration stores to, and nothing that leads to it is undefined (`unguarded.rs`). The loop alone
-//!   reads the arrays, and it ends.
+//!   iteration stores to, and nothing that leads to it is undefined (`unguarded.rs`). The loop
+//!   alone reads the arrays, and it ends.
 //! - What is outside does not conflict with work (`work.rs`): accesses of two invocations are there
 //!   at most as far apart in time as before.
 //! - All of the workgroup comes to the loop together and leaves it together, so that the new arrive
