@@ -14,7 +14,7 @@ use super::{Builder, Function, Pending, Role};
 ///
 /// Sources: LLVM AMDGPUUsage ("Barrier Execution Model", "Memory Model"), RDNA4 ISA chapter 5
 /// (program control).
-const ROLES: &[(&str, Role)] = &[
+pub(crate) const ROLES: &[(&str, Role)] = &[
     ("s_barrier_signal", Role::Arrive),
     ("s_barrier_wait", Role::Wait),
     ("s_barrier_init", Role::Housekeeping),

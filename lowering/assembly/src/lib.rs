@@ -41,6 +41,14 @@ pub fn parse(text: &str, arch: &Arch) -> Result<Vec<Function>, SyntaxError> {
     }
 }
 
+/// The part of an instruction of `arch` in barriers, by its mnemonic.
+pub fn role(mnemonic: &str, arch: &Arch) -> Role {
+    match arch {
+        Arch::Amdgpu(_) => Role::from_mnemonic(mnemonic, amdgpu::ROLES),
+        Arch::Nvptx(_) => Role::from_mnemonic(mnemonic, ptx::ROLES),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

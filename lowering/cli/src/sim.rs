@@ -82,7 +82,7 @@ pub(super) struct SimArgs {
     /// it under hostile schedules.
     #[arg(long, conflicts_with_all = ["profile", "dump", "schedules"])]
     timing: bool,
-    /// Writes a timeline of all waves, as trace events for Perfetto
+    /// Writes a timeline of all waves: trace events for Perfetto, or .svg
     ///
     /// With --timing in cycles; else in steps, of the first schedule with a finding, or of the
     /// first schedule if there is none.

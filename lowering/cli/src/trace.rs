@@ -1,4 +1,4 @@
-//! `splitbar sim --trace`: what each wave did when, as trace events.
+//! `splitbar sim --trace`: what each wave did when, as trace events or as a picture.
 
 use super::places::Places;
 use super::{estimate, write};
@@ -8,7 +8,8 @@ use splitbar::simulate::timeline::{Origin, Timeline, TimelineUnit};
 use std::path::Path;
 
 /// Writes a timeline on `target` to a file: of a run under `schedule`, or of an estimate. `module`
-/// is the module that the code was compiled from, if there is one.
+/// is the module that the code was compiled from, if there is one. A file whose name ends in `.svg`
+/// gets a picture.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -34,8 +35,13 @@ pub(super) fn write(
         schedule: schedule.as_deref(),
         source: &|word| places.source(word),
     };
-    let events = timeline.trace_events(&run);
-    write::to_file(file, &events)?;
+    let is_picture = file.extension().is_some_and(|kind| kind == "svg");
+    let bytes = if is_picture {
+        timeline.svg(&run).into_bytes()
+    } else {
+        timeline.trace_events(&run)
+    };
+    write::to_file(file, &bytes)?;
     if let Some(at) = timeline.cut_off {
         let name = unit.name();
         write::note(&format!("the trace is full: it is cut off at {name} {at}"));

@@ -35,11 +35,13 @@
 //! All are on by default.
 
 mod advise;
+mod annotate;
 mod backend;
 mod check;
 mod compile;
 mod compiler;
 mod expect;
+mod explain;
 mod failure;
 mod foreign_ir;
 #[cfg(any(test, not(feature = "llvm")))]

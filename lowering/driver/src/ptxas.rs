@@ -28,8 +28,10 @@ pub(crate) fn cubin(
     ptx: &str,
     target: &Target,
     named: Option<&Path>,
+    has_lines: bool,
 ) -> Result<Vec<u8>, Diagnostics> {
-    let (machine, _) = assemble(ptx, target, named, &[])?;
+    let flags: &[&str] = if has_lines { &["-lineinfo"] } else { &[] };
+    let (machine, _) = assemble(ptx, target, named, flags)?;
     Ok(machine)
 }
 

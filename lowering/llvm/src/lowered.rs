@@ -117,8 +117,8 @@ impl LoweredModule for Lowered {
         Ok(self.widened(text))
     }
 
-    fn lined_object(&self) -> Result<Vec<u8>, Diagnostics> {
-        let (features, text) = (self.features.as_deref(), self.lined_assembly()?);
+    fn assemble(&self, text: String) -> Result<Vec<u8>, Diagnostics> {
+        let features = self.features.as_deref();
         match self.target.arch {
             Arch::Amdgpu(_) => assemble::assemble(&text, self.target, features, self.optimization),
             Arch::Nvptx(_) => Ok(text.into_bytes()),
@@ -145,12 +145,7 @@ impl LoweredModule for Lowered {
             // What is widened is the text; and to assemble code that is there takes less time than
             // to generate it.
             Arch::Amdgpu(_) if self.has_late_windows() || self.assembly.is_some() => {
-                assemble::assemble(
-                    &self.assembly()?,
-                    self.target,
-                    self.features.as_deref(),
-                    self.optimization,
-                )
+                self.assemble(self.assembly()?)
             }
             Arch::Amdgpu(_) => self.generated_object(),
             Arch::Nvptx(_) => self.assembly().map(String::into_bytes),

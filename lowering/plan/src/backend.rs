@@ -124,11 +124,12 @@ pub trait LoweredModule: fmt::Debug + Send + Sync {
     /// `LlvmFailed` with LLVM's reason.
     fn object(&self) -> Result<Vec<u8>, Diagnostics>;
 
-    /// The object of [`LoweredModule::lined_assembly`]; for NVPTX its text.
+    /// The object of assembly with the module's code, such as [`LoweredModule::lined_assembly`];
+    /// for NVPTX the text itself.
     ///
     /// # Errors
     /// `LlvmFailed` with LLVM's reason.
-    fn lined_object(&self) -> Result<Vec<u8>, Diagnostics>;
+    fn assemble(&self, text: String) -> Result<Vec<u8>, Diagnostics>;
 
     /// Returns true if the code of the kernel with this symbol writes anything that others can see.
     fn has_effects(&self, symbol: &str) -> bool;

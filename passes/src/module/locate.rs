@@ -96,7 +96,10 @@ impl<'m> Declarations<'m> {
 
     /// The instructions that give the lines in force at `words`, by word. Words of one block cost
     /// one walk over it.
-    fn lines_in_force(&self, mut words: Vec<WordOffset>) -> BTreeMap<WordOffset, Lines<'m>> {
+    pub(super) fn lines_in_force(
+        &self,
+        mut words: Vec<WordOffset>,
+    ) -> BTreeMap<WordOffset, Lines<'m>> {
         words.sort_unstable();
         words.dedup();
         let mut lines = BTreeMap::new();
@@ -164,7 +167,7 @@ impl<'m> Declarations<'m> {
     }
 
     /// The DebugSource of a DebugFunction or a DebugLexicalBlock.
-    fn source_of_scope(&self, scope: Id) -> Option<Id> {
+    pub(super) fn source_of_scope(&self, scope: Id) -> Option<Id> {
         match self.module.def(scope)?.operands() {
             [_, DEBUG_FUNCTION, _, _, source, ..] | [_, DEBUG_LEXICAL_BLOCK, source, ..] => {
                 Some(Id(*source))
@@ -175,35 +178,50 @@ impl<'m> Declarations<'m> {
 
     /// The position that the instruction `line` gives.
     fn line_of(&self, line: Inst<'m>, texts: &mut Texts) -> Option<SourcePosition> {
+        let spot = self.spot_of(line)?;
+        Some(SourcePosition {
+            file: self.string(spot.file)?.to_owned(),
+            line: spot.line,
+            column: spot.column,
+            text: match spot.source {
+                Some(source) => texts.line_of_debug_source(self, source, spot.line),
+                None => texts.line_of_file(self, spot.file, spot.line),
+            },
+            inlined_at: Vec::new(),
+        })
+    }
+
+    /// The spot that the instruction `line` gives; `None` if it is cut short.
+    pub(super) fn spot_of(&self, line: Inst<'m>) -> Option<Spot> {
         match (line.op(), line.operands()) {
-            (Some(spirv::Op::Line), [file, number, column, ..]) => Some(SourcePosition {
-                file: self.string(Id(*file))?.to_owned(),
+            (Some(spirv::Op::Line), [file, number, column, ..]) => Some(Spot {
+                file: Id(*file),
                 line: *number,
                 column: *column,
-                text: texts.line_of_file(self, Id(*file), *number),
-                inlined_at: Vec::new(),
+                source: None,
             }),
-            (_, [_set, _number, source, number, _end, column, ..]) => {
-                let line = self.literal(Id(*number))?;
-                Some(SourcePosition {
-                    file: self.debug_source(Id(*source))?.to_owned(),
-                    line,
-                    column: self.literal(Id(*column))?,
-                    text: texts.line_of_debug_source(self, Id(*source), line),
-                    inlined_at: Vec::new(),
-                })
-            }
-            _ => None, // cut short
+            (_, [_set, _number, source, number, _end, column, ..]) => Some(Spot {
+                file: self.file_of_debug_source(Id(*source))?,
+                line: self.literal(Id(*number))?,
+                column: self.literal(Id(*column))?,
+                source: Some(Id(*source)),
+            }),
+            _ => None,
         }
     }
 
     /// The file name of a DebugSource.
     fn debug_source(&self, id: Id) -> Option<&str> {
-        self.string(Id(*self.module.def(id)?.operands().get(2)?))
+        self.string(self.file_of_debug_source(id)?)
+    }
+
+    /// The OpString with the file name of a DebugSource.
+    pub(super) fn file_of_debug_source(&self, id: Id) -> Option<Id> {
+        Some(Id(*self.module.def(id)?.operands().get(2)?))
     }
 
     /// The operand `operand` of a debug instruction of `set`: shaders have constants for numbers.
-    fn number(&self, set: Id, operand: u32) -> Option<u32> {
+    pub(super) fn number(&self, set: Id, operand: u32) -> Option<u32> {
         match debug_set(set, self.module)? {
             DebugSet::Shader => self.literal(Id(operand)),
             DebugSet::OpenCl => Some(operand),
@@ -230,10 +248,21 @@ enum Mark {
 
 /// The debug information in force at an instruction.
 #[derive(Copy, Clone)]
-struct Lines<'m> {
-    line: Inst<'m>,
+pub(super) struct Lines<'m> {
+    pub(super) line: Inst<'m>,
     /// A DebugScope.
-    scope: Option<Inst<'m>>,
+    pub(super) scope: Option<Inst<'m>>,
+}
+
+/// A position in a source file.
+#[derive(Copy, Clone)]
+pub(super) struct Spot {
+    /// The OpString with the file name.
+    pub(super) file: Id,
+    pub(super) line: u32,
+    pub(super) column: u32,
+    /// The DebugSource that names the file, if one does.
+    source: Option<Id>,
 }
 
 /// The most calls of a chain that are looked at: one that leads back to itself has no end.
@@ -260,11 +289,11 @@ fn debug_set(set: Id, module: &Module<'_>) -> Option<DebugSet> {
 }
 
 /// Numbers of NonSemantic.Shader.DebugInfo.100; those up to 25 are OpenCL.DebugInfo.100's too.
-const DEBUG_FUNCTION: u32 = 20;
-const DEBUG_LEXICAL_BLOCK: u32 = 21;
+pub(super) const DEBUG_FUNCTION: u32 = 20;
+pub(super) const DEBUG_LEXICAL_BLOCK: u32 = 21;
 const DEBUG_SCOPE: u32 = 23;
 const DEBUG_NO_SCOPE: u32 = 24;
-const DEBUG_INLINED_AT: u32 = 25;
+pub(super) const DEBUG_INLINED_AT: u32 = 25;
 const DEBUG_LINE: u32 = 103;
 const DEBUG_NO_LINE: u32 = 104;
 

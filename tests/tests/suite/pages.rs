@@ -8,6 +8,7 @@
 //! | `LANGUAGE file=NAME` | the block is written to the file NAME |
 //! | `sh run` | the commands run, each of which must succeed |
 //! | `sh run code=N` | the last command exits with N |
+//! | `sh run same=NAME,...` | the commands write the files that stand beside the page; `cargo xtask bless` takes them over |
 //! | `sh run or=NAME,...` | without the programs that it needs, these files are taken from docs/examples |
 //! | `text output` | the last commands have printed these lines; `...` stands for any, or for the rest of one |
 //! | `sh not run: WHY` | nothing |
@@ -15,7 +16,7 @@
 //! A row of a table that begins with a command of splitbar is run like `sh run`. Other blocks in
 //! `sh` are an error. A page that needs a program which is not there is ignored.
 
-use crate::support::{compile_bytes, instruction, linkable, ptxas, trial};
+use crate::support::{compile_bytes, confirm, instruction, linkable, ptxas, trial};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::SplitBarriers;
@@ -203,14 +204,17 @@ fn run(page: &str) -> Result<()> {
     }
     let mut said = String::new();
     for block in blocks(&text) {
-        let done = step(&block, folder.path(), &mut said);
+        let beside = root().join(page);
+        let beside = beside.parent().context("no folder")?;
+        let done = step(&block, folder.path(), beside, &mut said);
         done.with_context(|| format!("{page}, line {}", block.line))?;
     }
     Ok(())
 }
 
-/// Does one block in `folder`; `said` is what the last commands printed.
-fn step(block: &Block<'_>, folder: &Path, said: &mut String) -> Result<()> {
+/// Does one block in `folder`, of a page in the folder `beside`; `said` is what the last commands
+/// printed.
+fn step(block: &Block<'_>, folder: &Path, beside: &Path, said: &mut String) -> Result<()> {
     let (language, how) = block.says.split_once(' ').unwrap_or((block.says, ""));
     match (language, how) {
         (_, how) if how.starts_with("file=") => {
@@ -225,6 +229,11 @@ fn step(block: &Block<'_>, folder: &Path, said: &mut String) -> Result<()> {
                 .strip_prefix("run")
                 .context("a block that is neither run nor said not to be")?;
             *said = commands(&block.text, how.trim(), folder)?;
+            let files = how.trim().strip_prefix("same=").unwrap_or_default();
+            for name in files.split(',').filter(|name| !name.is_empty()) {
+                let made = std::fs::read_to_string(folder.join(name)).context(name.to_owned())?;
+                confirm(&beside.join(name), &made)?;
+            }
         }
         _ => {}
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The flags for OpLine, and for NonSemantic.Shader.DebugInfo.100.
-const FORMS: [&str; 2] = ["-g", "-gVS"];
+pub(crate) const FORMS: [&str; 2] = ["-g", "-gVS"];
 
 pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = vec![trial("places/findings".to_owned(), findings)];
@@ -34,7 +34,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
 }
 
 /// Compiles GLSL with debug lines, by the command that its source names.
-fn compiled(source: &Path, form: &str, folder: &Path) -> Result<PathBuf> {
+pub(crate) fn compiled(source: &Path, form: &str, folder: &Path) -> Result<PathBuf> {
     let glslang = harness::program(GLSLANG_VARIABLE, "glslangValidator")?;
     let text = std::fs::read_to_string(source)?;
     let mut lines = text.lines();

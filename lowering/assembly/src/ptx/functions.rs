@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 ///
 /// Source: PTX ISA, "Parallel Synchronization and Communication Instructions" and "Control Flow
 /// Instructions".
-const ROLES: &[(&str, Role)] = &[
+pub(crate) const ROLES: &[(&str, Role)] = &[
     ("mbarrier.arrive", Role::Arrive),
     ("mbarrier.try_wait", Role::Wait),
     ("mbarrier.test_wait", Role::Wait),

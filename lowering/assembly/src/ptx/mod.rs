@@ -18,6 +18,7 @@ pub mod syntax;
 
 pub use access::{Access, access};
 pub use error::SyntaxError;
+pub(crate) use functions::ROLES;
 pub use functions::functions;
 pub use parse::module;
 pub use pressure::{Pressure, RegisterEstimate, estimate_registers, pressure};

@@ -1,6 +1,7 @@
 //! The lowering stage: a candidate to code. Bodies and steps become IR; then the mid-level
 //! optimiser runs; barriers are spelled out after it, so that it cannot close the windows.
 
+use super::annotations::additions;
 use super::plan::Candidate;
 use super::request::Request;
 use crate::failure::Failure;
@@ -52,8 +53,8 @@ pub(crate) fn lower<'p, 'w>(
         let text = crate::backend::current().text(&written);
         observer.produced(Artefact::UnoptimizedIr, text.as_bytes());
     }
-    let measures = options.measure || options.audit;
-    let lines = match (options.lines, measures) {
+    let reads = options.measure || options.audit || additions(options).any();
+    let lines = match (options.lines, reads) {
         (true, _) => DebugLines::All,
         (false, true) => DebugLines::Separate,
         (false, false) => DebugLines::None,

@@ -10,6 +10,7 @@
 //! has the stages from splitting on make one version of the module after the other, compares their
 //! facts, and says which one is taken.
 
+mod annotations;
 mod build;
 mod control_flow;
 mod cost_model;

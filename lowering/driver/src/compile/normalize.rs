@@ -34,6 +34,10 @@ pub(super) fn normalize(
         steps,
         Settings::IN_COMPILATIONS,
         &mut |_, _| (),
-    )?;
+    );
+    let done = done.map_err(|mut refused| {
+        declarations.locate_all(&mut refused);
+        refused
+    })?;
     Ok(done.edited.map(|edited| edited.module))
 }

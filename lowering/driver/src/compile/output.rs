@@ -1,11 +1,13 @@
 //! The result of a compilation.
 
+use super::annotations::annotations;
 use super::entry::Entry;
 use super::lower::Code as Lowered;
 use super::measure::Facts;
 use super::places::PlanPlaces;
 use super::reflect;
 use super::request::Request;
+use crate::annotate::Annotations;
 use crate::failure::Failure;
 use crate::link;
 use crate::options::Options;
@@ -35,6 +37,8 @@ pub struct Output {
     pub(crate) warnings: Diagnostics,
     /// True if others wrote its module for LLVM.
     is_ir: bool,
+    /// The places of its code, if its assembly is to have them.
+    annotations: Option<Annotations>,
     /// Why its loops are pipelined or not.
     pub(super) loops: Option<String>,
 }
@@ -52,6 +56,7 @@ impl Output {
         } = code;
         let mut problems = candidate.problems;
         problems.add(found);
+        let module = candidate.prepared.module;
         let kernels = candidate.kernels.into_iter().zip(facts);
         let entries = kernels
             .zip(lowered.kernels())
@@ -72,7 +77,13 @@ impl Output {
                 entry.places = PlanPlaces::default();
             }
         }
+        let annotations = if request.is_ir {
+            None
+        } else {
+            annotations(request.options, module.declarations(), &problems, &entries)
+        };
         Output {
+            annotations,
             entries,
             warnings: problems.take_all(),
             ..Output::unchanged(lowered, request.is_ir, request.options)
@@ -93,6 +104,7 @@ impl Output {
             ptxas: options.ptxas.clone(),
             lld: options.lld.clone(),
             lines: options.lines,
+            annotations: None,
             warnings: Diagnostics::new(),
             loops: None,
         }
@@ -157,9 +169,13 @@ impl Output {
     /// # Errors
     /// `LlvmFailed`.
     pub fn assembly(&self) -> Result<String, Diagnostics> {
-        self.lowered
-            .assembly()
-            .map_err(|refused| self.of_ir(refused))
+        let text = self.lowered.assembly();
+        let text = text.map_err(|refused| self.of_ir(refused))?;
+        let Some(annotations) = &self.annotations else {
+            return Ok(text);
+        };
+        let lined = self.lowered.lined_assembly()?;
+        Ok(annotations.apply(&text, &lined, &self.target.arch))
     }
 
     /// A relocatable ELF object (AMDGPU).
@@ -169,13 +185,22 @@ impl Output {
     /// `LlvmFailed`.
     pub fn object(&self) -> Result<Vec<u8>, Diagnostics> {
         self.only_amdgpu("object")?;
+        if self.has_debug_info() {
+            return self.lowered.assemble(self.assembly()?);
+        }
         self.lowered.object().map_err(|refused| self.of_ir(refused))
     }
 
     /// The object of the assembly that was measured, with debug lines; for NVPTX its text.
     #[cfg(feature = "llvm")]
     pub(crate) fn lined_object(&self) -> Result<Vec<u8>, Diagnostics> {
-        self.lowered.lined_object()
+        self.lowered.assemble(self.lowered.lined_assembly()?)
+    }
+
+    /// Returns true if the assembly has debug information that leads to the source.
+    fn has_debug_info(&self) -> bool {
+        let annotations = self.annotations.as_ref();
+        annotations.is_some_and(|annotations| annotations.additions.debug_info)
     }
 
     /// A code object that the ROCm loader takes (AMDGPU). Runs a linker.
@@ -195,8 +220,13 @@ impl Output {
     /// `ToolFailed`.
     pub fn cubin(&self) -> Result<Vec<u8>, Diagnostics> {
         match self.target.arch {
-            Arch::Nvptx(_) => ptxas::cubin(&self.assembly()?, self.target, self.ptxas.as_deref())
-                .map_err(|refused| self.of_ir(refused)),
+            Arch::Nvptx(_) => ptxas::cubin(
+                &self.assembly()?,
+                self.target,
+                self.ptxas.as_deref(),
+                self.has_debug_info(),
+            )
+            .map_err(|refused| self.of_ir(refused)),
             Arch::Amdgpu(_) => Err(Diagnostic::error(
                 Code::UnsupportedOnTarget,
                 format!("there is no cubin for {}", self.target.name),

@@ -6,7 +6,7 @@ use splitbar_passes::diagnostic::Location;
 use splitbar_passes::diagnostic::json::Place;
 use splitbar_passes::module::WordOffset;
 use splitbar_plan::EntryPlan;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The places of the instructions that the plan of one entry point names. As JSON they are a list
 /// of `word`, in the given module, and the place.
@@ -26,15 +26,22 @@ impl PlanPlaces {
         more: impl Iterator<Item = WordOffset>,
         problems: &Problems<'_>,
     ) -> PlanPlaces {
-        let sites = plan.sites.iter().map(|site| site.offset);
+        let sites: BTreeSet<WordOffset> = plan.sites.iter().map(|site| site.offset).collect();
+        let given_word = |word| {
+            if sites.contains(&word) {
+                problems.source_barrier(word)
+            } else {
+                problems.source_word(word)
+            }
+        };
         let steps = plan
             .before_instruction
             .keys()
             .chain(plan.at_instruction.keys());
         let others = steps.chain(plan.copies.keys()).chain(plan.at_return.keys());
-        let given: BTreeMap<WordOffset, WordOffset> = sites
-            .chain(others.copied())
-            .filter_map(|word| Some((word, problems.source_word(word)?)))
+        let words = sites.iter().chain(others);
+        let given: BTreeMap<WordOffset, WordOffset> = words
+            .filter_map(|word| Some((*word, given_word(*word)?)))
             .collect();
         let mut words: Vec<WordOffset> = given.values().copied().chain(more).collect();
         words.sort_unstable();

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use splitbar_passes::diagnostic::{Diagnostics, Location};
-use splitbar_passes::module::{Declarations, WordOffset};
+use splitbar_passes::module::{Declarations, WordOffset, synchronizes};
 use splitbar_passes::transform::SourceMap;
 use std::collections::BTreeMap;
 
@@ -63,6 +63,19 @@ impl<'p> Problems<'p> {
             Some(source_map) => source_map.of(offset),
             None => Some(offset),
         }
+    }
+
+    /// As [`Problems::source_word`], for a barrier. One that a pass made, at the place of an
+    /// instruction that is not one, comes from nowhere.
+    pub(crate) fn source_barrier(&self, offset: WordOffset) -> Option<WordOffset> {
+        let given = self.source_word(offset)?;
+        let inst = self.given.module.at(given)?;
+        synchronizes(inst).then_some(given)
+    }
+
+    /// The module that was given.
+    pub(crate) fn given(&self) -> &'p Declarations<'p> {
+        self.given
     }
 
     /// The places of words of the user's module.

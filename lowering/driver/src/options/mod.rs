@@ -371,6 +371,39 @@ declare_options! {
             set: |options, text| put(&mut options.measure, flag(text)),
         }
     };
+    /// Debug information in assembly and objects that leads to the source of the module, where
+    /// that has lines (OpLine, DebugLine): DWARF 5 for AMD GPUs, `.loc` directives of PTX for
+    /// NVIDIA GPUs. The instructions are those of code without it. With [`Options::lines`] it has
+    /// no effect, nor have [`Options::source`] and [`Options::comments`]; nor for LLVM IR.
+    debug_info: bool = false => {
+        "g": {
+            heading: Heading::Output,
+            part: Part::Output,
+            summary: "Writes debug information that leads to the source",
+            details: "DWARF in objects and assembly of AMD GPUs, line directives in PTX. The module needs lines, as glslangValidator -g writes them.",
+            set: |options, text| put(&mut options.debug_info, flag(text)),
+        }
+    };
+    /// Lines of the source as comments in assembly, where the module has lines.
+    source: bool = false => {
+        "source": {
+            heading: Heading::Output,
+            part: Part::Output,
+            summary: "With --emit asm: shows source lines between the instructions",
+            details: "As llvm-objdump --source does. The module needs lines, as glslangValidator -g writes them.",
+            set: |options, text| put(&mut options.source, flag(text)),
+        }
+    };
+    /// Comments in assembly: the strategy of each barrier, where windows begin and end, what fences
+    /// and waits order.
+    comments: bool = false => {
+        "comments": {
+            heading: Heading::Output,
+            part: Part::Output,
+            summary: "With --emit asm: explains barriers, windows, fences and waits",
+            set: |options, text| put(&mut options.comments, flag(text)),
+        }
+    };
     /// Debug lines in assembly and objects: each number is the word offset, in the module, of the
     /// SPIR-V instruction that code came from, plus 1. The columns say which loads and stores are
     /// atomic ([`splitbar_plan::AccessMark`]).

@@ -1,10 +1,10 @@
 //! Source, SPIR-V, plans and assembly as lines that know which instruction of the module they
 //! belong to.
 
-use super::explain;
 use super::model::{AsmLine, Place, PlanLine, SourceText, SpirvLine, WindowWords};
 use crate::asm::{self, Function, Instruction, Role};
 use crate::compile::Entry;
+use crate::explain;
 use splitbar_passes::diagnostic::{Diagnostics, Location};
 use splitbar_passes::module::{Declarations, ExtInstSet, Id, Inst, Module, WordOffset};
 use splitbar_plan::target::Arch;
@@ -153,8 +153,8 @@ pub(super) fn plan(entry: &Entry) -> Vec<PlanLine> {
     let line = |line: &str| {
         let is_step = line.starts_with("    ");
         if !is_step {
-            word =
-                site(line).and_then(|site| (*entry.source_sites.get(site)?).map(WordOffset::get));
+            word = explain::site(line)
+                .and_then(|site| (*entry.source_sites.get(site)?).map(WordOffset::get));
         }
         PlanLine {
             text: plain(line),
@@ -163,12 +163,6 @@ pub(super) fn plan(entry: &Entry) -> Vec<PlanLine> {
         }
     };
     text.lines().map(line).collect()
-}
-
-/// The number of the site that a line of a plan is about: `  #3 wait ...`.
-fn site(line: &str) -> Option<usize> {
-    let number = line.strip_prefix("  #")?;
-    number.split(' ').next()?.parse().ok()
 }
 
 /// The instructions of the module in the windows of an entry point.

@@ -11,7 +11,6 @@
 
 mod against;
 mod code;
-mod explain;
 mod findings;
 mod html;
 mod kernel;

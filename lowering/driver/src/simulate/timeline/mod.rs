@@ -11,6 +11,7 @@
 //! cut off.
 
 mod code;
+mod picture;
 mod recorder;
 mod spans;
 mod trace_events;

@@ -175,13 +175,19 @@ fn row(rows: Rows, text: &str) -> Option<&'static str> {
     Some(note)
 }
 
+/// The number of the site that a line of a plan is about: `  #3 wait ...`.
+pub(crate) fn site(line: &str) -> Option<usize> {
+    let number = line.strip_prefix("  #")?;
+    number.split(' ').next()?.parse().ok()
+}
+
 /// The meaning of a step of a plan.
-pub(super) fn step(text: &str) -> Option<&'static str> {
+pub(crate) fn step(text: &str) -> Option<&'static str> {
     row(STEPS, text.trim_start())
 }
 
 /// The meaning of a machine instruction, by its mnemonic.
-pub(super) fn instruction(mnemonic: &str, is_amd: bool) -> Option<&'static str> {
+pub(crate) fn instruction(mnemonic: &str, is_amd: bool) -> Option<&'static str> {
     row([PTX, AMDGPU][usize::from(is_amd)], mnemonic)
 }
 
