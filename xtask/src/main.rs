@@ -18,6 +18,7 @@ mod header;
 mod linker;
 mod llvm;
 mod nvidia;
+mod outdated;
 mod package;
 mod page;
 mod shell;
@@ -130,6 +131,8 @@ enum Command {
     },
     /// Ask cargo-deny about licences and sources; it is installed where it is missing
     Deny,
+    /// Say which dependencies have newer releases, by the registry's index; changes nothing
+    Outdated,
     /// Make a book of docs/, by mdBook (installed where it is missing), and check its links
     Book,
     /// Check the spelling of all files, by typos (installed into .llvm/ where it is missing)
@@ -194,6 +197,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Wheel(options) => wheel::run(&options),
         Command::Package { verify } => package::packages(verify),
         Command::Deny => package::deny(),
+        Command::Outdated => outdated::run(),
         Command::Book => book::run(),
         Command::Spelling => spelling::check(),
         Command::Tidy => tidy::run(),
