@@ -21,6 +21,7 @@ mod nvidia;
 mod outdated;
 mod package;
 mod page;
+mod release;
 mod shell;
 mod soak;
 mod spelling;
@@ -123,6 +124,9 @@ enum Command {
     Dist(dist::Options),
     /// Build the Python wheel, by maturin
     Wheel(wheel::Options),
+    /// Make a release: version, change log, archive, wheel, bill of materials, checksums, a dry run
+    /// of publishing, commit and tag; nothing is pushed
+    Release(release::Options),
     /// Make the packages of the crates and ask the registry whether it would take them
     Package {
         /// Build each package as its users do: needs LLVM, and takes minutes
@@ -195,6 +199,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Header { check } => header::run(check),
         Command::Dist(options) => dist::run(&options),
         Command::Wheel(options) => wheel::run(&options),
+        Command::Release(options) => release::run(&options),
         Command::Package { verify } => package::packages(verify),
         Command::Deny => package::deny(),
         Command::Outdated => outdated::run(),
