@@ -81,7 +81,10 @@ pub(crate) fn run() -> Result<()> {
         println!("\n{}", example.about);
     }
     let kernel = EXAMPLES[0].kernel;
-    println!("\nMore: splitbar lower {kernel} --target gfx1201 --emit plan");
+    let program = tool.display();
+    println!(
+        "\nThe program: {program}\nMore: {program} lower {kernel} --target gfx1201 --emit plan"
+    );
     Ok(())
 }
 

@@ -178,6 +178,10 @@ fn interfaces(tree: &mut Tree) -> Result<()> {
         let text = filled(read("bindings/c/dist/library.pc.in")?, name, about);
         tree.text(format!("lib/pkgconfig/{name}.pc"), text);
     }
+    tree.text(
+        "lib/cmake/splitbar/splitbar-embed.cmake",
+        read("bindings/c/dist/splitbar-embed.cmake")?,
+    );
     for file in ["splitbar-config.cmake", "splitbar-config-version.cmake"] {
         let text = filled(read(&format!("bindings/c/dist/{file}.in"))?, "", "");
         tree.text(format!("lib/cmake/splitbar/{file}"), text);

@@ -18,8 +18,10 @@ mod header;
 mod linker;
 mod llvm;
 mod nvidia;
+mod outdated;
 mod package;
 mod page;
+mod release;
 mod shell;
 mod soak;
 mod spelling;
@@ -122,6 +124,9 @@ enum Command {
     Dist(dist::Options),
     /// Build the Python wheel, by maturin
     Wheel(wheel::Options),
+    /// Make a release: version, change log, archive, wheel, bill of materials, checksums, a dry run
+    /// of publishing, commit and tag; nothing is pushed
+    Release(release::Options),
     /// Make the packages of the crates and ask the registry whether it would take them
     Package {
         /// Build each package as its users do: needs LLVM, and takes minutes
@@ -130,6 +135,8 @@ enum Command {
     },
     /// Ask cargo-deny about licences and sources; it is installed where it is missing
     Deny,
+    /// Say which dependencies have newer releases, by the registry's index; changes nothing
+    Outdated,
     /// Make a book of docs/, by mdBook (installed where it is missing), and check its links
     Book,
     /// Check the spelling of all files, by typos (installed into .llvm/ where it is missing)
@@ -192,8 +199,10 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Header { check } => header::run(check),
         Command::Dist(options) => dist::run(&options),
         Command::Wheel(options) => wheel::run(&options),
+        Command::Release(options) => release::run(&options),
         Command::Package { verify } => package::packages(verify),
         Command::Deny => package::deny(),
+        Command::Outdated => outdated::run(),
         Command::Book => book::run(),
         Command::Spelling => spelling::check(),
         Command::Tidy => tidy::run(),

@@ -1,10 +1,11 @@
-//! `cargo xtask targets`: fixtures/targets/*.toml -> lowering/target/src/table.rs, and for times
-//! timing/table.rs beside it.
+//! `cargo xtask targets`: fixtures/targets/*.toml -> lowering/target/src/table.rs, timing/table.rs
+//! for times, and products/table.rs for the names of products.
 //!
 //! The TOML holds one table per family of GPUs and one source per fact; the Rust holds one row per
 //! GPU. An unknown or missing field, and a fact without a source, is an error here, so the table
 //! cannot drift from its sources.
 
+mod products;
 mod timing;
 
 use std::collections::BTreeMap;
@@ -338,7 +339,12 @@ enum Mbarrier {
 
 /// Writes the tables, or with `check` only says whether they are fresh.
 pub(crate) fn run(check: bool) -> Result<()> {
-    for (table, wanted) in [(TABLE, generate()?), (timing::TABLE, timing::generate()?)] {
+    let tables = [
+        (TABLE, generate()?),
+        (timing::TABLE, timing::generate()?),
+        (products::TABLE, products::generate()?),
+    ];
+    for (table, wanted) in tables {
         let path = shell::root().join(table);
         let there = std::fs::read_to_string(&path).unwrap_or_default();
         if there == wanted {

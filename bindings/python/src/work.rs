@@ -133,7 +133,7 @@ fn parsed(spec: &[String]) -> Result<Vec<Setting>, String> {
 }
 
 fn named(target: &str) -> Result<&'static Target, String> {
-    Target::by_name(target).ok_or_else(|| format!("there is no target {target:?}"))
+    Target::named(target).map_err(|why| format!("target {target:?}: {why}"))
 }
 
 fn product(name: &str) -> Result<Product, String> {

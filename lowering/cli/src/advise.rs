@@ -4,7 +4,6 @@ mod picture;
 mod remarks;
 
 use super::flags;
-use super::input::read;
 use super::launch::{FullLaunchArgs, requiring};
 use super::limits::LimitArgs;
 use super::options::{OptionArgs, SpecArgs, Takes};
@@ -12,6 +11,7 @@ use super::stop::Stop;
 use super::table::columns;
 use super::values::{Format, parse_target};
 use super::warnings::WarningArgs;
+use super::{given, input::read};
 use super::{report, write};
 use clap::{Arg, Args, ValueEnum};
 use splitbar::simulate::{Inputs, Job, Refusal};
@@ -153,7 +153,7 @@ pub(super) fn run(args: &AdviseArgs) -> u8 {
 
 fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
     require_llvm("advice, which compiles the module").map_err(splitbar::Failure::from)?;
-    let bytes = read(&args.input)?;
+    let bytes = given::module(&args.input)?;
     let mut options = args
         .targets
         .iter()

@@ -1,6 +1,7 @@
 //! `splitbar audit`: what may be outstanding at each barrier of final code, and what is missing of
 //! the fences around it.
 
+use super::given;
 use super::input::read;
 use super::limits::LimitArgs;
 use super::places::Places;
@@ -169,7 +170,7 @@ fn places(args: &AuditArgs, audits: &[Audit]) -> Result<Places, Stop> {
         let text = "the code and the module cannot both be the standard input";
         return Err(Stop::Usage(text.to_owned()));
     }
-    let module = read(module)?;
+    let module = given::module(module)?;
     Module::parse(&module)?;
     Ok(Places::of(Some(&module), audits.iter().flat_map(words)))
 }
@@ -204,7 +205,7 @@ fn text(audits: &[Audit], places: &Places) -> String {
 fn audit(args: &AuditArgs) -> Result<Vec<Audit>, Stop> {
     let name = args.input.display();
     let arch = &args.target.arch;
-    let bytes = read(&args.input)?;
+    let bytes = given::code(&args.input, args.target)?;
     let functions = match arch {
         Arch::Amdgpu(_) if bytes.starts_with(b"\x7fELF") => {
             require_llvm("reading machine code")?;

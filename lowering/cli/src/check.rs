@@ -1,10 +1,11 @@
 //! `splitbar check`: the rules of SPIR-V and of its client API, without any code.
 
-use super::input::{modules_of_folder, read};
+use super::given;
+use super::input::modules_of_folder;
 use super::limits::LimitArgs;
 use super::options::{OptionArgs, SpecArgs, Takes};
 use super::report;
-use super::stop::worst;
+use super::stop::{Stop, worst};
 use super::values::{Format, parse_target};
 use super::warnings::WarningArgs;
 use clap::{Arg, Args};
@@ -106,9 +107,13 @@ fn files(args: &CheckArgs) -> Result<Vec<PathBuf>, (PathBuf, String)> {
 
 /// Checks one module and gives the exit code.
 fn check_file(args: &CheckArgs, input: &Path) -> u8 {
-    let bytes = match read(input) {
+    let bytes = match given::module(input) {
         Ok(bytes) => bytes,
-        Err(text) => return report::usage(&text, input, args.format),
+        Err(Stop::Usage(text)) => return report::usage(&text, input, args.format),
+        Err(Stop::Problems(failure)) => {
+            report::show(&failure.diagnostics, input, args.format);
+            return failure.exit_code();
+        }
     };
     let mut options = CheckOptions::default();
     if let Err(text) = args.options.set(&mut options) {

@@ -281,9 +281,32 @@ pub(super) fn parse_buffer(text: &str) -> Result<BufferArg, String> {
     } else if let Some(count) = content.strip_prefix("seq:f32:") {
         Content::Floats(number(count, 4)? as u32)
     } else {
+        check_file(place, content)?;
         Content::File(content.into())
     };
     Ok(BufferArg { place, content })
+}
+
+/// Checks that the content of a buffer can be the name of a file: not nothing, and no form that
+/// lacks something, unless there is such a file.
+fn check_file(place: BufferName, content: &str) -> Result<(), String> {
+    const FORMS: &str = "FILE, zeros:BYTES, seq:u32:COUNT or seq:f32:COUNT";
+    if content.is_empty() {
+        return Err(format!("buffer {place} has no content; give {FORMS}"));
+    }
+    let Some((form, rest)) = content.split_once(':') else {
+        return Ok(());
+    };
+    if !matches!(form, "seq" | "zeros" | "zero") || Path::new(content).exists() {
+        return Ok(());
+    }
+    if form == "seq" && !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()) {
+        let why = format!("{content:?} has no type; write seq:u32:{rest} or seq:f32:{rest}");
+        return Err(why);
+    }
+    Err(format!(
+        "{content:?} is not a content of a buffer; give {FORMS}"
+    ))
 }
 
 /// A buffer that is an image: `SET:BINDING=FORMAT:EXTENT`.

@@ -2,6 +2,7 @@
 
 use super::code::CodeArgs;
 use super::emit::{self, Emit, Output};
+use super::given;
 use super::input::read;
 use super::launch::{LaunchArgs, requiring};
 use super::limits::in_process;
@@ -186,7 +187,7 @@ impl Request {
 ///
 /// # Errors
 /// Files that cannot be read, and a profile that decides nothing.
-pub(super) fn request(args: &LowerArgs, outputs: &[Output]) -> Result<Request, String> {
+pub(super) fn request(args: &LowerArgs, outputs: &[Output]) -> Result<Request, Stop> {
     let source = Source::new(modules(args)?, args.spec.spec.clone());
     let mut options = options(args)?;
     if let Some(file) = &args.profile {
@@ -239,9 +240,9 @@ fn profile(args: &LowerArgs, options: &Options, file: &Path) -> Result<Vec<u8>, 
 }
 
 /// The bytes of the module, and of those that it is linked with.
-fn modules(args: &LowerArgs) -> Result<Vec<Vec<u8>>, String> {
+fn modules(args: &LowerArgs) -> Result<Vec<Vec<u8>>, Stop> {
     let modules = std::iter::once(&args.input).chain(&args.linked);
-    modules.map(|file| read(file)).collect()
+    modules.map(|file| given::module(file)).collect()
 }
 
 /// The dependency file that is asked for, and its text.

@@ -2,7 +2,7 @@
 
 use super::code::CodeArgs;
 use super::emit::{self, Output};
-use super::input::read;
+use super::given;
 use super::lower::{Request, fits};
 use super::options::{OptionArgs, Takes};
 use super::stop::Stop;
@@ -74,7 +74,7 @@ fn lower(args: &LowerIrArgs) -> Result<u8, Stop> {
     fits(args.target, &outputs)?;
     check_places(args, &outputs)?;
     let request = Request {
-        source: Source::llvm_ir(read(&args.input)?),
+        source: Source::llvm_ir(given::llvm_ir(&args.input)?),
         options: options(args)?,
         products: outputs.iter().map(|one| one.kind.into()).collect(),
     };

@@ -18,6 +18,7 @@ mod explain;
 mod explanations;
 mod findings;
 mod flags;
+mod given;
 mod help;
 mod input;
 mod launch;

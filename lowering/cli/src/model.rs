@@ -1,7 +1,7 @@
 //! `splitbar model`: the barriers of a module, lowered for a target and explored in every
 //! interleaving.
 
-use super::input::read;
+use super::given;
 use super::limits::LimitArgs;
 use super::options::{OptionArgs, SpecArgs, Takes};
 use super::places::Places;
@@ -140,7 +140,7 @@ fn code(explored: &[Explored]) -> u8 {
 }
 
 fn explore(args: &ModelArgs) -> Result<(Vec<Explored>, Places), Stop> {
-    let bytes = read(&args.input)?;
+    let bytes = given::module(&args.input)?;
     let mut options = Options::new(args.target);
     args.options.set(&mut options)?;
     options.spec = args.spec.resolve(&bytes)?;

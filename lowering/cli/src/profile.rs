@@ -1,6 +1,6 @@
 //! `splitbar profile`: what a dump of barrier clocks says of each barrier.
 
-use super::input::read;
+use super::given;
 use super::limits::LimitArgs;
 use super::stop::Stop;
 use super::table::columns;
@@ -107,7 +107,7 @@ fn module(input: &Path, dump: &Path) -> Result<Module<'static>, Stop> {
             .to_owned()
             .into());
     }
-    let bytes = read(input)?;
+    let bytes = given::module(input)?;
     let module = Module::parse(&bytes)?.into_owned();
     let mut problems = Diagnostics::new();
     Declarations::new(&module, &mut problems);
@@ -119,7 +119,7 @@ fn module(input: &Path, dump: &Path) -> Result<Module<'static>, Stop> {
 }
 
 fn profile(input: &Path, declarations: &Declarations<'_>) -> Result<Profile, Stop> {
-    let profile = Profile::read(&read(input)?)?;
+    let profile = Profile::read(&given::profile(input)?)?;
     profile.check(declarations)?;
     Ok(profile)
 }

@@ -1,5 +1,6 @@
 //! `splitbar report`: one document on a module: what to do about its barriers, and why.
 
+use super::given;
 use super::launch::{FullLaunchArgs, requiring};
 use super::limits::LimitArgs;
 use super::options::{OptionArgs, SpecArgs, Takes};
@@ -156,7 +157,7 @@ fn written(args: &ReportArgs) -> Result<u8, Stop> {
 }
 
 fn made(args: &ReportArgs) -> Result<Report, Stop> {
-    let bytes = input::read(&args.input)?;
+    let bytes = given::module(&args.input)?;
     let spec = args.spec.resolve(&bytes)?;
     let mut options = Vec::new();
     for target in &args.targets {

@@ -4,7 +4,7 @@ use super::buffer_name::split;
 use super::compare::Comparison;
 use super::estimate;
 use super::findings::{Findings, Ran, words_of};
-use super::input::read;
+use super::given;
 use super::launch::FullLaunchArgs;
 use super::limits::LimitArgs;
 use super::meter::Meter;
@@ -20,6 +20,7 @@ use splitbar::simulate::machine::{Clocks, Schedule};
 use splitbar::simulate::profile::{self, Measured};
 use splitbar::simulate::{BufferName, Inputs, Job, Outcome};
 use splitbar::{Choice, OptionInfo, Options, Part, Target, exit, require_llvm};
+use splitbar_passes::module::FileKind;
 use std::path::{Path, PathBuf};
 
 /// Behind the help.
@@ -136,7 +137,7 @@ pub(super) fn run(args: &SimArgs) -> u8 {
 }
 
 fn simulate(args: &SimArgs) -> Result<u8, Stop> {
-    let bytes = read(&args.input)?;
+    let bytes = given::job(&args.input, args.target)?;
     let mut options = Options::new(args.target);
     args.options.set(&mut options)?;
     options.lines = true;
@@ -344,7 +345,7 @@ fn buffer_of<'o>(
 
 /// The module with clocks, where a profile is asked for. What is compiled already is refused later.
 fn measured(args: &SimArgs, bytes: &[u8]) -> Result<Option<Measured>, Stop> {
-    if args.profile.is_none() || bytes.starts_with(ELF) || ptx(bytes).is_some() {
+    if args.profile.is_none() || is_compiled(bytes) {
         return Ok(None);
     }
     Ok(Some(profile::instrument(bytes)?))
@@ -352,19 +353,22 @@ fn measured(args: &SimArgs, bytes: &[u8]) -> Result<Option<Measured>, Stop> {
 
 /// That the input can be compiled with several strategies.
 fn only_a_module(bytes: &[u8]) -> Result<(), String> {
-    if bytes.starts_with(ELF) || ptx(bytes).is_some() {
+    if is_compiled(bytes) {
         Err("--compare is for modules, and the input is compiled already".to_owned())
     } else {
         Ok(())
     }
 }
 
-/// What an ELF file begins with.
-const ELF: &[u8] = b"\x7fELF";
+/// Returns true for code of a GPU; what is not is compiled as a module.
+fn is_compiled(bytes: &[u8]) -> bool {
+    matches!(FileKind::of(bytes), FileKind::AmdgpuObject | FileKind::Ptx)
+}
 
 /// What the input is, by its first bytes.
 fn job(args: &SimArgs, options: &Options, bytes: &[u8]) -> Result<Job, Stop> {
-    if bytes.starts_with(ELF) {
+    let kind = FileKind::of(bytes);
+    if kind == FileKind::AmdgpuObject {
         compiled_already(args)?;
         require_llvm("reading machine code")?;
         let linked = if is_relocatable(bytes) {
@@ -375,8 +379,10 @@ fn job(args: &SimArgs, options: &Options, bytes: &[u8]) -> Result<Job, Stop> {
         let job = Job::code_object(&linked, args.target, options.entry.as_deref())?;
         return Ok(job.in_clusters(options.cluster.unwrap_or([1; 3])));
     }
-    if let Some(text) = ptx(bytes) {
+    if kind == FileKind::Ptx {
         compiled_already(args)?;
+        let text = std::str::from_utf8(bytes);
+        let text = text.map_err(|_| "the PTX has bytes that are not UTF-8".to_owned())?;
         let job = Job::ptx(text, args.target, options.entry.as_deref())?;
         return Ok(job.in_clusters(options.cluster.unwrap_or([1; 3])));
     }
@@ -442,17 +448,7 @@ fn check_dumps(args: &SimArgs, inputs: &Inputs) -> Result<(), String> {
 
 /// The input, if it is a module.
 fn spirv(input: &[u8]) -> Option<&[u8]> {
-    (!input.starts_with(ELF) && ptx(input).is_none()).then_some(input)
-}
-
-/// PTX begins with `.version`, after comments.
-fn ptx(bytes: &[u8]) -> Option<&str> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let first = text
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty() && !line.starts_with("//"))?;
-    first.starts_with(".version").then_some(text)
+    (!is_compiled(input)).then_some(input)
 }
 
 /// `e_type` of an ELF file is ET_REL.

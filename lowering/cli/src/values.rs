@@ -1,7 +1,7 @@
 //! Values of flags that several commands take, and how they are read.
 
 use clap::ValueEnum;
-use splitbar::Target;
+use splitbar::{Target, UnknownTarget};
 use std::time::Duration;
 
 /// The form of diagnostics and findings.
@@ -35,21 +35,14 @@ impl From<DataFormat> for Format {
     }
 }
 
+/// Reads the name of a target, or of a product with its GPU.
+///
+/// # Errors
+/// The candidates, and the command that lists all targets.
 pub(crate) fn parse_target(name: &str) -> Result<&'static Target, String> {
-    Target::spelled(name).map_err(|why| {
-        if let Some(why) = why {
-            return why;
-        }
-        let nearest: Vec<&str> = Target::nearest(name)
-            .iter()
-            .map(|target| target.name)
-            .collect();
-        let hint = if nearest.is_empty() {
-            String::new()
-        } else {
-            format!("; did you mean {}?", nearest.join(" or "))
-        };
-        format!("no such target{hint} (`splitbar targets` lists them)")
+    Target::named(name).map_err(|unknown| match unknown {
+        UnknownTarget::Variant(why) => why,
+        unknown => format!("{unknown} (`splitbar targets` lists them)"),
     })
 }
 

@@ -116,7 +116,7 @@ pub use splitbar_passes::module::SpecValues;
 pub use splitbar_passes::validate::{Environment, Validation};
 pub use splitbar_plan::{
     EntryPlan, FuseAt, Optimization, Overlap, PairPlan, PhaseCycles, Placement, Strategy, Target,
-    Waits,
+    UnknownTarget, Waits,
 };
 pub use stage::{Artefact, Observer, Stage};
 pub use store::{Key, Store};

@@ -12,7 +12,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostics, Severity};
 use splitbar_plan::target::Arch;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -59,13 +59,12 @@ impl Store {
     pub fn open(folder: impl Into<PathBuf>, program: &Path) -> io::Result<Store> {
         let folder = folder.into();
         std::fs::create_dir_all(&folder).map_err(|error| named(&folder, &error))?;
-        let mut digest = Sha256::new();
-        File::open(program)
-            .and_then(|mut file| io::copy(&mut file, &mut digest))
+        let program = File::open(program)
+            .and_then(digest_of)
             .map_err(|error| named(program, &error))?;
         Ok(Store {
             folder,
-            program: digest.finalize().into(),
+            program,
             linkers: tools(link::programs(None)),
         })
     }
@@ -144,6 +143,18 @@ impl Store {
         let (folder, name) = key.0.split_at(2);
         self.folder.join(folder).join(name)
     }
+}
+
+/// The SHA-256 of a file, which is read in parts: a program may be large.
+fn digest_of(mut file: File) -> io::Result<[u8; 32]> {
+    const PART: u64 = 1 << 16;
+    let mut digest = Sha256::new();
+    let mut part = Vec::new();
+    while Read::by_ref(&mut file).take(PART).read_to_end(&mut part)? > 0 {
+        digest.update(&part);
+        part.clear();
+    }
+    Ok(digest.finalize().into())
 }
 
 /// By its kind alone: the full text may name a temporary file.

@@ -26,6 +26,8 @@ pub struct TargetRow {
     pub lds_bytes: u32,
     /// Invocations of one workgroup at the most.
     pub max_workgroup_size: u32,
+    /// Products with this GPU, and its architecture; `--target` takes these names too.
+    pub products: Vec<&'static str>,
 }
 
 /// Every target, in the order of the table.
@@ -64,6 +66,7 @@ fn row(target: &'static Target) -> TargetRow {
         minimum_ptx,
         lds_bytes: target.lds_bytes,
         max_workgroup_size: target.max_workgroup_size,
+        products: target.products().collect(),
     }
 }
 

@@ -62,7 +62,7 @@ pub use options::{PlanOptions, Waits};
 pub use plan::{BarrierState, EntryPlan, PairPlan, waves};
 pub use planner::plan;
 pub use splitbar_target as target;
-pub use splitbar_target::{FenceScope, Placement, Target};
+pub use splitbar_target::{FenceScope, Placement, Target, UnknownTarget};
 pub use staged::StagedShape;
 pub use step::{AmdgpuStep, Fence, FenceMemory, FenceOrder, NvptxStep, Step, WarpMask};
 pub use strategy::cost::{PhaseCycles, min_window};

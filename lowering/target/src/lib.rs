@@ -16,6 +16,7 @@
 
 mod counter;
 mod placement;
+mod products;
 pub mod residency;
 mod scope;
 mod spelling;
@@ -25,6 +26,7 @@ pub mod timing;
 
 pub use counter::{Counter, waits};
 pub use placement::Placement;
+pub use products::{Product, UnknownTarget};
 pub use scope::FenceScope;
 pub use target::{
     Amdgpu, Arch, ByteDots, CacheOps, Cost, Execution, Field, Matrix, Mbarrier, Mma, Nvptx, Target,
@@ -45,19 +47,22 @@ impl Target {
     /// The targets whose names look most like `name`, best first, at most three: for "did you
     /// mean". Empty when nothing is near.
     ///
-    /// Case and separators do not count (`SM90` finds `sm_90`); otherwise the distance is the
-    /// number of single-character edits.
+    /// Case and separators do not count (`SM90` finds `sm_90`), and a compute capability is that of
+    /// its target (`8.9`, `compute_89`). Otherwise a name is near with one single-character edit,
+    /// and with two replacements: what is shorter or longer by two was not meant.
     pub fn nearest(name: &str) -> Vec<&'static Target> {
         const MOST: usize = 3;
         const LONGEST: usize = 32; // no name is longer than half of this; a hostile argument must not cost time
         if name.len() > LONGEST {
             return Vec::new();
         }
-        let wanted = squeeze(name);
+        let wanted = as_target(squeeze(name));
         let mut ranked: Vec<(usize, &'static Target)> = table::TARGETS
             .iter()
-            .map(|t| (distance(&wanted, &squeeze(t.name)), t))
-            .filter(|(d, _)| *d <= 2)
+            .map(|t| (squeeze(t.name), t))
+            .map(|(known, t)| (distance(&wanted, &known), known.len(), t))
+            .filter(|(d, length, _)| *d <= if wanted.len() == *length { 2 } else { 1 })
+            .map(|(d, _, t)| (d, t))
             .collect();
         // The sort is stable, so equally near names keep the order of the table.
         ranked.sort_by_key(|(d, _)| *d);
@@ -139,6 +144,17 @@ fn squeeze(name: &str) -> Vec<char> {
         .filter(|c| !matches!(c, '_' | '-' | '.' | ' '))
         .flat_map(char::to_lowercase)
         .collect()
+}
+
+/// A squeezed compute capability (`89`, `compute89`, `cc89`) as the name of its target.
+fn as_target(name: Vec<char>) -> Vec<char> {
+    let text: String = name.iter().collect();
+    let number = ["compute", "cc", ""].iter().find_map(|prefix| {
+        let number = text.strip_prefix(prefix)?;
+        let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+        is_number.then_some(number)
+    });
+    number.map_or(name, |number| format!("sm{number}").chars().collect())
 }
 
 /// The number of single-character insertions, deletions and replacements between two names.

@@ -1,6 +1,7 @@
 //! Bytes to words to [`Module`].
 
 use super::ext::ExtSet;
+use super::file_kind::not_a_module;
 use super::index::{HEADER_WORDS, Index};
 use super::operands::Operands;
 use super::{Id, Inst};
@@ -82,6 +83,19 @@ impl<'a> Module<'a> {
     /// hundred.
     pub fn parse(bytes: &'a [u8]) -> Result<Module<'a>, Diagnostics> {
         let mut diagnostics = Diagnostics::new();
+        let Some(endianness) = bytes
+            .first_chunk::<4>()
+            .and_then(|magic| endianness_of(*magic))
+        else {
+            let (because, help) = not_a_module(bytes);
+            diagnostics.push(
+                Diagnostic::error(Code::BadMagic, "this is not a SPIR-V module")
+                    .at_word(WordOffset::default())
+                    .because(because)
+                    .help(help),
+            );
+            return Err(diagnostics);
+        };
         let whole = bytes.len() - bytes.len() % 4;
         if whole != bytes.len() {
             let message = format!(
@@ -94,28 +108,6 @@ impl<'a> Module<'a> {
             );
         }
         let bytes = bytes.get(..whole).unwrap_or(bytes);
-        let Some(endianness) = bytes
-            .first_chunk::<4>()
-            .and_then(|magic| endianness_of(*magic))
-        else {
-            let found: Vec<String> = bytes
-                .iter()
-                .take(4)
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
-            let found = if found.is_empty() {
-                "the file is empty".to_owned()
-            } else {
-                format!("the file starts with the bytes {}", found.join(" "))
-            };
-            diagnostics.push(
-                Diagnostic::error(Code::BadMagic, "this is not a SPIR-V module")
-                    .at_word(WordOffset::default())
-                    .because(found)
-                    .help("give a binary module (.spv); assemble text with spirv-as first"),
-            );
-            return Err(diagnostics);
-        };
         let words = match bytemuck::try_cast_slice::<u8, u32>(bytes) {
             Ok(words) if endianness == Endianness::NATIVE => Cow::Borrowed(words),
             _ => Cow::Owned(

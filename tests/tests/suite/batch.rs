@@ -226,7 +226,7 @@ fn wrong_jobs_are_usage_errors() -> Result<()> {
             "two jobs for gfx1201 are called a/b",
         ),
         (
-            &format!(r#"[{{{module}, "targets": ["gfx12"]}}]"#),
+            &format!(r#"[{{{module}, "targets": ["gfx99"]}}]"#),
             "no such target",
         ),
         (

@@ -2,7 +2,7 @@
 //! makes.
 
 use crate::cli::{expect, path};
-use crate::support::{done, made_by_xtask, trial};
+use crate::support::{done, linkable, made_by_xtask, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture;
@@ -316,6 +316,7 @@ fn another_llvm_is_beside() -> Result<()> {
 
 fn cmake_finds_the_package() -> Result<()> {
     let cmake = harness::program("SPLITBAR_CMAKE", "cmake")?;
+    linkable("gfx1201")?;
     let (folder, root) = (tempfile::tempdir()?, &dist()?.root);
     let (build, module) = (folder.path().join("build"), path("reduction")?);
     done(
@@ -333,6 +334,11 @@ fn cmake_finds_the_package() -> Result<()> {
     ensure!(ran.stdout == alone.stdout);
     ensure!(std::fs::read(build.join("reduction.gfx1201.asm"))? == alone.stdout);
     ensure!(build.join("reduction.sm_90.ptx").is_file());
+    for (vendor, gpu, kind) in [("amd", "gfx1201", "hsaco"), ("nvidia", "sm_90", "ptx")] {
+        let ran = done(Command::new(build.join("embedded")).arg(vendor))?;
+        let alone = expect(&["lower", &module, "--target", gpu, "--emit", kind], b"", 0)?;
+        ensure!(ran.stdout == alone.stdout, "the embedded {kind} differs");
+    }
     done(&mut Command::new(build.join("passes")))?;
     // The same place, by pkg-config.
     let pkg_config = harness::program("PKG_CONFIG", "pkg-config")?;

@@ -184,7 +184,7 @@ fn bytes_are_the_same() -> Result<()> {
         );
         refused(
             worker.compile(b"x", &options, &products, &mut ()),
-            Code::BadLength,
+            Code::BadMagic,
             exit::INVALID,
         )?;
         processes.push(worker.process());
@@ -626,7 +626,7 @@ fn the_worker_links_and_specializes() -> Result<()> {
     )?;
     refused(
         compile(vec![module, b"x".to_vec()], "0=96")?,
-        Code::BadLength,
+        Code::BadMagic,
         exit::INVALID,
     )?;
     Ok(())

@@ -34,6 +34,7 @@ mod generations;
 mod grid;
 mod hostile;
 mod images;
+mod inputs;
 mod ir;
 mod isolate;
 mod joint_matrices;
@@ -99,6 +100,7 @@ fn main() -> ExitCode {
     trials.extend(sim::trials(&fixtures));
     trials.extend(facts::trials(&fixtures));
     trials.extend(images::trials());
+    trials.extend(inputs::trials());
     trials.extend(tensors::trials());
     trials.extend(samplers::trials());
     trials.extend(same_bytes::trials());

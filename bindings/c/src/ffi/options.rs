@@ -154,15 +154,7 @@ impl<'c> Asked<'c> {
 }
 
 fn target(name: &str) -> Result<&'static Target, Refused> {
-    Target::by_name(name).ok_or_else(|| {
-        let nearest: Vec<&str> = Target::nearest(name).iter().map(|near| near.name).collect();
-        let hint = if nearest.is_empty() {
-            String::new()
-        } else {
-            format!("; did you mean {}?", nearest.join(" or "))
-        };
-        Refused::usage(format!("there is no target {name:?}{hint}"))
-    })
+    Target::named(name).map_err(|why| Refused::usage(format!("target {name:?}: {why}")))
 }
 
 fn time(seconds: f64) -> Result<Option<Duration>, Refused> {

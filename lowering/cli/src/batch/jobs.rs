@@ -2,7 +2,8 @@
 
 use super::args::BatchArgs;
 use crate::emit::{self, EmitArg, Output};
-use crate::input::{modules_of_folder, read};
+use crate::given;
+use crate::input::modules_of_folder;
 use crate::limits::LimitArgs;
 use crate::lower::{self, LowerArgs};
 use crate::values::{Format, parse_target};
@@ -98,7 +99,7 @@ pub(super) fn all(args: &BatchArgs) -> Result<(Vec<Job>, Vec<PathBuf>), String> 
 }
 
 fn of_file(file: &Path) -> Result<Vec<JobEntry>, String> {
-    let text = read(file)?;
+    let text = given::jobs(file)?;
     serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 

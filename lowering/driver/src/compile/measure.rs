@@ -98,7 +98,11 @@ fn look(
             .because(error.to_string())
     })?;
     let mut found = Diagnostics::new();
-    let machine = machine(&assembly, options, &mut found);
+    let has_windows = candidate
+        .kernels
+        .iter()
+        .any(|kernel| !kernel.plan.pairs.is_empty());
+    let machine = machine(&assembly, has_windows, options, &mut found);
     let kernels = candidate.kernels.iter().zip(lowered.kernels());
     let facts = kernels.map(|(kernel, abi)| {
         let function = functions
@@ -149,6 +153,8 @@ fn unreadable(request: Request<'_>, message: String) -> Diagnostic {
 #[derive(Default)]
 struct Machine {
     functions: Vec<Function>,
+    /// No kernel has a window to look for, so the code was not read.
+    is_without_windows: bool,
     usages: Vec<(String, ResourceUsage)>,
     /// What kernels take at most, where ptxas does not say what they take.
     pressures: Vec<Pressure>,
@@ -157,9 +163,15 @@ struct Machine {
 }
 
 /// The machine code that ptxas makes of PTX with debug lines, and what it takes: bounds alone where
-/// ptxas is not installed or refuses, no code where nvdisasm is not or does. AMDGPU assembly is
+/// ptxas is not installed or refuses, no code where nvdisasm is not or does,
+/// or where nothing `has_windows`: nvdisasm takes a third of a second. AMDGPU assembly is
 /// final, and says what its kernels take.
-fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagnostics) -> Machine {
+fn machine(
+    assembly: &str,
+    has_windows: bool,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Machine {
     let (target, named) = (options.target, options.ptxas.as_deref());
     if let (true, Arch::Amdgpu(_)) = (options.measure, &target.arch) {
         return Machine {
@@ -194,7 +206,8 @@ fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagnostics) -> 
         }
     };
     let mut functions = Vec::new();
-    if ptxas::can_disassemble() {
+    let can_disassemble = ptxas::can_disassemble();
+    if has_windows && can_disassemble {
         match ptxas::disassemble(&assembled, target) {
             Ok(text) => functions = asm::sass::parse(&text),
             Err(why) => refused("the windows are not measured in machine code", why),
@@ -202,6 +215,7 @@ fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagnostics) -> 
     }
     Machine {
         functions,
+        is_without_windows: !has_windows && can_disassemble,
         usages: assembled.usages,
         ..Machine::default()
     }
@@ -243,7 +257,9 @@ fn measure_kernel(
     };
     Facts {
         windows: options.measure.then(|| windows(assembly)),
-        machine_windows: function.map(windows),
+        machine_windows: function
+            .map(windows)
+            .or_else(|| machine.is_without_windows.then(Vec::new)),
         usage,
         resident,
         resident_estimate,

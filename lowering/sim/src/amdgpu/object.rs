@@ -8,6 +8,7 @@ use super::loading::{LOAD, ObjectError};
 use super::unlinked::Placed;
 use crate::launch::{Clocks, Launch, Limits};
 use crate::memory::Global;
+use object::elf::{NoteType, RelocationType};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind};
 use serde::Deserialize;
@@ -91,7 +92,7 @@ struct KernelMetadata {
 }
 
 /// Type of the note with the metadata.
-const NT_AMDGPU_METADATA: u32 = 32;
+const NT_AMDGPU_METADATA: NoteType = NoteType(32);
 
 impl CodeObject {
     /// Reads a linked code object.
@@ -197,7 +198,7 @@ const MOST_LOADED: usize = 1 << 28;
 
 /// R_AMDGPU_RELATIVE64 (AMDGPUUsage, "Relocation Records"): the load address and an addend, the one
 /// relocation that linked data needs.
-const RELATIVE64: u32 = 13;
+const RELATIVE64: RelocationType = RelocationType(13);
 
 /// Fills in the addresses that data holds.
 fn relocate(

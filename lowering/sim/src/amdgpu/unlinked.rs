@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const PAGE: u64 = 4096;
 
 /// SHF_ALLOC: the section is in memory when the code runs.
-const ALLOCATED: u64 = 2;
+const ALLOCATED: object::elf::SectionFlags = object::elf::SHF_ALLOC;
 
 /// Sections with their addresses.
 pub(super) struct Placed {
@@ -57,10 +57,10 @@ impl Placed {
         let mut sections = BTreeMap::new();
         let mut end = LOAD;
         for section in file.sections() {
-            let SectionFlags::Elf { sh_flags } = section.flags() else {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else {
                 continue; // not of an ELF file
             };
-            if sh_flags & ALLOCATED == 0 {
+            if !sh_flags.contains(ALLOCATED) {
                 continue;
             }
             let size = usize::try_from(section.size()).unwrap_or(usize::MAX);
@@ -105,8 +105,8 @@ impl Placed {
         let RelocationFlags::Elf { r_type } = relocation.flags() else {
             return Ok(()); // not of an ELF file
         };
-        let unknown = || ObjectError::Limit(format!("a relocation of type {r_type}"));
-        let row = RELOCATIONS.iter().find(|(number, ..)| *number == r_type);
+        let unknown = || ObjectError::Limit(format!("a relocation of type {}", r_type.0));
+        let row = RELOCATIONS.iter().find(|(number, ..)| *number == r_type.0);
         let (_, value, first, count) = row.ok_or_else(unknown)?;
         let target = match relocation.target() {
             RelocationTarget::Symbol(index) => {

@@ -7,7 +7,7 @@ mod windows;
 
 use arguments::{Arguments, Asked, Refused};
 use splitbar_passes::diagnostic::{Diagnostics, Kind, Severity, text};
-use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::module::{Declarations, FileKind, Module, assemble};
 use splitbar_passes::pipeline::{self, Outcome, Ran, Settings};
 use splitbar_passes::transform::link;
 use splitbar_passes::transform::registry::PASSES;
@@ -57,6 +57,14 @@ fn list() -> String {
     text
 }
 
+/// The module that the bytes of a file are, or their text.
+fn read(bytes: &[u8]) -> Result<Module<'static>, Diagnostics> {
+    match FileKind::of(bytes) {
+        FileKind::SpirvAssembly => assemble(&String::from_utf8_lossy(bytes))?.module(),
+        _ => Module::parse(bytes).map(Module::into_owned),
+    }
+}
+
 fn run(arguments: &Arguments) -> u8 {
     let mut modules = Vec::new();
     for path in std::iter::once(&arguments.input).chain(&arguments.linked) {
@@ -64,8 +72,8 @@ fn run(arguments: &Arguments) -> u8 {
             Ok(bytes) => bytes,
             Err(message) => return usage(&message),
         };
-        match Module::parse(&bytes) {
-            Ok(module) => modules.push(module.into_owned()),
+        match read(&bytes) {
+            Ok(module) => modules.push(module),
             Err(problems) => return fail(problems, arguments, None),
         }
     }
