@@ -16,7 +16,7 @@ use splitbar::asm::{Function, Role};
 use splitbar::fences::{FenceRequirement, RequiredOrdering};
 use splitbar::verdict::{self, Audit};
 use splitbar::{Placement, Target, asm, exit, machine_code, require_llvm};
-use splitbar_passes::diagnostic::json::Place;
+use splitbar_passes::diagnostic::json::WordPlace;
 use splitbar_passes::module::{Module, WordOffset};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope};
@@ -327,14 +327,7 @@ struct Placed<'a> {
     audit: &'a Audit,
     /// Empty without the module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    places: Vec<PlaceOf<'a>>,
-}
-
-#[derive(Serialize)]
-struct PlaceOf<'a> {
-    word: u32,
-    #[serde(flatten)]
-    place: Place<'a>,
+    places: Vec<WordPlace<'a>>,
 }
 
 fn json(audits: &[Audit], places: &Places) -> String {
@@ -346,7 +339,8 @@ fn json(audits: &[Audit], places: &Places) -> String {
                 .into_iter()
                 .filter_map(|word| {
                     let place = places.json(Some(word))?;
-                    Some(PlaceOf { word, place })
+                    let word = WordOffset::new(word);
+                    Some(WordPlace { word, place })
                 })
                 .collect(),
         })

@@ -76,6 +76,16 @@ impl<'d> From<&'d Location> for Place<'d> {
     }
 }
 
+/// A word of a module, and the place of its instruction.
+#[derive(Clone, Debug, Serialize)]
+pub struct WordPlace<'d> {
+    /// The word.
+    pub word: WordOffset,
+    /// The place.
+    #[serde(flatten)]
+    pub place: Place<'d>,
+}
+
 /// A place that an execution passes on its way to the problem.
 #[derive(Serialize)]
 struct Passed<'d> {

@@ -41,6 +41,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         trial("audit/neighbouring_fences".to_owned(), neighbours::missed),
         trial("audit/objects".to_owned(), objects),
         trial("audit/places".to_owned(), places::judged),
+        trial("audit/given_words".to_owned(), places::given),
     ]);
     trials
 }

@@ -17,6 +17,7 @@ use crate::waits::operation::{Memory, Operation};
 use crate::waits::outstanding::Outstanding;
 use crate::waits::{CodePlace, place};
 use serde::{Deserialize, Serialize};
+use splitbar_passes::module::WordOffset;
 use splitbar_plan::target::{Amdgpu, Arch};
 use splitbar_plan::{Fence, FenceMemory, FenceScope, Placement};
 use std::collections::BTreeMap;
@@ -72,6 +73,27 @@ pub struct InFlight {
 }
 
 impl Audit {
+    /// Replaces each word by the one that `source` leads to: for code of a module that passes made.
+    pub fn map_words(&mut self, source: &dyn Fn(WordOffset) -> Option<WordOffset>) {
+        let mut map = |word: &mut Option<WordOffset>| *word = word.and_then(source);
+        for barrier in &mut self.barriers {
+            map(&mut barrier.at.word);
+            let outstanding = &mut barrier.outstanding;
+            outstanding.iter_mut().for_each(|one| map(&mut one.at.word));
+            if let Some(ordering) = &mut barrier.required_ordering {
+                let fences = ordering.release.iter_mut().chain(&mut ordering.acquire);
+                fences.for_each(|fence| map(&mut fence.word));
+            }
+        }
+        for finding in &mut self.findings {
+            let places = [&mut finding.sync.word, &mut finding.access.word];
+            places.into_iter().for_each(&mut map);
+            map(&mut finding.word);
+        }
+        let redundant = self.redundant_waits.iter_mut();
+        redundant.for_each(|wait| map(&mut wait.word));
+    }
+
     /// The required orderings that it judged by.
     pub fn required_orderings(&self) -> BTreeMap<usize, RequiredOrdering> {
         self.barriers
@@ -288,7 +310,6 @@ mod tests {
     use crate::asm;
     use crate::fences::{FenceRequirement, FindingKind};
     use pretty_assertions::assert_eq;
-    use splitbar_passes::module::WordOffset;
     use splitbar_plan::{FenceOrder, Target};
 
     #[test]

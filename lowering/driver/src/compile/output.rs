@@ -67,7 +67,12 @@ impl Output {
                 resident: facts.resident,
                 resident_between: facts.resident_between,
                 resident_estimate: facts.resident_estimate,
-                audit: facts.audit,
+                audit: facts.audit.map(|mut audit| {
+                    if !request.is_ir {
+                        audit.map_words(&|word| problems.source_word(word));
+                    }
+                    audit
+                }),
                 ..Entry::planned(kernel, abi.clone(), &problems)
             });
         let mut entries: Vec<Entry> = entries.collect();

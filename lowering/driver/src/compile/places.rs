@@ -3,7 +3,7 @@
 use super::problems::Problems;
 use serde::{Serialize, Serializer};
 use splitbar_passes::diagnostic::Location;
-use splitbar_passes::diagnostic::json::Place;
+use splitbar_passes::diagnostic::json::{Place, WordPlace};
 use splitbar_passes::module::WordOffset;
 use splitbar_plan::EntryPlan;
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,14 +85,6 @@ impl PlanPlaces {
             None => format!("word {word}"),
         }
     }
-}
-
-/// A word of the given module, and its place.
-#[derive(Serialize)]
-struct WordPlace<'p> {
-    word: WordOffset,
-    #[serde(flatten)]
-    place: Place<'p>,
 }
 
 impl Serialize for PlanPlaces {

@@ -2,8 +2,10 @@
 //! an access behind a release for one before it.
 
 use crate::support::{always_split, assembled};
-use anyhow::{Context, Result};
-use splitbar::{Optimization, Strategy};
+use anyhow::{Context, Result, anyhow, ensure};
+use splitbar::{Optimization, PipelineLoops, Strategy};
+use splitbar_passes::module::Module;
+use splitbar_tests::fixture::Fixture;
 
 /// A function that an entry point calls between a fence and the fence's barrier. LLVM inlines it:
 /// the words of the function are in no block of the entry point.
@@ -50,6 +52,35 @@ pub(super) fn judged() -> Result<()> {
         splitbar::Compiler::new(&options)
             .compile(&assembled(&source(body))?)
             .with_context(|| format!("{name} {level:?}: {body}"))?;
+    }
+    Ok(())
+}
+
+/// The audit names words of the given module, also of code that passes made of another one.
+pub(super) fn given() -> Result<()> {
+    for (kernel, pipeline_loops) in [
+        ("split_functions", PipelineLoops::Never), // its barriers are inlined
+        ("plain_matmul", PipelineLoops::TwoBuffers),
+    ] {
+        let bytes = Fixture::load(kernel)?.module()?;
+        let module = Module::parse(&bytes).map_err(|problem| anyhow!("{problem:?}"))?;
+        let mut options = always_split("gfx1201")?;
+        options.audit = true;
+        options.pipeline_loops = pipeline_loops;
+        let output = splitbar::Compiler::new(&options).compile(&bytes)?;
+        let audit = output.entries()[0].audit.as_ref().context("no audit")?;
+        let mut barriers = 0;
+        for barrier in &audit.barriers {
+            let outstanding = barrier.outstanding.iter().map(|one| one.at.word);
+            for word in outstanding.chain([barrier.at.word]).flatten() {
+                let inst = module.at(word);
+                let inst = inst.with_context(|| format!("{kernel}: word {word}"))?;
+                if barrier.at.word == Some(word) {
+                    barriers += usize::from(matches!(inst.opcode(), 224 | 6142 | 6143));
+                }
+            }
+        }
+        ensure!(barriers >= 2, "{kernel}: {barriers} barriers\n{audit}");
     }
     Ok(())
 }
