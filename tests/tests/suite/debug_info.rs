@@ -166,10 +166,9 @@ fn placed(text: &str) -> Vec<(Option<usize>, &str)> {
 
 /// The sections of an object that a loader sees, by name.
 fn sections(object: &[u8]) -> Result<BTreeMap<String, Vec<u8>>> {
-    const SHF_ALLOC: u64 = 2;
     let file = object::File::parse(object)?;
     let loaded = file.sections().filter(|section| match section.flags() {
-        SectionFlags::Elf { sh_flags } => sh_flags & SHF_ALLOC != 0,
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(object::elf::SHF_ALLOC),
         _ => false, // of other forms
     });
     loaded
