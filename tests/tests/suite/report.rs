@@ -171,7 +171,13 @@ fn browse(page: &str, View(size, more): View) -> Result<()> {
     let failed = results["failed"].as_array().context("no results")?;
     ensure!(failed.is_empty(), "{failed:#?}");
     let seen = results["seen"].as_array().context("no results")?;
-    for wanted in ["axe", "click links SPIR-V", "explained in place", "hover"] {
+    for wanted in [
+        "axe",
+        "click links SPIR-V",
+        "explained in place",
+        "hover",
+        "printed whole",
+    ] {
         ensure!(
             seen.iter().any(|one| one == wanted),
             "{wanted} was not tried"

@@ -9,10 +9,10 @@ use super::model::{
 use super::room::{Room, SHOWN};
 use super::time::{self, Estimated, Launch};
 use super::verdict::{Weighed, verdict};
-use super::versions::{AUTO, FULL, PIPELINED, Version, versions};
+use super::versions::{AUTO, FULL, Version, pipelining, versions};
 use crate::compile::{Entry, Expected, Output};
 use crate::failure::{Failure, exit};
-use crate::options::Options;
+use crate::options::{Options, PipelineLoops};
 use crate::window::Window;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_plan::target::Arch;
@@ -342,9 +342,14 @@ impl Candidate<'_> {
                 reasons.push(reason);
             }
         }
-        if self.version.name == PIPELINED {
-            reasons.push("a loop loads the data of its next iteration while it works on this one, and has one barrier an iteration".to_owned());
-        }
+        reasons.extend(pipelining(self.version.name).map(|loops| {
+            let barriers = if loops == PipelineLoops::OneBuffer {
+                "two barriers"
+            } else {
+                "one barrier"
+            };
+            format!("a loop loads the data of its next iteration while it works on this one, and has {barriers} an iteration")
+        }));
         reasons
     }
 

@@ -143,7 +143,7 @@ pub struct Verdict {
 pub enum Outcome {
     /// A version with split barriers is faster.
     Split,
-    /// The version with pipelined loops is faster.
+    /// A version with pipelined loops is faster.
     Pipeline,
     /// A version with fewer or other full barriers is faster.
     Change,
@@ -177,7 +177,8 @@ pub struct Setting {
 /// A version of a kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct VersionResult {
-    /// Its name: `full`, `auto`, `pipelined`, or a strategy.
+    /// Its name: `full`, `auto`, `pipelined-1`, `pipelined-2`, `pipelined-2-always-store`, or a
+    /// strategy.
     pub name: String,
     /// The strategies of its pairs.
     pub strategies: Vec<&'static str>,

@@ -1,7 +1,7 @@
 //! The answer: which version of a kernel to take, and why.
 
 use super::model::{BarrierOutcome, Outcome, Verdict, VersionResult};
-use super::versions::{FULL, PIPELINED};
+use super::versions::{FULL, pipelining};
 use crate::compile::Expected;
 
 /// A version with what the answer depends on.
@@ -69,7 +69,7 @@ pub(super) fn verdict(
         because.push(why);
     }
     because.extend(best.reasons.iter().cloned());
-    let (outcome, what) = if best.facts.name == PIPELINED {
+    let (outcome, what) = if pipelining(&best.facts.name).is_some() {
         (Outcome::Pipeline, "Pipeline the loops")
     } else if best.splits {
         (Outcome::Split, "Split the barriers")

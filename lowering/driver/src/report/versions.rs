@@ -14,8 +14,16 @@ pub(super) const FULL: &str = "full";
 /// The name of the version in which the compiler decides about each barrier.
 pub(super) const AUTO: &str = "auto";
 
-/// The name of the version with pipelined loops.
-pub(super) const PIPELINED: &str = "pipelined";
+/// The versions with pipelined loops: their names, and the values of `pipeline-loops`.
+const PIPELINED: [(&str, &str, PipelineLoops); 3] = [
+    ("pipelined-1", "1", PipelineLoops::OneBuffer),
+    ("pipelined-2", "2", PipelineLoops::TwoBuffers),
+    (
+        "pipelined-2-always-store",
+        "2-always-store",
+        PipelineLoops::TwoBuffersAlwaysStored,
+    ),
+];
 
 /// A version to compile.
 pub(super) struct Version {
@@ -24,6 +32,13 @@ pub(super) struct Version {
     /// The options that make it, as people read them.
     pub(super) settings: Vec<Setting>,
     options: Options,
+}
+
+/// How the loops of the version with this name are pipelined; `None` where they are not.
+pub(super) fn pipelining(name: &str) -> Option<PipelineLoops> {
+    let mut all = PIPELINED.iter();
+    let found = all.find(|(other, ..)| *other == name);
+    found.map(|(_, _, loops)| *loops)
 }
 
 impl Version {
@@ -87,17 +102,19 @@ pub(super) fn versions(options: &Options, is_plain: bool) -> Vec<Version> {
         },
     });
     if is_plain {
-        let mut settings = settings;
-        settings.push(setting("pipeline-loops", "2"));
-        versions.push(Version {
-            name: PIPELINED,
-            settings,
-            options: Options {
-                split_barriers,
-                pipeline_loops: PipelineLoops::TwoBuffers,
-                ..base.clone()
-            },
-        });
+        versions.extend(PIPELINED.into_iter().map(|(name, value, pipeline_loops)| {
+            let mut settings = settings.clone();
+            settings.push(setting("pipeline-loops", value));
+            Version {
+                name,
+                settings,
+                options: Options {
+                    split_barriers,
+                    pipeline_loops,
+                    ..base.clone()
+                },
+            }
+        }));
     }
     let (split_barriers, settings) = split(SplitBarriers::Always);
     let all = Strategy::all_of_target(options.target).into_iter();

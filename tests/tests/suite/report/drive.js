@@ -112,6 +112,14 @@
     check("no image, frame or link", all("img, iframe, object, embed, link, base, form").length === 0);
     check("nothing of the module ran", window.pwned === undefined);
 
+    // On paper nothing scrolls: every line of every listing is there in full.
+    const printed = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+    const rules = printed.filter((rule) => rule.media?.mediaText === "print");
+    rules.forEach((rule) => { rule.media.mediaText = "all"; });
+    const isWhole = (one) => one.scrollHeight <= one.clientHeight + 1 && one.scrollWidth <= one.clientWidth + 1;
+    check("printed whole", rules.length > 0 && all(".pane").every(isWhole));
+    rules.forEach((rule) => { rule.media.mediaText = "print"; });
+
     if (window.axe !== undefined) {
       const { violations } = await window.axe.run(document);
       for (const { id, nodes } of violations) {
