@@ -106,13 +106,16 @@ fn code_is_refused() {
     refused(&measured, b"");
     let sim = ["sim", MODULE, "--target", "gfx1201", "--groups", "1,1,1"];
     refused(&sim, b"");
-    let elf = b"\x7fELF";
+    // The header of a code object: 64 bits, little-endian, EM_AMDGPU.
+    let mut elf = [0; 64];
+    elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    elf[18] = 224;
     refused(
         &["sim", "-", "--target", "gfx1201", "--groups", "1,1,1"],
-        elf,
+        &elf,
     );
     let audit = ["audit", "-", "--target", "gfx1201", "--release", "local"];
-    refused(&audit, elf);
+    refused(&audit, &elf);
 }
 
 /// A dump of one phase of two subgroups at the full barrier of [`MODULE`], whose word offset this
