@@ -302,6 +302,7 @@ class Target:
     minimum_ptx: str | None
     lds_bytes: int
     max_workgroup_size: int
+    products: tuple[str, ...]
 
 
 def targets() -> tuple[Target, ...]:
@@ -310,4 +311,5 @@ def targets() -> tuple[Target, ...]:
     for row in rows:
         row["wave_sizes"] = tuple(row["wave_sizes"])
         row["strategies"] = tuple(row["strategies"])
+        row["products"] = tuple(row["products"])
     return tuple(Target(**row) for row in rows)
