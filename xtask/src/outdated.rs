@@ -18,8 +18,8 @@ struct Behind {
     is_compatible: bool,
 }
 
-/// Prints what is behind: what `cargo update` takes, and what needs another requirement in a
-/// `Cargo.toml`. Nothing is changed.
+/// Prints the dependencies that are out of date: those that `cargo update` takes, and those that
+/// need another requirement in a `Cargo.toml`. Nothing is changed.
 pub(crate) fn run() -> Result<()> {
     let said = asked(shell::cargo(&["update", "--dry-run", "--verbose"]))?;
     let behind = parse(&said);

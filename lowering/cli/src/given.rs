@@ -57,7 +57,8 @@ const BELONGS: &[(FileKind, &str)] = &[
     ),
 ];
 
-/// What to do with `input`, which is of this kind; nothing if there is no way.
+/// The command that takes `input`, which is of this kind, or the way to a module; `None` if there
+/// is none.
 fn advice(kind: FileKind, input: &Path) -> Option<String> {
     let file = input.display().to_string();
     let belongs = BELONGS.iter().find(|(of, _)| *of == kind);

@@ -62,6 +62,7 @@ mod refusal;
 #[cfg(feature = "sim")]
 pub mod report;
 mod scratch;
+mod shown;
 #[cfg(feature = "sim")]
 pub mod simulate;
 #[cfg(all(feature = "llvm", not(feature = "sim")))]

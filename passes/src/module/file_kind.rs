@@ -166,7 +166,7 @@ const FIRST_LINES: &[(&str, FileKind)] = &[
     ("{", FileKind::Json),
 ];
 
-/// What lines of code have in them, in the order in which they decide.
+/// Words in lines of code, in the order in which they decide.
 const WORDS: &[(&str, FileKind)] = &[
     (".amdgcn_target", FileKind::AmdgpuAssembly),
     (".amdhsa_", FileKind::AmdgpuAssembly),

@@ -84,7 +84,7 @@ impl PassOptions {
 pub struct PipelineLoops {
     /// What runs an iteration ahead, before the work of the iteration.
     pub ahead: Ahead,
-    /// Whether the last iteration stores as well: registers of any contents, where that is right
+    /// True if the last iteration stores as well: registers of any contents, where that is right
     /// and the loads alone are ahead. The other iterations need no branch then.
     pub always_store: bool,
     /// Whether an OpControlBarrier takes the place of each arrive, and waits go.

@@ -1,13 +1,13 @@
 //! Debug information that leads to the source, source lines and comments in assembly: that the code
 //! is the same, and that what they say is right.
 
-use crate::places::{FORMS, compiled};
+use crate::places::{FORMS, compiled, glsl_kernels};
 use crate::support::{assembled, assembles, compile_bytes, is_nvptx, linkable, ptxas, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use object::{Object as _, ObjectSection as _, SectionFlags};
 use splitbar::{Options, Output, PipelineLoops, SplitBarriers};
-use splitbar_tests::fixture::{Fixture, root};
+use splitbar_tests::fixture::Fixture;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -40,12 +40,7 @@ fn code(fixtures: &[Fixture], form: &str, target: &str) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (mut kernels, mut lines, mut without) = (0, 0, 0);
     let (mut barriers, mut unplaced) = (0, Vec::new());
-    for fixture in fixtures {
-        let name = &fixture.name;
-        let source = root().join(format!("fixtures/kernels/{name}/{name}.comp"));
-        if !source.is_file() {
-            continue;
-        }
+    for (name, source) in glsl_kernels(fixtures) {
         let bytes = std::fs::read(compiled(&source, form, folder.path())?)?;
         let text = std::fs::read_to_string(&source)?;
         let source: Vec<&str> = text.lines().collect();
@@ -96,7 +91,7 @@ fn code(fixtures: &[Fixture], form: &str, target: &str) -> Result<()> {
                 without += usize::from(line.is_none());
                 match text {
                     // What is outstanding at a return is waited for there.
-                    Some(text) if is_barrier && !WAITS_AT_RETURN.contains(&name.as_str()) => {
+                    Some(text) if is_barrier && !WAITS_AT_RETURN.contains(&name) => {
                         let is_right = text.to_lowercase().contains("barrier")
                             || text.chars().any(char::is_uppercase);
                         ensure!(is_right, "{name} on {target}: `{code}` at `{text}`");

@@ -57,17 +57,22 @@ pub(crate) fn compiled(source: &Path, form: &str, folder: &Path) -> Result<PathB
     Ok(to)
 }
 
+/// The kernels that are in GLSL: their names and files.
+pub(crate) fn glsl_kernels(fixtures: &[Fixture]) -> impl Iterator<Item = (&str, PathBuf)> {
+    let files = fixtures.iter().map(|fixture| {
+        let name = fixture.name.as_str();
+        let file = root().join(format!("fixtures/kernels/{name}/{name}.comp"));
+        (name, file)
+    });
+    files.filter(|(_, file)| file.is_file())
+}
+
 /// Every barrier that a plan of the kernels in GLSL names has its line there if the module has one;
 /// those without are counted, and there are none.
 fn plans(fixtures: &[Fixture], form: &str) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (mut named, mut without) = (0, Vec::new());
-    for fixture in fixtures {
-        let name = &fixture.name;
-        let source = root().join(format!("fixtures/kernels/{name}/{name}.comp"));
-        if !source.is_file() {
-            continue;
-        }
+    for (name, source) in glsl_kernels(fixtures) {
         let bytes = std::fs::read(compiled(&source, form, folder.path())?)?;
         let module = Module::parse(&bytes).map_err(|problem| anyhow::anyhow!("{problem:?}"))?;
         let declarations = Declarations::new(&module, &mut Diagnostics::new());
@@ -81,7 +86,7 @@ fn plans(fixtures: &[Fixture], form: &str) -> Result<()> {
             let text = planned.to_string();
             for entry in &planned.entries {
                 for site in &entry.plan.sites {
-                    let id = format!("{} {target} #{}", fixture.name, site.id.0);
+                    let id = format!("{name} {target} #{}", site.id.0);
                     let word = entry.places.given_word(site.offset).context(id.clone())?;
                     match declarations.source_position(word) {
                         Some(position) => {
@@ -104,13 +109,8 @@ fn plans(fixtures: &[Fixture], form: &str) -> Result<()> {
 fn barriers(fixtures: &[Fixture], form: &str) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (mut kernels, mut count) = (0, 0);
-    for fixture in fixtures {
-        let name = &fixture.name;
-        let source = root().join(format!("fixtures/kernels/{name}/{name}.comp"));
-        if !source.is_file() {
-            continue;
-        }
-        let module = compiled(&source, form, folder.path()).with_context(|| name.clone())?;
+    for (name, source) in glsl_kernels(fixtures) {
+        let module = compiled(&source, form, folder.path()).with_context(|| name.to_owned())?;
         let bytes = std::fs::read(module)?;
         let module = Module::parse(&bytes).map_err(|problem| anyhow::anyhow!("{problem:?}"))?;
         let declarations = Declarations::new(&module, &mut Diagnostics::new());

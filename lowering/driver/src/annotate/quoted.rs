@@ -1,5 +1,6 @@
 //! Names and source text of modules, written into assembly.
 
+use crate::shown::{self, is_hidden};
 use std::fmt::Write;
 
 /// The beginning of a comment.
@@ -7,36 +8,15 @@ pub(super) fn mark(is_amd: bool) -> &'static str {
     if is_amd { ";" } else { "//" }
 }
 
-/// Longest text in a comment, in bytes.
-const MOST_OF_COMMENT: usize = 500;
-
 /// The text for a comment: what would end the line, or change how it is read, is written as an
 /// escape. PTX is ASCII.
 pub(super) fn plain(text: &str, is_amd: bool) -> String {
-    let mut plain = String::new();
-    for c in text.chars() {
-        if plain.len() >= MOST_OF_COMMENT {
-            plain.push_str(" ...");
-            break;
-        }
-        match c {
-            '\t' => plain.push_str("    "),
-            c if is_hidden(c) || !(is_amd || c.is_ascii()) => plain.extend(c.escape_default()),
-            c => plain.push(c),
-        }
-    }
+    let mut plain = shown::plain(text, |c| is_amd || c.is_ascii());
     // A line that ends in a backslash may be read as one with the next.
     if plain.ends_with('\\') {
         plain.push(' ');
     }
     plain
-}
-
-/// Returns true for control characters, separators of lines and characters that change the
-/// direction of text.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
 /// The text as a string of the assembler, with its quotes.

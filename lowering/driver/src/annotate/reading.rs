@@ -96,7 +96,7 @@ fn ptx_symbol(line: &str) -> Option<&str> {
         return rest.split('(').next().map(str::trim);
     }
     let (_, rest) = line.split_once(".func ")?;
-    // A result stands in parentheses in front of the name.
+    // A result is in parentheses before the name.
     let rest = rest.trim_start();
     let rest = match rest.strip_prefix('(') {
         Some(result) => result.split_once(')')?.1,

@@ -139,10 +139,7 @@ pub(super) const SPLIT_BARRIERS: &Named<SplitBarriers> = &[
 impl SplitBarriers {
     /// Its name, as the options are written.
     pub(crate) fn name(self) -> &'static str {
-        let mut names = SPLIT_BARRIERS.iter();
-        names
-            .find(|(_, value, _)| *value == self)
-            .map_or("", |(name, ..)| name)
+        name(SPLIT_BARRIERS, self)
     }
 }
 
@@ -169,6 +166,21 @@ pub(super) const PIPELINE_LOOPS: &Named<PipelineLoops> = &[
         "In one of these ways, if that is expected to take fewer cycles",
     ),
 ];
+
+impl PipelineLoops {
+    /// Its name, as the options are written.
+    #[cfg(feature = "sim")]
+    pub(crate) fn name(self) -> &'static str {
+        name(PIPELINE_LOOPS, self)
+    }
+}
+
+/// The name of a value.
+fn name<T: Copy + PartialEq>(names: &Named<T>, value: T) -> &'static str {
+    let mut names = names.iter();
+    let found = names.find(|(_, other, _)| *other == value);
+    found.map_or("", |(name, ..)| name)
+}
 
 pub(super) const NARROW_BARRIERS: &Named<NarrowBarriers> = &[
     (

@@ -16,9 +16,6 @@ const MOST_LINES: usize = 5000;
 /// The most instructions whose places are known.
 const MOST_PLACES: usize = 1 << 16;
 
-/// The most bytes of a line; source lines can be long.
-const MOST_OF_LINE: usize = 500;
-
 /// The places of a module's instructions.
 pub(super) struct Places(BTreeMap<u32, Location>);
 
@@ -48,28 +45,9 @@ impl Places {
     }
 }
 
-/// Returns true for control characters, separators of lines and characters that change the
-/// direction of text: a reader would not see what is there.
-pub(super) fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
-}
-
 /// The text without hidden characters, and not too long.
 pub(super) fn plain(text: &str) -> String {
-    let mut plain = String::new();
-    for c in text.chars() {
-        if plain.len() >= MOST_OF_LINE {
-            plain.push_str(" ...");
-            break;
-        }
-        match c {
-            '\t' => plain.push_str("    "),
-            c if is_hidden(c) => plain.extend(c.escape_default()),
-            c => plain.push(c),
-        }
-    }
-    plain
+    crate::shown::plain(text, |_| true)
 }
 
 /// The source files and instructions of `module`, the places of its instructions, and what is left

@@ -1,11 +1,11 @@
 //! A report as one page that needs nothing else: no network, no other file. The text is in the
 //! page itself; the code and the timelines are drawn from the report's JSON, which it contains.
 
-use super::code::is_hidden;
 use super::model::{
     Differences, Finding, KernelResult, NotLookedAt, Outcome, Report, VersionResult,
 };
 use super::text::{HEADS, cells, flags};
+use crate::shown::{Text, is_hidden};
 use std::fmt::{self, Display};
 
 const STYLE: &str = include_str!("page/style.css");
@@ -23,27 +23,6 @@ impl Report {
     /// The report as a page of HTML.
     pub fn html(&self) -> String {
         Page(self).to_string()
-    }
-}
-
-/// Text in HTML: markup in it is text, control characters are replaced.
-struct Text<'t>(&'t str);
-
-impl Display for Text<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                '\n' | '\t' => write!(f, "{c}")?,
-                c if is_hidden(c) => write!(f, "\u{fffd}")?,
-                c => write!(f, "{c}")?,
-            }
-        }
-        Ok(())
     }
 }
 

@@ -14,13 +14,12 @@ pub(super) const FULL: &str = "full";
 /// The name of the version in which the compiler decides about each barrier.
 pub(super) const AUTO: &str = "auto";
 
-/// The versions with pipelined loops: their names, and the values of `pipeline-loops`.
-const PIPELINED: [(&str, &str, PipelineLoops); 3] = [
-    ("pipelined-1", "1", PipelineLoops::OneBuffer),
-    ("pipelined-2", "2", PipelineLoops::TwoBuffers),
+/// The versions with pipelined loops: their names, and how the loops are pipelined.
+const PIPELINED: [(&str, PipelineLoops); 3] = [
+    ("pipelined-1", PipelineLoops::OneBuffer),
+    ("pipelined-2", PipelineLoops::TwoBuffers),
     (
         "pipelined-2-always-store",
-        "2-always-store",
         PipelineLoops::TwoBuffersAlwaysStored,
     ),
 ];
@@ -37,8 +36,8 @@ pub(super) struct Version {
 /// How the loops of the version with this name are pipelined; `None` where they are not.
 pub(super) fn pipelining(name: &str) -> Option<PipelineLoops> {
     let mut all = PIPELINED.iter();
-    let found = all.find(|(other, ..)| *other == name);
-    found.map(|(_, _, loops)| *loops)
+    let found = all.find(|(other, _)| *other == name);
+    found.map(|(_, loops)| *loops)
 }
 
 impl Version {
@@ -102,9 +101,9 @@ pub(super) fn versions(options: &Options, is_plain: bool) -> Vec<Version> {
         },
     });
     if is_plain {
-        versions.extend(PIPELINED.into_iter().map(|(name, value, pipeline_loops)| {
+        versions.extend(PIPELINED.into_iter().map(|(name, pipeline_loops)| {
             let mut settings = settings.clone();
-            settings.push(setting("pipeline-loops", value));
+            settings.push(setting("pipeline-loops", pipeline_loops.name()));
             Version {
                 name,
                 settings,

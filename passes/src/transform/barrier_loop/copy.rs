@@ -31,7 +31,7 @@ pub(in crate::transform) struct Copy<'c, 'd, 'm> {
     /// Label of the block where control goes if the loop ends before it begins. The copy then ends
     /// in the part where the loop goes on; without this label both paths meet at its end.
     pub(in crate::transform) elsewhere: Option<u32>,
-    /// Whether the copy is executed where the loop ends before it begins, too.
+    /// True if the copy is executed where the loop ends before it begins, too.
     pub(in crate::transform) is_unguarded: bool,
     /// The arrays that the copy stores to, and which of their buffers.
     pub(in crate::transform) arrays: Option<Indexed<'c, 'm>>,

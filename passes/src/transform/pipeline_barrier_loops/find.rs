@@ -72,7 +72,7 @@ pub(super) struct Halves<'m> {
     pub(super) loads: Slice,
     pub(super) stores: Slice,
     pub(super) kept: Vec<Inst<'m>>,
-    /// Whether the stores are executed in the last iteration as well.
+    /// True if the stores are executed in the last iteration as well.
     pub(super) always_stores: bool,
 }
 
@@ -97,14 +97,14 @@ impl<'p, 'm> Pipeline<'p, 'm> {
         let arrays = Arrays::find(facts.declarations, facts.function, variables)?;
         check_accesses(&shape, &work, &arrays)?;
         work.check_order(&shape, facts.body, &arrays)?;
-        let contents = check_contents(facts, &shape, &arrays);
         // An array with one buffer holds what it held.
-        if facts.options.ahead.has_two_buffers() {
+        let has_two_buffers = facts.options.ahead.has_two_buffers();
+        if has_two_buffers {
             let memory = memory(facts, &arrays).ok_or(Reason::Layout)?;
             if memory > u64::from(facts.options.most_memory) {
                 return Err(Reason::Memory);
             }
-            contents?;
+            check_contents(facts, &shape, &arrays)?;
         }
         let mut variables = facts.variables.clone();
         for stores in variables.values_mut() {
@@ -115,7 +115,7 @@ impl<'p, 'm> Pipeline<'p, 'm> {
         if let Some(halves) = &mut halves {
             // The places of the stores are then those of any iteration.
             halves.always_stores = facts.options.always_store
-                && contents.is_ok()
+                && (has_two_buffers || check_contents(facts, &shape, &arrays).is_ok())
                 && can_run_always(facts.declarations, &shape, &halves.stores, &halves.kept);
         }
         let stores = spots.iter().filter_map(|spot| shape.inst(*spot)).collect();

@@ -1,4 +1,4 @@
-//! Whether the stores of a stage may be executed where there is no next iteration.
+//! Stores of a stage that may be executed where there is no next iteration.
 
 use crate::module::{Declarations, Id, Inst};
 use crate::transform::barrier_loop::shape::Shape;

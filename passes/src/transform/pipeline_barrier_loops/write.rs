@@ -44,7 +44,7 @@ struct Part<'p> {
     kept: &'p Kept,
     /// The number of the buffer that it stores to, where there are several.
     buffer: Option<u32>,
-    /// Whether it is executed in the last iteration, too.
+    /// True if it is executed in the last iteration, too.
     is_unguarded: bool,
 }
 

@@ -3,6 +3,7 @@
 //! its time.
 
 use super::{Origin, Slice, SliceKind, Timeline};
+use crate::shown::Text;
 use std::fmt::Write;
 
 /// Columns, each a unit of the picture wide.
@@ -57,7 +58,7 @@ impl Timeline {
              width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\" \
              role=\"img\" aria-label=\"{label}\">\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n",
-            label = escaped(&format!("Timeline of waves on {}", run.process)),
+            label = Text(&format!("Timeline of waves on {}", run.process)),
         );
         let title = match hidden {
             0 => format!("{}: {end} {}s", run.process, run.unit.name()),
@@ -178,19 +179,5 @@ fn axis(out: &mut String, end: u64, y: usize) {
 
 fn text(out: &mut String, x: usize, y: usize, text: &str) {
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\">{}</text>", escaped(text));
-}
-
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '"' => escaped.push_str("&quot;"),
-            c if c.is_control() => escaped.extend(c.escape_default()),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\">{}</text>", Text(text));
 }
