@@ -145,10 +145,10 @@ fn of_module(tool: &Path, module: &Path, flags: &[&str]) -> Result<Vec<u32>> {
 const FINAL_CODE: &str = "
 ## Final code: glcompute on gfx1201
 
-Instructions that control can come to between a signal and the next wait, in the machine code. Modules that leave their workgroup open have 256 invocations. `docs/code_generation.md` says how
-windows are widened in final code. Under each row stands a bound, for what the halves of its code could have between them wherever they stood: a wait may go down and a signal up to the next barrier,
-atomic operation or access of workgroup memory, and over branches whose ways meet again. Most of what is missing from it lies behind waits for such accesses (`s_wait_dscnt`): a signal that
-goes up with its wait before the access has had time to finish comes no earlier.
+This table counts the instructions that can execute between a signal and the next wait, in the machine code. Modules without a fixed workgroup size get 256 invocations.
+[Code generation](code_generation.md) explains how windows are widened in final code. The row below each row is an upper bound: the window if each wait moved down and each signal moved up to
+the next barrier, atomic operation or access of workgroup memory, also over branches that reconverge. Most of the difference lies after waits for such accesses (`s_wait_dscnt`): a
+signal that moves up together with its wait, before the access has had time to finish, does not execute earlier.
 
 ";
 
@@ -157,64 +157,92 @@ const HEAD: &str = "\
 | --- | --- | --- | --- | --- | --- |";
 
 pub(crate) const INTRODUCTION: &str = "\
-# Splitting barriers that nobody split
+# Splitting full barriers automatically
 
-Existing shaders have OpControlBarrier and nothing else. `splitbar lower --split-barriers always` makes arrives and waits of them and moves these apart, so that work comes
-between; `sim`, `model` and `advise` take the same options, and `splitbar-opt` has each step as a pass:
+After this page you can split the full barriers of an existing shader, and you know which instructions may move. `splitbar lower --split-barriers always` replaces each
+OpControlBarrier by an arrive and a wait, and moves the two apart so that work lies between them.
+
+With full barriers (`barrier()` in GLSL), a tiled matrix product gets a window with its multiply-adds:
+
+```sh run
+splitbar lower fixtures/kernels/plain_matmul/plain_matmul.spv --target gfx1201 --split-barriers always --strategy auto=always-split
+```
+
+```text
+gfx1201                              sm_90
+-----------------------------------  -----------------------------------
+s_barrier_signal -1                  mbarrier.arrive.shared.b64 %rd8, ...
+    ... 100, with 129 multiply-adds      ... 228, with 130 multiply-adds
+s_barrier_wait -1                    mbarrier.try_wait.parity.shared.b64 ...
+```
+
+`sim`, `model` and `advise` accept the same options. `splitbar-opt` has each step as a pass:
 
 | pass | what it does |
 | --- | --- |
-| `eliminate-redundant-control-barriers` | removes barriers that order no two accesses, one after another |
-| `freeze-specialization-constants` | puts the values of specialization constants in the place of their uses; `lower` does so before it unrolls, with the values that it was given |
-| `unroll-barrier-loops=N` | unrolls loops that have a constant number of iterations and barriers, or that copy to shared memory inside of a loop with barriers, up to N instructions a loop, unless LoopControl says DontUnroll; `lower` with `--unroll-barrier-loops=N` |
-| `prefetch-barrier-loop-loads` | loads one iteration ahead what a loop stores to shared memory before its first barrier; `lower` with `--prefetch-loop-loads` |
-| `split-control-barriers` | makes an arrive and a wait of each OpControlBarrier |
-| `move-split-barriers` | moves arrives up and waits down: in blocks, across blocks, and around back edges (an arrive in front of the loop, a wait where control leaves it) |
-| `fill-split-barrier-windows` | moves other instructions from in front of arrives and from behind waits into the windows; `lower` does so with `--fill-windows` |
-| `fuse-narrow-split-barriers=N` | makes an OpControlBarrier again of a pair with fewer than N instructions in its window; `lower` takes 4 |
+| `eliminate-redundant-control-barriers` | Removes barriers that order no two accesses, one after another |
+| `freeze-specialization-constants` | Replaces specialization constants by their values; `lower` runs it before it unrolls, with the values that you give |
+| `unroll-barrier-loops=N` | Unrolls loops with a constant trip count that contain barriers, or that copy to workgroup memory inside a loop with barriers, up to N instructions a loop, unless LoopControl has DontUnroll; `lower` with `--unroll-barrier-loops=N` |
+| `prefetch-barrier-loop-loads` | Loads one iteration ahead what a loop stores to workgroup memory before its first barrier; `lower` with `--prefetch-loop-loads` |
+| `split-control-barriers` | Replaces each OpControlBarrier by an arrive and a wait |
+| `move-split-barriers` | Moves arrives up and waits down: in blocks, across blocks, and around back edges (an arrive before the loop, a wait at its exit) |
+| `fill-split-barrier-windows` | Moves other instructions into the windows, from before arrives and from after waits; `lower` with `--fill-windows` |
+| `fuse-narrow-split-barriers=N` | Replaces a pair with fewer than N instructions in its window by an OpControlBarrier; `lower` uses N = 4 |
 
-Without these flags only the halves move, and all other instructions keep their order. Pairs that people wrote move as well.
+Without these flags only arrives and waits move, and all other instructions keep their order. Pairs in the source move too.
 
 ## What may move
 
-With A in front of the arrive, B in the window and C behind the wait, a barrier orders A before C. An arrive may move up over an instruction of A unless something in C conflicts
-with it, a wait down over one of C unless something in A does. Two accesses conflict when they may touch the same memory and one of them writes. `passes/src/analysis/phases/`
-has the details and the reasons:
+With A before the arrive, B in the window and C after the wait, a barrier orders A before C. An arrive may move up over an instruction of A unless an instruction of C conflicts
+with it. A wait may move down over an instruction of C unless an instruction of A conflicts with it. Two accesses conflict if they may touch the same memory and one of them writes.
+`passes/src/analysis/phases/` has the details and the reasons:
 
-- A reaches back to the *arrive* of the last barrier that surely orders the memory, C forward to the *wait* of the next: what stands in the window of a neighbour is not ordered by it.
-- Memory that no semantics of the barrier name is free, unless an OpMemoryBarrier of the entry point names it.
-- An atomic operation that others may see conflicts with everything in its zone: locations alone do not show cumulativity. A relaxed one on workgroup memory conflicts with
-  its own location and with the memory that fences and acquiring atomic operations of the kernel name.
-- Atomic operations, volatile accesses, OpMemoryBarrier, operations of the workgroup and other barriers are never passed.
-- Workgroup variables do not overlap, unless their layout is explicit; buffers and images may all be the same memory.
-- An arrive or a wait moves only to control-equivalent blocks (those that run exactly as often as its barrier), in the same innermost loop, and never in an irreducible cycle. A barrier goes around a
-  back edge only if the workgroup leaves the loop by one exit, or all of it by the same one.
+- A begins at the *arrive* of the last barrier that certainly orders the memory. C ends at the *wait* of the next one. Instructions in the window of a neighbouring
+  barrier are not ordered by it.
+- A barrier does not order memory that its semantics do not name, unless an OpMemoryBarrier of the entry point names it.
+- An atomic operation that others may see conflicts with all accesses in its zone, since locations alone do not show cumulativity. A relaxed one on workgroup memory conflicts with
+  its own location, and with the memory that fences and acquiring atomic operations of the kernel name.
+- Arrives and waits never pass atomic operations, volatile accesses, OpMemoryBarrier, operations of the workgroup, or other barriers.
+- Workgroup variables do not overlap unless their layout is explicit. All buffers and images may be the same memory.
+- An arrive or a wait moves only to a control-equivalent block, which runs exactly as often as its barrier. It stays in the same innermost loop, and never moves in an irreducible cycle.
+  A barrier moves around a back edge only if the loop has one exit, or the whole workgroup leaves it by the same one.
 
-With `--fill-windows` an instruction also passes those that stay between it and the window: none of them uses its result or makes what it uses, and their accesses do not conflict with its
-own, in shared memory and in variables of the invocation. It goes within a block, or to a block that control comes to equally often, as long as at most 96 registers of results are live at the
-half (`--fill-windows=N`).
+With `--fill-windows`, an instruction may also pass the instructions that stay between it and the window. None of them uses its result or defines its operands, and their accesses do
+not conflict with its own, in workgroup memory and in variables of the invocation. It moves within its block, or to a block that is executed equally often. At most 96 registers of
+results may be live at the arrive or the wait (`--fill-windows=N` changes the limit).
 
-`--prefetch-loop-loads` makes `if (first) tile = load; loop { shared = tile; barrier; if (next) tile = load; compute; barrier }` of `loop { shared = load; barrier; compute; barrier }`. The loads stand behind
-the first barrier, whose window they fill, and no load is executed that was not: each stands under the condition of its iteration, and under copies of the branches that lead to it, as those that check
-bounds. Loops in front of the barrier are passed: what they load is staged where they were unrolled. Nothing in the loop may write the memory that is read, and the
-address of the next iteration must follow from this one's values. The tile takes registers over the work, at most 32 a lane. A module that is compiled with these flags and `--split-barriers auto`
-keeps the unrolled loop and the staged loads also where no barrier is split.
+`--prefetch-loop-loads` changes `loop { shared = load; barrier; compute; barrier }` to `if (first) tile = load; loop { shared = tile; barrier; if (next) tile = load; compute; barrier }`:
 
-Shaders that count on `barrier()` to order buffers, though its semantics name workgroup memory alone, need `--assume-barriers-order-all-memory` (`=all-memory` of the passes).
+- The loads follow the first barrier and fill its window.
+- No load is executed that was not executed before. Each is guarded by the condition of its iteration, and by copies of the branches that lead to it, such as bounds checks.
+- Inner loops before the barrier are skipped. If they were unrolled, their loads are staged as well.
+- The loop must not write the memory that it reads, and the next address must follow from the values of this iteration.
+- The tile takes registers during the work, at most 32 per lane.
+- With `--split-barriers auto`, the unrolled loop and the staged loads stay even if no barrier is split.
 
-Where the workgroups of a cluster meet at split barriers (`--strategy cluster` with more than one workgroup) nothing is split: others would meet. That is an error.
+Shaders that rely on `barrier()` to order buffers, although its semantics name only workgroup memory, need `--assume-barriers-order-all-memory` (`=all-memory` of the passes).
 
-What checks motion: arrives and waits must alternate as before; debug builds and `--validate-after-all` ask once more, in another way, whether any two conflicting accesses have lost
-their order (`still_ordered`), and filling checks the order of each invocation's own accesses and values; the tests split the barriers of every kernel of `fixtures/` and of a quarter of the random programs, and compare what the simulator computes
-with the host (`cargo test -p splitbar-tests --test suite -- split/`; `SPLITBAR_SPLIT=1` for all random programs). Of the modules of `fixtures/corpus` with barriers, those that the simulator
-can launch give the same results with and without: 149 on gfx1201, 155 on sm_90, none otherwise (`SPLITBAR_CORPUS=all cargo test --release -p splitbar-gpu --test split`; what is skipped is named with the reason).
+If the workgroups of a cluster synchronise at split barriers (`--strategy cluster` with more than one workgroup), splitting is an error, because it would change which workgroups synchronise.
+
+Three checks guard the motion:
+
+- Arrives and waits must alternate as before.
+- Debug builds and `--validate-after-all` check with a second algorithm that no two conflicting accesses lost their order (`still_ordered`). Filling checks the order of each
+  invocation's own accesses and values.
+- The tests split the barriers of every kernel of `fixtures/` and of a quarter of the random programs, and compare the results of the simulator with the host
+  (`cargo test -p splitbar-tests --test suite -- split/`; `SPLITBAR_SPLIT=1` for all random programs).
+
+The modules of `fixtures/corpus` with barriers that the simulator can launch give the same results with and without splitting: 149 on gfx1201 and 155 on sm_90, without exception
+(`SPLITBAR_CORPUS=all cargo test --release -p splitbar-gpu --test split`, which names each skipped module with the reason).
 
 ## When it pays
 
-`--split-barriers auto` keeps the splits that are worth it and leaves the other barriers as they are: by the final code, or with `--strategy auto=fast` by the windows in SPIR-V alone
-(`docs/choice.md`). The default is `never`; `docs/splitting_code.md` has what `auto` does to registers and occupancy. `--emit plan` says of each barrier what its arrive and its wait could not pass, how many operations are in its window, and what was chosen and why;
-`--emit reflect` has the same as `moves` and `choice`. Nothing here ran on a GPU.
+The default is `never`. `--split-barriers auto` keeps the splits that pay and leaves the other barriers as they are. It decides by the final code, or with `--strategy auto=fast` by
+the windows in SPIR-V ([choice](choice.md)). [Final code](splitting_code.md) shows the effect on registers and occupancy.
 
-The tables are generated by `cargo xtask split`: instructions of SPIR-V between arrive and wait, in the modules of `fixtures/corpus` that nobody has split. Barriers in functions
-count once for each call that was inlined.
+`--emit plan` lists for each barrier which instructions its arrive and its wait could not pass, how many operations are in its window, and the decision with its reason.
+`--emit reflect` has the same as `moves` and `choice`. No GPU has run this code.
+
+The tables are generated by `cargo xtask split`. They count SPIR-V instructions between arrive and wait, in the modules of `fixtures/corpus` without split barriers. A barrier in a
+function counts once for each call that was inlined.
 ";

@@ -52,52 +52,71 @@ pub(crate) fn trials() -> Vec<Trial> {
     pages.retain(|page| !OTHERS.contains(&page.as_str()) && !blocks(&read(page)).is_empty());
     pages.sort();
     let pages = pages.into_iter();
-    let windows = trial("pages/README.md/windows".to_owned(), windows);
+    let windows = trial("pages/windows".to_owned(), windows);
     pages
         .map(|page| trial(format!("pages/{page}"), move || run(&page)))
         .chain([windows])
         .collect()
 }
 
-/// Kernels of README.md, on which GPU it shows a window of theirs, whether full barriers are split,
-/// and what begins and ends the window.
-const WINDOWS: [(&str, &str, SplitBarriers, [&str; 2]); 5] = [
-    (
-        "tiled_matmul",
-        "gfx1201",
-        SplitBarriers::Never,
-        ["s_barrier_signal", "s_barrier_wait"],
-    ),
-    (
-        "tiled_matmul",
-        "gfx1100",
-        SplitBarriers::Never,
-        ["s_barrier", "s_barrier"],
-    ),
-    (
-        "tiled_matmul",
-        "sm_90",
-        SplitBarriers::Never,
-        ["mbarrier.arrive", "mbarrier.try_wait"],
-    ),
-    (
-        "plain_matmul",
-        "gfx1201",
-        SplitBarriers::Always,
-        ["s_barrier_signal", "s_barrier_wait"],
-    ),
-    (
-        "plain_matmul",
-        "sm_90",
-        SplitBarriers::Always,
-        ["mbarrier.arrive", "mbarrier.try_wait"],
-    ),
+/// A window that a page shows.
+struct Window {
+    page: &'static str,
+    kernel: &'static str,
+    target: &'static str,
+    split: SplitBarriers,
+    /// The instructions that begin and end the window.
+    between: [&'static str; 2],
+}
+
+const WINDOWS: [Window; 5] = [
+    Window {
+        page: "README.md",
+        kernel: "tiled_matmul",
+        target: "gfx1201",
+        split: SplitBarriers::Never,
+        between: ["s_barrier_signal", "s_barrier_wait"],
+    },
+    Window {
+        page: "README.md",
+        kernel: "tiled_matmul",
+        target: "gfx1100",
+        split: SplitBarriers::Never,
+        between: ["s_barrier", "s_barrier"],
+    },
+    Window {
+        page: "README.md",
+        kernel: "tiled_matmul",
+        target: "sm_90",
+        split: SplitBarriers::Never,
+        between: ["mbarrier.arrive", "mbarrier.try_wait"],
+    },
+    Window {
+        page: "docs/splitting.md",
+        kernel: "plain_matmul",
+        target: "gfx1201",
+        split: SplitBarriers::Always,
+        between: ["s_barrier_signal", "s_barrier_wait"],
+    },
+    Window {
+        page: "docs/splitting.md",
+        kernel: "plain_matmul",
+        target: "sm_90",
+        split: SplitBarriers::Always,
+        between: ["mbarrier.arrive", "mbarrier.try_wait"],
+    },
 ];
 
-/// The numbers of instructions that README.md shows in windows are those of the code.
+/// The numbers of instructions that pages show in windows are those of the code.
 fn windows() -> Result<()> {
-    let page = read("README.md");
-    for (kernel, target, split, [begin, end]) in WINDOWS {
+    for window in WINDOWS {
+        let Window {
+            page,
+            kernel,
+            target,
+            split,
+            between: [begin, end],
+        } = window;
         let output = compile_bytes(&Fixture::load(kernel)?.module()?, target, |options| {
             options.split_barriers = split;
         })?;
@@ -108,8 +127,8 @@ fn windows() -> Result<()> {
         );
         let shown = format!("... {widest}, with ");
         ensure!(
-            page.lines().any(|line| line.contains(&shown)),
-            "{kernel} on {target} has {widest} instructions in its widest window"
+            read(page).lines().any(|line| line.contains(&shown)),
+            "{page}: {kernel} on {target} has {widest} instructions in its widest window"
         );
     }
     Ok(())
