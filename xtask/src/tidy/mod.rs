@@ -68,10 +68,11 @@ fn files() -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// ARCHITECTURE.md has to name every folder that holds a crate, and every folder at the top and one
-/// below.
+/// The pages that describe folders: ARCHITECTURE.md names every folder at the top and every crate,
+/// and names the other folders one below unless the README of the folder above does.
 fn folders_are_described(files: &[String], problems: &mut Vec<String>) {
-    let text = std::fs::read_to_string(shell::root().join("ARCHITECTURE.md")).unwrap_or_default();
+    let read = |page: &str| std::fs::read_to_string(shell::root().join(page)).unwrap_or_default();
+    let text = read("ARCHITECTURE.md");
     let mut folders: Vec<String> = files
         .iter()
         .filter_map(|f| {
@@ -80,13 +81,20 @@ fn folders_are_described(files: &[String], problems: &mut Vec<String>) {
             parts.truncate(2);
             (!parts.is_empty()).then(|| parts.join("/"))
         })
-        .filter(|f| !f.ends_with("/src"))
+        .filter(|f| !INSIDE_A_CRATE.iter().any(|end| f.ends_with(end)))
         .collect();
     folders.sort();
     folders.dedup();
     for folder in folders {
-        if !text.contains(&format!("{folder}/")) {
+        let by_the_readme = folder.split_once('/').is_some_and(|(above, name)| {
+            let is_crate = files.contains(&format!("{folder}/Cargo.toml"));
+            !is_crate && read(&format!("{above}/README.md")).contains(&format!("[{name}]({name})"))
+        });
+        if !by_the_readme && !text.contains(&format!("{folder}/")) {
             problems.push(format!("ARCHITECTURE.md does not name {folder}/"));
         }
     }
 }
+
+/// Folders of a crate at the top, which the crate describes itself.
+const INSIDE_A_CRATE: [&str; 3] = ["/src", "/tests", "/benches"];
