@@ -21,9 +21,9 @@ void main() {
     uint i = gl_GlobalInvocationID.x;
     uint own = values[i];
 
-    row[lane] = own;                                        // what the others need
-    arrive(Workgroup, Workgroup, ReleaseWorkgroupMemory);   // it is there
-    for (int round = 0; round < 24; ++round) {              // what nobody needs yet
+    row[lane] = own;                                        // the value that the neighbour reads
+    arrive(Workgroup, Workgroup, ReleaseWorkgroupMemory);   // the value is stored
+    for (int round = 0; round < 24; ++round) {              // work that no other invocation needs
         own ^= own << 13;
         own ^= own >> 17;
         own ^= own << 5;
