@@ -93,7 +93,7 @@ enum Command {
     Amdgpu(tables::Options),
     /// Write docs/nvptx.md: what each strategy costs and keeps on NVIDIA GPUs (needs ptxas)
     Nvptx(tables::Options),
-    /// Write docs/choice.md: which strategy is advised for each kernel (registers of NVIDIA GPUs
+    /// Write docs/choice_tables.md: the advised strategy for each kernel (registers of NVIDIA GPUs
     /// need ptxas)
     Choose(tables::Options),
     /// Write docs/splitting.md: how much work comes into the windows of the corpus' barriers
