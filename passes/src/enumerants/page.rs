@@ -65,10 +65,10 @@ macro_rules! bits {
 fn the_list_of_enumerants_is_fresh() {
     let mut text = String::from(
         "# Enumerants\n\n\
-         What becomes of the decorations, execution modes, operands, modes, variables and capabilities of a kernel, by the grammar of the `spirv` crate. *Honoured*: the code\n\
-         is what it asks for. *Without effect*: the code is right with and without it. *Refused*: a kernel that uses it is refused with this code. Other numbers are refused, too:\n\
-         SB0370 for decorations, SB0371 for bits of operands. The table is `passes/src/enumerants/`, and `compile` goes by it. Written by\n\
-         `cargo xtask bless enumerants`.\n",
+         This page lists how splitbar handles the decorations, execution modes, operands, built-in variables, storage classes and capabilities of a kernel, as the `spirv` crate names them.\n\
+         *Honoured*: the code implements it. *Without effect*: the code is correct without it. *Refused*: a kernel that uses it is rejected with this code. Other numbers are rejected too:\n\
+         SB0370 for decorations, SB0371 for bits of operands. The table is `passes/src/enumerants/`, and `compile` uses it. `cargo xtask bless enumerants`\n\
+         writes this page.\n",
     );
     use spirv as s;
     text += &numbers("Decorations", s::Decoration::from_u32, decoration);

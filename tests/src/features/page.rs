@@ -21,18 +21,18 @@ type Section = (&'static str, &'static str, fn(&str) -> bool);
 const SECTIONS: [Section; 3] = [
     (
         "GLSL.std.450",
-        "Asked for is what Vulkan asks for (appendix \"Precision and Operation of SPIR-V Instructions\"). \"As\" a formula: the error that the formula has with the bounds \
-         of its operations; the tests hold these functions to smaller bounds, a few ULP.",
+        "The required error is that of Vulkan (appendix \"Precision and Operation of SPIR-V Instructions\"). \"As\" a formula means the error of the formula with the \
+         bounds of its operations. For these functions the tests require smaller bounds, a few ULP.",
         |op| op.starts_with("GLSL.std.450 "),
     ),
     (
         "OpenCL.std",
-        "Asked for is what OpenCL C asks for in its full profile (section \"Relative Error as ULPs\"). The tests hold `native_` functions, of which nothing is asked, to 2^-10.",
+        "The required error is that of OpenCL C, full profile (section \"Relative Error as ULPs\"). It has no bound for `native_` functions; the tests require 2^-10.",
         |op| op.starts_with("OpenCL.std "),
     ),
     (
         "Instructions of the core",
-        "Asked for is what Vulkan asks for.",
+        "The required error is that of Vulkan.",
         |op| op.starts_with("Op"),
     ),
 ];
@@ -55,20 +55,20 @@ pub fn page(targets: &[&str], rows: &[Row<'_>]) -> String {
     }
     let mut text = format!(
         "# Features\n\n\
-         Every instruction that is lowered is executed: `tests/src/features` has a snippet for each instruction and type, with a function of the host that says its results, and the\n\
-         suite runs it as code for {} on the simulator (`cargo test -p splitbar-tests --test suite -- features/`).\n\
-         What has no such test, and why, is the table in `tests/src/features/coverage.rs`; a test holds both against `docs/instructions.md`.\n\n\
-         Most results are compared bit by bit. These have a bound instead. Shown is the worst error among {INVOCATIONS} sampled operands, in units of the last place (ULP) of the exact\n\
-         result, or absolute where the bound is (`abs`). The simulator gives the correctly rounded result where hardware approximates (reciprocal, roots, exponentials, logarithms,\n\
-         sines): the error of such an instruction, about one ULP, comes on top. The reference for doubles is the host's library, itself rounded: shown is a whole number of ULP, 1 at least.\n\n\
-         Written by `cargo xtask bless features/page`.\n",
+         This page lists the error of every function that is not exact. `tests/src/features` has a snippet for each instruction and type that is lowered, with a function on the host that computes its results.\n\
+         The suite compiles it and runs the code for {} on the simulator (`cargo test -p splitbar-tests --test suite -- features/`).\n\
+         The table in `tests/src/features/coverage.rs` lists the instructions without such a test, with reasons; a test compares both with `docs/instructions.md`.\n\n\
+         Most results are compared bit by bit. The functions below have a bound instead. The tables show the worst error among {INVOCATIONS} sampled operands, in units of the last place (ULP) of the exact\n\
+         result, or absolute if the bound is absolute (`abs`). If hardware approximates (reciprocal, roots, exponentials, logarithms, sines), the simulator returns the correctly rounded\n\
+         result: add about one ULP for the error of such an instruction. The reference for doubles is the host's library, which rounds too: the tables show a whole number of ULP, at least 1.\n\n\
+         `cargo xtask bless features/page` writes this page.\n",
         targets.join(", ")
     );
     for (title, about, belongs) in SECTIONS {
         let _ = write!(text, "\n## {title}\n\n{about}\n\n");
         let _ = writeln!(
             text,
-            "| function | type | asked for | {} |",
+            "| function | type | required | {} |",
             targets.join(" | ")
         );
         let _ = writeln!(text, "|---|---|---|{}", "--:|".repeat(targets.len()));

@@ -17,22 +17,22 @@ pub(super) struct Exception {
 pub(super) const EXCEPTIONS: &[Exception] = &[
     Exception {
         name: "images with several samplers on NVIDIA GPUs, sparse images",
-        why: "a texture object has one sampler in it; which pages of an image are there only a driver knows",
+        why: "a texture object contains one sampler; only a driver knows which pages of an image are resident",
         marks: &["OpImageSparse", "does not have samplers apart from images"],
     },
     Exception {
         name: "images and samples on GPUs without their instructions",
-        why: "gfx942, gfx950 and gfx12.5 have none for images, gfx90a has none that samples at a level of detail that it is given",
+        why: "gfx942, gfx950 and gfx12.5 have no image instructions; gfx90a has none that samples at an explicit level of detail",
         marks: &["does not have an instruction for OpImage"],
     },
     Exception {
         name: "ray queries",
-        why: "an acceleration structure is the driver's own",
+        why: "each driver has its own acceleration structures",
         marks: &["RayQuery", "AccelerationStructure"],
     },
     Exception {
         name: "cooperative vectors, matrices of optimal layouts (NVIDIA)",
-        why: "how their matrices lie in memory is the driver's own",
+        why: "each driver has its own memory layout for their matrices",
         marks: &["CooperativeVector"],
     },
     Exception {

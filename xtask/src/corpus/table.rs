@@ -63,8 +63,8 @@ fn write(
     writeln!(
         text,
         "# The corpus, target by target\n\n\
-         Written by `cargo xtask corpus`: every module of `fixtures/corpus/`, or of the folder that it is given, for every target at -O{level}, to an object (AMD) or PTX (NVIDIA), each in a process of its own.\n\
-         {sized} of the modules leave their workgroup size to specialization constants whose default is 0; these are compiled with `--workgroup-size {WORKGROUP_SIZE}`.\n\n\
+         `cargo xtask corpus` writes this page. It compiles every module of `fixtures/corpus/`, or of another folder, for every target at -O{level}, to an object (AMD) or PTX (NVIDIA), each in a separate process.\n\
+         The workgroup size of {sized} modules is specialization constants with default 0; these are compiled with `--workgroup-size {WORKGROUP_SIZE}`.\n\n\
          ## Compiled\n"
     )?;
     writeln!(text, "| set | modules | {} |", targets.join(" | "))?;
@@ -95,7 +95,7 @@ fn write(
     writeln!(
         text,
         "\n## Exceptions\n\n\
-         What is left out until it is asked for. A module is an exception where one of its reasons names one of these; the others may follow from it.\n"
+         These features are not supported until a user needs them. A module is an exception if one of its reasons names one of them; its other reasons may follow from that one.\n"
     )?;
     for exception in EXCEPTIONS {
         let count = modules
@@ -116,7 +116,7 @@ fn write(
 
     writeln!(
         text,
-        "\n## Refused\n\nEach number counts modules; a module can be refused for several reasons.\n\n| code | reason | {} |",
+        "\n## Refused\n\nEach number counts modules; a module can have several reasons.\n\n| code | reason | {} |",
         targets.join(" | ")
     )?;
     writeln!(text, "|---|---|{}", "--:|".repeat(targets.len()))?;

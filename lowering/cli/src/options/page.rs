@@ -9,14 +9,14 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Options
 
-An option has one declaration in the library, and one name: that of its field's flag in the program,
-of the setting in C (`\"name=value\"`), and of the keyword in Python (with `_` for `-`).
-In Rust `Options::set` takes the name and the value; the documentation of `Options` says more about
-each field. The defaults are the same everywhere. Flags have no value in the program, and `true` or
-`false` elsewhere.
+After this page you know the options of a compilation and of a check, in every interface. An option has one
+declaration in the library, and one name: of its flag in the program, of the setting in C
+(`\"name=value\"`), and of the keyword in Python (with `_` for `-`). In Rust, `Options::set` sets an option
+by name and value; the documentation of `Options` describes each field. The defaults are the same in all
+interfaces. A flag has no value in the program, and `true` or `false` in the others.
 
-Specialization constants have functions of their own: `--spec ID=VALUE`, `spec=ID=VALUE` in C, `spec=`
-in Python.
+Specialization constants have separate interfaces: `--spec ID=VALUE` in the program, `spec=ID=VALUE` in C,
+`spec=` in Python.
 
 This page is generated from the declarations: `UPDATE_EXPECT=1 cargo test -p splitbar-cli page`.
 ";

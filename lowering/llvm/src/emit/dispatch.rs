@@ -261,8 +261,8 @@ mod tests {
     fn the_list_of_instructions_is_fresh() {
         let mut text = String::from(
             "# Instructions\n\n\
-             Every instruction of SPIR-V that stands in a function body, as the `spirv` crate names it, and the family in `lowering/llvm/src/emit/` that lowers it.\n\
-             A family may still refuse an operand, a type or a target, with a code and a reason. Written by `cargo xtask bless instructions`.\n\n\
+             This page lists every SPIR-V instruction that can be in a function body, as the `spirv` crate names it, and the family in `lowering/llvm/src/emit/` that lowers it.\n\
+             A family may still reject an operand, a type or a target, with a code and a reason. `cargo xtask bless instructions` writes this page.\n\n\
              | number | instruction | outcome |\n|--:|---|---|\n",
         );
         for op in (0..=u32::from(u16::MAX)).filter_map(Op::from_u32) {

@@ -4,26 +4,30 @@ use super::{FAULTS, Fault, Guard, Kind};
 use expect_test::expect_file;
 use std::collections::BTreeSet;
 
-const HEAD: &str = "# Faults of LLVM 23.1, and the guards against them
+const HEAD: &str = "\
+# Faults of LLVM 23.1, and the guards against them
 
-Behaviours of LLVM 23.1.1 that would make splitbar crash or its code wrong, all met in practice, and what is done against each. The table is
-`lowering/plan/src/faults/table.rs`; `cargo xtask bless faults` writes this page. What else differs from LLVM's defaults is in [code generation](code_generation.md).
+This page lists faults of LLVM 23.1.1 that would crash splitbar or make its code wrong, and the guard against each. All were found in practice. The table is
+`lowering/plan/src/faults/table.rs`; `cargo xtask bless faults` writes this page. [Code generation](code_generation.md) describes other differences from LLVM's defaults.
 
-Tests leave guards out by `Compiler::without_guards`. The test in the last column of a row fails when LLVM no longer has the fault: the guard and the row can go then. Rows without such a
-test have no guard that can be left out, or no module is known that surely shows the fault. Tests named `llvm_traps/NAME` are rows of one table (`cargo test -p splitbar-tests --test suite -- llvm_traps/`): kernels that come near the fault, and the
-text that none of their outputs may contain. Costs are instructions of code over a sample of the corpus (every 8th module, below 1,500 instructions) at -O2, for each guard with all others in place: `SPLITBAR_GUARD_COSTS=1 cargo test --release -p splitbar-tests --test suite -- faults/costs`. On sm_80 they cost nothing. All guards together cost -0.23 % on gfx1201 with registers from 1,620 to 1,661, 0.21 % on gfx942 (1,742 to 1,780) and 0.44 % on gfx1250 (1,980 to 1,974).
+Tests disable guards with `Compiler::without_guards`. The test in the last column of a row fails when LLVM no longer has the fault; then the guard and the row can be removed. A row without such a
+test has a guard that cannot be disabled, or no known module shows the fault reliably. Tests named `llvm_traps/NAME` are rows of one table (`cargo test -p splitbar-tests --test suite -- llvm_traps/`): kernels that
+come near the fault, and the text that none of their outputs may contain.
+
+Costs are instructions of code over a sample of the corpus (every 8th module with less than 1,500 instructions) at -O2, for each guard with all others in place:
+`SPLITBAR_GUARD_COSTS=1 cargo test --release -p splitbar-tests --test suite -- faults/costs`. On sm_80 they cost nothing. All guards together cost -0.23 % on gfx1201 with registers from 1,620 to 1,661, 0.21 % on gfx942 (1,742 to 1,780) and 0.44 % on gfx1250 (1,980 to 1,974).
 ";
 
 const END: &str = "
-The command line compiles in a child process all the same: a crash that is not in these tables becomes a diagnostic (exit code 4) that asks for a report.
+The command line compiles in a child process, so a crash that is not in these tables becomes a diagnostic (exit code 4) with a request to report it.
 
-`dropped_wait` was found by the audit of waits on a kernel from a published package, where the path happens to be impossible; `rotating_buffers` is the smallest
-race-free kernel that it breaks.
+The audit of waits found `dropped_wait` in a kernel of a published package, in which the path happens to be impossible. `rotating_buffers` is the smallest
+race-free kernel that the fault breaks.
 ";
 
 fn section(title: &str, kind: Kind) -> String {
     let mut text = format!(
-        "\n## {title}\n\n| fault | what LLVM does | where | what splitbar does | cost | what would notice | fails when it is gone |\n|---|---|---|---|---|---|---|\n"
+        "\n## {title}\n\n| fault | behaviour of LLVM | where | guard | cost | tests that find the fault | test that fails when it is fixed |\n|---|---|---|---|---|---|---|\n"
     );
     for fault in FAULTS.iter().filter(|fault| fault.kind == kind) {
         text += &row(fault);

@@ -113,8 +113,8 @@ fn section(text: &mut String, title: &str, rows: &str) {
 fn the_page_of_facts_is_fresh() {
     let mut text = String::from(
         "# Facts of instructions\n\n\
-         This page lists, for each instruction that a GLCompute or Kernel module can have, the facts that every analysis, rule and pass uses. *Memory* names the operands that lead\n\
-         to memory, counted from 0 without result type and result. *Undefined* lists the cases that the specification leaves undefined. *Active lanes*: the result depends on the\n\
+         This page lists, for each instruction that a GLCompute or Kernel module can have, the facts that every analysis, rule and pass uses. *Memory* names the operands that lead to memory,\n\
+         counted from 0 without result type and result. *Undefined* lists the cases that the specification leaves undefined. *Active lanes*: the result depends on the\n\
          invocations that execute the instruction together. An instruction without a row may access memory through each of its pointers. Sources are sections of the SPIR-V\n\
          specification, or extensions. The table is `passes/src/module/facts/`; `cargo xtask bless facts` writes this page.\n",
     );

@@ -6,15 +6,16 @@ use splitbar_target::Target;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-const HEAD: &str = "# Matrix instructions
+const HEAD: &str = "\
+# Matrix instructions
 
-What OpCooperativeMatrixMulAddKHR becomes, by target, lanes of a wave and what the matrices are made of. A matrix of any size that these tiles divide, and whose
-sides are powers of two, is multiplied tile by tile, a matrix of workgroup scope in blocks of rows, one for each subgroup. Everything else (other sizes and
-types, saturating accumulation, targets that are not listed) is subgroup shuffles: right, and slow.
+This table lists the instructions for OpCooperativeMatrixMulAddKHR, by target, lanes of a wave and element types. A matrix is multiplied tile by tile if its
+sides are powers of two and these tiles divide it. A matrix of workgroup scope is divided into blocks of rows, one for each subgroup. Other sizes and
+types, saturating accumulation, and targets without a row use subgroup shuffles, which are correct but slow.
 
-Sums of 16-bit floats are kept in 32 bits and rounded. Bytes may be signed or not, and 8-bit floats of either format, each factor by itself; MFMA, which has signed ones only, gets
-unsigned ones less 128, and a product with ones makes up for it. `cargo test -p splitbar-tests --test suite -- matrices/` runs each on the simulator.
-Written by `cargo xtask bless matrix`.
+Sums of 16-bit floats are accumulated in 32 bits and rounded. A and B may each be signed or unsigned bytes, or 8-bit floats of either format. MFMA has only signed bytes. So unsigned
+bytes are reduced by 128, and a product with ones corrects the result. `cargo test -p splitbar-tests --test suite -- matrices/` runs each instruction on the simulator.
+`cargo xtask bless matrix` writes this page.
 
 | GPUs | lanes | A and B | sum | rows x columns x depth | instruction |
 |---|--:|---|---|--:|---|
@@ -48,7 +49,7 @@ fn short(instruction: &Instruction) -> String {
         .trim_start_matches("llvm.nvvm.");
     match names.len() {
         0 | 1 => format!("`{name}`"),
-        _ => format!("`{name}` and its like"),
+        _ => format!("`{name}` and variants"),
     }
 }
 

@@ -4,19 +4,20 @@ use super::{Folder, Origin, REPORTS, Report, UNLISTED, Verdict, listed};
 use expect_test::expect_file;
 use std::fmt::Write as _;
 
-const HEAD: &str = "# Public reports of LLVM miscompiles, tried
+const HEAD: &str = "\
+# Public reports of LLVM miscompiles, tried
 
-This page shows which published miscompiles of LLVM a SPIR-V module can reach, and what splitbar makes of each. The others are counted, with the reasons. Look here when you have read of a miscompile and want to know whether your
-kernel is safe from it. The reports are those of [FuzzX](https://github.com/SemiAnalysisAI/FuzzX), a collection of what fuzzing of LLVM and ptxas found, and of LLVM's issue tracker, as far as they
-were known in autumn 2026. The table is `lowering/plan/src/faults/reports/`; `cargo xtask bless faults` writes this page.
+Use this page to check if your kernel is safe from a published miscompile of LLVM. It lists the reports that a SPIR-V module can reach, with the behaviour of splitbar for each, and counts the others with the
+reasons. The reports are those of [FuzzX](https://github.com/SemiAnalysisAI/FuzzX), a collection of findings from fuzzing LLVM and ptxas, and of LLVM's issue tracker, as
+known in autumn 2026. The table is `lowering/plan/src/faults/reports/`; `cargo xtask bless faults` writes this page.
 
-Verdicts speak of LLVM 23.1.1 and of the modules that were tried, at the levels and on the GPUs that a row names. Kernels ran on the simulator; their results were compared with values computed
-elsewhere. \"Right\" does not say that no other module meets the fault.
+Verdicts are for LLVM 23.1.1 and the modules that were tried, at the levels and on the GPUs of the row. Kernels ran on the simulator, and their results were compared with independently computed
+values. \"Right\" does not mean that no other module triggers the fault.
 
-- **guarded**: LLVM is wrong, and splitbar keeps code from it: see the [table of faults](llvm.md)
-- **right**: the code that was tried is right
-- **free**: SPIR-V leaves the result open
-- **fixed**: LLVM was corrected before 23.1
+- **guarded**: LLVM is wrong, and splitbar avoids the fault: see the [table of faults](llvm.md)
+- **right**: the code that was tried is correct
+- **free**: SPIR-V does not define the result
+- **fixed**: LLVM was fixed before 23.1
 - **not tried**: nothing is known
 ";
 
