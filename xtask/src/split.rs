@@ -19,7 +19,7 @@ const STAGES: [(&[&str], &str); 7] = [
     (&["--split-control-barriers"], "split, and nothing moved"),
     (
         &["--split-control-barriers", "--move-split-barriers"],
-        "halves moved",
+        "arrives and waits moved",
     ),
     (
         &[
@@ -36,7 +36,7 @@ const STAGES: [(&[&str], &str); 7] = [
             "--move-split-barriers",
             "--fill-split-barrier-windows",
         ],
-        "halves moved, windows filled",
+        "arrives and waits moved, windows filled",
     ),
     (
         &[
@@ -57,7 +57,7 @@ const STAGES: [(&[&str], &str); 7] = [
             "--move-split-barriers",
             "--fill-split-barrier-windows",
         ],
-        "loops unrolled, loads staged, halves moved, windows filled",
+        "loops unrolled, loads staged, arrives and waits moved, windows filled",
     ),
     (
         &[

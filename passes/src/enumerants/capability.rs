@@ -15,7 +15,7 @@ pub fn capability(one: spirv::Capability) -> Outcome {
         | E::SpecConditionalINTEL
         | E::FunctionVariantsINTEL => Refused(Code::UnsupportedCapability),
         E::FloatControls2 => Honoured("the default flags of floating-point operations"),
-        E::Kernel => Honoured("what a module of OpenCL means: layouts, built-ins, arguments"),
+        E::Kernel => Honoured("the meaning of OpenCL modules: layouts, built-ins, arguments"),
         E::PhysicalStorageBufferAddresses => Honoured("buffers may name the same memory"),
         E::Matrix
         | E::Shader
@@ -288,6 +288,8 @@ pub fn capability(one: spirv::Capability) -> Outcome {
         | E::MaskedGatherScatterINTEL
         | E::CacheControlsINTEL
         | E::RegisterLimitsINTEL
-        | E::BindlessImagesINTEL => NoEffect("it allows what is looked at where it stands"),
+        | E::BindlessImagesINTEL => {
+            NoEffect("it permits instructions, which are checked where they occur")
+        }
     }
 }

@@ -12,9 +12,9 @@ pub fn decoration(one: spirv::Decoration) -> Outcome {
             NoEffect("a permission to compute with less precision, which is not used")
         }
         E::SpecId => Honoured("the values of specialization constants"),
-        E::Block | E::BufferBlock => Honoured(
-            "what is a block, and of which class: arguments, arrays of descriptors, read-only buffers",
-        ),
+        E::Block | E::BufferBlock => {
+            Honoured("blocks and their class: arguments, arrays of descriptors, read-only buffers")
+        }
         E::RowMajor | E::ColMajor | E::ArrayStride | E::MatrixStride | E::CPacked | E::Offset => {
             Honoured("the layout of types: layout.rs")
         }
@@ -38,18 +38,18 @@ pub fn decoration(one: spirv::Decoration) -> Outcome {
             "about inputs and outputs of other stages; in a kernel an input that is not a built-in is SB0304",
         ),
         E::Restrict | E::RestrictPointer | E::AliasScopeINTEL | E::NoAliasINTEL => NoEffect(
-            "a promise that nothing else names the memory: what is taken for granted holds without it",
+            "a guarantee that no other variable refers to the memory; the lowering does not rely on it",
         ),
         E::Aliased => Honoured(
             "buffers that may be others are not read-only, and no copy of them is promoted",
         ),
         E::AliasedPointer => {
-            NoEffect("no two pointers to buffers are taken to be different memory")
+            NoEffect("no two pointers to buffers are assumed to be different memory")
         }
         E::Volatile | E::Coherent => {
             Honoured("every access that the decoration reaches: analysis/qualifiers.rs")
         }
-        E::Constant => Honoured("strings of printf; else a promise that is not used"),
+        E::Constant => Honoured("strings of printf; otherwise a guarantee that is not used"),
         E::NonWritable => Honoured("read-only buffers, uniformity"),
         E::NonReadable
         | E::Uniform
@@ -57,7 +57,7 @@ pub fn decoration(one: spirv::Decoration) -> Outcome {
         | E::MaxByteOffset
         | E::MaxByteOffsetId
         | E::NoSignedWrap
-        | E::NoUnsignedWrap => NoEffect("a promise that is not used"),
+        | E::NoUnsignedWrap => NoEffect("a guarantee that is not used"),
         E::SaturatedConversion
         | E::FPRoundingMode
         | E::SaturatedToLargestFloat8NormalConversionEXT => {
@@ -65,19 +65,19 @@ pub fn decoration(one: spirv::Decoration) -> Outcome {
         }
         E::Binding | E::DescriptorSet => Honoured("arguments and what a buffer is"),
         E::FuncParamAttr => {
-            Honoured("ByVal: a copy for the callee; the rest are promises that are not used")
+            Honoured("ByVal: a copy for the callee; the others are guarantees that are not used")
         }
         E::FPFastMathMode | E::NoContraction => Honoured("the flags of floating-point operations"),
-        E::LinkageAttributes => Honoured("linking; what is imported and not there is SB0309"),
+        E::LinkageAttributes => Honoured("linking; a missing import is SB0309"),
         E::Alignment => {
-            Honoured("the place of a variable; of a pointer a promise that is not used")
+            Honoured("the alignment of a variable; for a pointer a guarantee that is not used")
         }
         E::NonUniform => Honoured("descriptors are loaded by each lane"),
         E::CounterBuffer | E::UserSemantic | E::UserTypeGOOGLE | E::HostAccessINTEL => {
             NoEffect("for the host's reflection")
         }
         E::CacheControlLoadINTEL | E::CacheControlStoreINTEL => {
-            NoEffect("a hint or a promise about caches, which changes no result")
+            NoEffect("a hint or a guarantee about caches, which changes no result")
         }
         E::RegisterALTERA
         | E::MemoryALTERA
@@ -118,7 +118,7 @@ pub fn decoration(one: spirv::Decoration) -> Outcome {
         | E::MMHostInterfaceWaitRequestALTERA
         | E::StableKernelArgumentALTERA
         | E::ImplementInRegisterMapALTERA => {
-            NoEffect("a hint of how FPGAs are laid out, which changes no result")
+            NoEffect("a hint for the layout of FPGAs, which changes no result")
         }
         E::AlignmentId
         | E::WeightTextureQCOM

@@ -40,7 +40,7 @@ pub fn capability_number(number: u32) -> Outcome {
     match spirv::Capability::from_u32(number) {
         Some(one) => capability(one),
         None if NAMELESS.iter().any(|numbers| numbers.contains(&number)) => {
-            Outcome::NoEffect("it allows what is looked at where it stands")
+            Outcome::NoEffect("it permits instructions, which are checked where they occur")
         }
         None => Outcome::Refused(Code::UnsupportedCapability),
     }

@@ -14,20 +14,20 @@ pub fn execution_mode(one: spirv::ExecutionMode) -> Outcome {
         | E::LocalSizeHintId
         | E::MaxWorkgroupSizeINTEL
         | E::MaxWorkDimINTEL
-        | E::NoGlobalOffsetINTEL => NoEffect("a hint or a promise about the launch"),
+        | E::NoGlobalOffsetINTEL => NoEffect("a hint or a guarantee about the launch"),
         E::ContractionOff => Honoured("the flags of floating-point operations"),
-        E::FPFastMathDefault => NoEffect(
-            "a permission: with FloatControls2 an operation has the flags that itself names, and no others",
-        ),
+        E::FPFastMathDefault => {
+            NoEffect("a permission: with FloatControls2 an operation has only its own flags")
+        }
         E::DenormPreserve
         | E::SignedZeroInfNanPreserve
         | E::RoundingModeRTE
         | E::FloatingPointModeIEEEINTEL => {
-            Honoured("what both back ends do always, but for divisions and roots: quotient.rs")
+            Honoured("both back ends always do this, except for divisions and roots: quotient.rs")
         }
-        E::SubgroupUniformControlFlowKHR => NoEffect("a promise that is not used"),
+        E::SubgroupUniformControlFlowKHR => NoEffect("a guarantee that is not used"),
         E::MaximallyReconvergesKHR => Honoured(
-            "with the mode and without it, invocations meet where structured control flow says: tangle.rs",
+            "with and without the mode, invocations reconverge as structured control flow defines: tangle.rs",
         ),
         E::QuadDerivativesKHR | E::DerivativeGroupQuadsKHR | E::DerivativeGroupLinearKHR => {
             Honoured("derivatives: derivative.rs")
@@ -36,13 +36,13 @@ pub fn execution_mode(one: spirv::ExecutionMode) -> Outcome {
         | E::SchedulerTargetFmaxMhzINTEL
         | E::MaximumRegistersINTEL
         | E::NamedMaximumRegistersINTEL => {
-            NoEffect("a hint of how code is generated for another device, which changes no result")
+            NoEffect("a hint for code generation on another device, which changes no result")
         }
         E::SubgroupSize => Honoured(
-            "a wave or a power of two of its invocations; what is larger than a wave is SB0310",
+            "a wave or a power of two of its invocations; a size above that of a wave is SB0310",
         ),
         E::SubgroupsPerWorkgroup | E::SubgroupsPerWorkgroupId => Honoured(
-            "a workgroup of known size with another number is SB0310; of a size that the launch chooses, the launch has to choose it so",
+            "a fixed workgroup size with another number is SB0310; otherwise the launch must choose this number",
         ),
         E::Invocations
         | E::SpacingEqual
@@ -122,7 +122,7 @@ pub fn rounding_mode(one: spirv::FPRoundingMode) -> Outcome {
     use spirv::FPRoundingMode as E;
     match one {
         E::RTE | E::RTZ | E::RTP | E::RTN => Honoured(
-            "conversions: convert.rs; one to floats of 8 bits that is not to the nearest is SB0300",
+            "conversions: convert.rs; to 8-bit floats, rounding that is not to nearest is SB0300",
         ),
     }
 }

@@ -10,7 +10,7 @@ use spirv::{
 };
 
 const HINT: Outcome = NoEffect("a hint");
-const PROMISE: Outcome = NoEffect("a promise that is not used");
+const PROMISE: Outcome = NoEffect("a guarantee that is not used");
 const FPGA: Outcome = NoEffect("a hint for FPGAs, which changes no result");
 
 pub(super) const MEMORY: &[(MemoryAccess, Outcome)] = &[
@@ -21,7 +21,7 @@ pub(super) const MEMORY: &[(MemoryAccess, Outcome)] = &[
     (MemoryAccess::MAKE_POINTER_VISIBLE, Honoured("memory.rs")),
     (
         MemoryAccess::NON_PRIVATE_POINTER,
-        NoEffect("no access is taken to be private: fences order all of them"),
+        NoEffect("no access is assumed to be private: fences order all accesses"),
     ),
     (MemoryAccess::ALIAS_SCOPE_INTEL_MASK, PROMISE),
     (MemoryAccess::NO_ALIAS_INTEL_MASK, PROMISE),
@@ -40,7 +40,7 @@ pub(super) const IMAGE: &[(ImageOperands, Outcome)] = &[
     (ImageOperands::MAKE_TEXEL_VISIBLE, Honoured("image/")),
     (
         ImageOperands::NON_PRIVATE_TEXEL,
-        NoEffect("no access is taken to be private: fences order all of them"),
+        NoEffect("no access is assumed to be private: fences order all accesses"),
     ),
     (ImageOperands::VOLATILE_TEXEL, Honoured("image/")),
     (
@@ -71,7 +71,7 @@ pub(super) const TENSOR: &[(TensorOperands, Outcome)] = &[
     ),
     (
         TensorOperands::NON_PRIVATE_ELEMENT_ARM,
-        NoEffect("no access is taken to be private: fences order all of them"),
+        NoEffect("no access is assumed to be private: fences order all accesses"),
     ),
 ];
 

@@ -43,7 +43,7 @@ axioms! {
         "barrier arrive";
     StrictTotalOrder: "the modification order of an object holds each of its inits, drops and arrives once, and nothing else",
         "barrier-modification-order";
-    ThreadOrderKept: "two modifications by one thread stand in the modification order as they stand in the thread",
+    ThreadOrderKept: "two modifications by one thread have the same order in the modification order as in the thread",
         "barrier-modification-order";
     FirstIsInit: "the first modification of an object is its init",
         "barrier-modification-order";
@@ -59,7 +59,7 @@ axioms! {
         "barrier arrive and drop in one thread";
     JoinedBeforeWait: "a wait has a join before it in its thread that still holds",
         "barrier wait";
-    JoinNotLost: "no join of a mutually exclusive object stands between a join and its drop or wait",
+    JoinNotLost: "no join of a mutually exclusive object is between a join and its drop or wait",
         "barrier-joined-before";
     JoinedBeforeParticipant: "the join of a wait executes before an operation that takes part in the wait",
         "barrier wait";

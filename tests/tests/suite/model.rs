@@ -38,47 +38,47 @@ const TRACES: &[(Known, Usage, &str)] = &[
     (
         catalogue::SYMMETRIC_NAMED,
         Usage::Repeated,
-        "A `bar.sync` is an arrival too, so a fast warp counts twice and leaves alone.",
+        "A `bar.sync` is also an arrival, so a fast warp counts twice and returns before the others.",
     ),
     (
         catalogue::WARP_NAMED,
         Usage::Repeated,
-        "A fast warp's arrive of the next phase lands on a barrier whose owner has not yet synced in this one. Two sets of barriers in turn cure it, or a full barrier between the phases.",
+        "A fast warp's arrive of the next phase lands on a barrier whose owner has not yet synced in this one. Two alternating sets of barriers prevent this, or a full barrier between the phases.",
     ),
     (
         catalogue::COUNTER_RESET,
         Usage::Repeated,
-        "The wave that leaves first resets the count that the others still look at.",
+        "The first wave that returns resets the count that the others still read.",
     ),
     (
         catalogue::COUNTER_AT_WAIT,
         Usage::Overlapping,
-        "With a second arrive before the first wait, one wave's two arrives pass for two waves'.",
+        "With a second arrive before the first wait, two arrives of one wave count as arrives of two waves.",
     ),
     (
         catalogue::MBARRIER,
         Usage::Overlapping,
-        "The same on an mbarrier: a phase of two arrivals is complete, both by one wave.",
+        "The same with an mbarrier: two arrivals of one wave complete a phase.",
     ),
     (
         catalogue::MBARRIER_UNFLIPPED,
         Usage::Repeated,
-        "The parity of the phase before is still complete, so the second wait returns at once.",
+        "The parity of the previous phase is still complete, so the second wait returns immediately.",
     ),
     (
         catalogue::SIGNAL_WAIT,
         Usage::FullBarrierInside,
-        "gfx12 has one workgroup barrier: the full barrier's arrival completes the split one's phase. The lowering completes the open phase first.",
+        "gfx12 has one workgroup barrier: the arrival at the full barrier completes the phase of the split barrier. The lowering completes the open phase first.",
     ),
     (
         catalogue::SIGNAL_WAIT,
         Usage::Dangling,
-        "A wave that ends drops the barrier, and must not do so while its arrival is open. The lowering completes it before the return.",
+        "A wave that ends drops the barrier. It must not do so while its arrival is open. The lowering completes it before the return.",
     ),
     (
         catalogue::NAMED_OBJECT_UNPUBLISHED,
         Usage::Repeated,
-        "Without a full barrier behind the init, another wave is faster.",
+        "Without a full barrier after the init, another wave can be faster.",
     ),
     (
         catalogue::FUSED_AT_WAIT,
@@ -88,7 +88,7 @@ const TRACES: &[(Known, Usage, &str)] = &[
     (
         catalogue::FUSED_AT_ARRIVE,
         Usage::SpinBeforeArrive,
-        "And the mirrored program, fused at the arrive.",
+        "The mirrored program, fused at the arrive.",
     ),
 ];
 

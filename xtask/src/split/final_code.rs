@@ -47,9 +47,7 @@ pub(super) fn table(tool: &Path, modules: &[&Module]) -> Result<String> {
         let mut all: Vec<Vec<Window>> = all.into_iter().flatten().collect();
         all.retain(|windows| !windows.is_empty());
         row(&mut table, about, &all, |window| &window.is)?;
-        row(&mut table, "as far as halves can move", &all, |window| {
-            &window.could_be
-        })?;
+        row(&mut table, "upper bound", &all, |window| &window.could_be)?;
     }
     Ok(table)
 }

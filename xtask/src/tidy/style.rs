@@ -1,5 +1,6 @@
-//! Words of the pages: one word for one thing, no figures of speech, one spelling. Misspellings are
-//! found by `cargo xtask spelling`.
+//! Words and sentences of the pages: one word for one thing, no figures of speech, one spelling, no
+//! constructions that readers stumble over, short sentences. Misspellings are found by `cargo xtask
+//! spelling`.
 
 use super::links::{plain, prose};
 use crate::shell;
@@ -37,7 +38,56 @@ const WORDS: &[(&str, &str)] = &[
     ("licensed under", "available under"),
 ];
 
-/// The most words of a first line behind a heading of a page, which says what a reader can do then.
+/// Constructions that no page needs, and what pages write instead.
+const CONSTRUCTIONS: &[(&str, &str)] = &[
+    // A subject that acts.
+    ("nobody", "no invocation, or the passive"),
+    ("somebody", "who it is"),
+    ("anybody", "who it is"),
+    ("strangers", "untrusted users"),
+    // The subject first.
+    ("shown is", "the table shows"),
+    ("asked for is", "the requirement is"),
+    // Everyday verbs.
+    ("ask for", "require"),
+    ("asks for", "requires"),
+    ("asked for", "required"),
+    ("goes on", "continues"),
+    ("go on", "continue"),
+    ("goes by", "uses"),
+    ("go by", "use"),
+    ("comes to", "reaches"),
+    ("come to", "reach"),
+    ("is told", "gets"),
+    ("are told", "get"),
+    ("puts to", "checks with"),
+    ("becomes of", "becomes"),
+    ("became of", "became"),
+    // Prepositions and adverbs.
+    ("in front of", "before"),
+    ("behind", "after"),
+    ("beside", "next to"),
+    ("for ever", "forever"),
+    ("anew", "again"),
+    ("all the same", "nevertheless"),
+    ("in silence", "without a diagnostic"),
+    ("surely", "certainly"),
+];
+
+/// Texts whose constructions are not checked: the log of changes, the texts of rules, and the help
+/// of options.
+const UNCHECKED: [&str; 3] = [
+    "CHANGELOG.md",
+    "docs/options.md",
+    "passes/src/validate/rules/explain/",
+];
+
+/// The most words that the sentences of a page have in the mean, and the number of sentences from
+/// which on that counts.
+const MEAN_WORDS: usize = 20;
+const ENOUGH_SENTENCES: usize = 8;
+
+/// The most words of the first line of a page, which tells what a reader can do after it.
 const LONGEST_OPENING: usize = 45;
 
 /// The pages that open so.
@@ -54,9 +104,11 @@ pub(super) fn check(files: &[String], problems: &mut Vec<String>) {
 }
 
 fn judge(file: &str, text: &str, problems: &mut Vec<String>) {
+    let is_checked = !UNCHECKED.iter().any(|text| file.starts_with(text));
     for (number, line) in prose(text) {
         let line = plain(line).to_lowercase();
-        for (word, instead) in WORDS {
+        let constructions = if is_checked { CONSTRUCTIONS } else { &[] };
+        for (word, instead) in WORDS.iter().chain(constructions) {
             if has(&line, &word.to_lowercase()) {
                 problems.push(format!("{file}:{number}: `{word}`: write `{instead}`"));
             }
@@ -64,6 +116,14 @@ fn judge(file: &str, text: &str, problems: &mut Vec<String>) {
         if line.contains("  ") && !line.starts_with([' ', '|']) {
             problems.push(format!("{file}:{number}: two spaces"));
         }
+    }
+    let sentences = sentences(text);
+    let words: usize = sentences.iter().sum();
+    let is_long = sentences.len() >= ENOUGH_SENTENCES && words > MEAN_WORDS * sentences.len();
+    if is_checked && is_long {
+        problems.push(format!(
+            "{file}: sentences have more than {MEAN_WORDS} words in the mean"
+        ));
     }
     let opening = text.lines().skip(1).find(|line| !line.is_empty());
     let words = opening.map_or(0, |line| line.split_whitespace().count());
@@ -74,7 +134,41 @@ fn judge(file: &str, text: &str, problems: &mut Vec<String>) {
     }
 }
 
-/// Whether `word` stands in `line` by itself.
+/// The numbers of words of the sentences of a page: those of paragraphs and list items. Headings,
+/// tables and quotations have none, and a text in back quotes is one word.
+fn sentences(text: &str) -> Vec<usize> {
+    let mut counts = Vec::new();
+    let mut open = 0;
+    let mut last = 0;
+    for (number, line) in prose(text) {
+        let line = plain(line).replace("````", "code").replace("``", "code");
+        let line = line.trim_start();
+        let is_apart = line.is_empty() || line.starts_with(['#', '|', '>', '!', '<']);
+        let is_item = line.starts_with("- ")
+            || line
+                .split_once(". ")
+                .is_some_and(|(item, _)| item.parse::<u32>().is_ok());
+        if open > 0 && (is_apart || is_item || number != last + 1) {
+            counts.push(open);
+            open = 0;
+        }
+        last = number;
+        if is_apart {
+            continue;
+        }
+        for word in line.split_whitespace().filter(|word| *word != "-") {
+            open += 1;
+            if word.ends_with(['.', '?', '!', ':', ';']) {
+                counts.push(open);
+                open = 0;
+            }
+        }
+    }
+    counts.extend((open > 0).then_some(open));
+    counts
+}
+
+/// True if `line` contains `word` as a word.
 pub(super) fn has(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
@@ -102,8 +196,23 @@ mod tests {
             ("one  two", 1),
             ("| one  | two |", 0),
             ("the windows of doorways", 0),
+            ("Nobody waits behind it.", 2),
+            ("`behind`, behindhand", 0),
         ] {
             assert_eq!(problems(text), wrong, "{text}");
         }
+        let mut found = Vec::new();
+        judge("CHANGELOG.md", "Nobody waits behind it.", &mut found);
+        assert!(found.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn sentences_are_counted_without_tables_and_code() {
+        let text = "# A heading\n\nOne `two words` three.\nFour five: six\nseven.\n\n- eight nine\n- ten\n\n\
+                    | eleven |\n\n```\ntwelve\n```\n> thirteen\n";
+        assert_eq!(sentences(text), [3, 2, 2, 2, 1]);
+        let long = "word ".repeat(MEAN_WORDS + 1) + ".\n\n";
+        assert_eq!(problems(&long.repeat(ENOUGH_SENTENCES)), 1);
+        assert_eq!(problems(&long.repeat(ENOUGH_SENTENCES - 1)), 0);
     }
 }

@@ -54,7 +54,7 @@ const WIDE_DIVISION: Verdict =
 
 /// Small numbers.
 const DENORMAL: Verdict = Free(
-    "a module that does not ask for a mode may keep or flush denormals; DenormFlushToZero is refused (`SB0310`)",
+    "a module without a denormal mode may keep or flush denormals; DenormFlushToZero is refused (`SB0310`)",
 );
 
 /// The sign of what is not a number.
@@ -85,7 +85,7 @@ const fn row(number: u32, what: &'static str, gpus: &'static str, verdict: Verdi
 /// The reports, by number.
 #[rustfmt::skip] // One report is one line of the page.
 pub(super) const REPORTS: &[Report] = &[
-    row(1, "A 16-bit value that was shifted right with its sign has ones above bit 15 where the program asks for zeros.", "gfx9", HOST),
+    row(1, "A 16-bit value that was shifted right with its sign has ones above bit 15 where the program requires zeros.", "gfx9", HOST),
     row(2, "A byte that is xored with itself is not zero.", LOGIC_GPUS, LOGIC),
     row(3, "All lanes get the first lane's sum of shifted terms.", AMD, HOST),
     row(4, "The first component of a vector changes in an operation that should leave it alone, before a xor.", LOGIC_GPUS, LOGIC),
@@ -137,7 +137,7 @@ pub(super) const REPORTS: &[Report] = &[
     row(52, "The amount of a shift, blended of two words, lacks one of them.", LOGIC_GPUS, LOGIC),
     row(53, "The high bit of a sum of products of bytes is lost before a xor.", LOGIC_GPUS, HOST),
     row(54, "A 64-bit sum whose halves both contain x lacks x in the upper one.", AMD, HOST),
-    row(55, "A constant is ored into the wrong half of a word beside a 16-bit value.", "gfx11 and later", Guarded("packed_high")),
+    row(55, "A constant is ored into the wrong half of a word next to a 16-bit value.", "gfx11 and later", Guarded("packed_high")),
     row(56, "A branch by the low bit of a product of halves goes the wrong way.", AMD, HOST),
     row(57, "A chain of rotations and counts of bits ends in a wrong value.", AMD, HOST),
     row(58, "A byte chosen by four bits has a wrong high bit.", AMD, HOST),
