@@ -134,6 +134,9 @@ The windows below 90 % lose address arithmetic and formulas, not the work of a l
 - The comparison of message_passing becomes part of the branch after the wait.
 - The loop counter and the addresses of opencl_async_pipeline and opencl_async_bulk are at the end of the loop, after its last wait.
 - The address of the result, which the source computes in the first window of async_double_buffer and async_overlap, is computed where it is used.
+
+## Windows with less than 90 % left
+
 ";
 
 /// One row, and what was measured of the split barrier; `None` where the kernel is not for the GPU.

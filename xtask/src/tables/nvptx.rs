@@ -134,6 +134,9 @@ On sm_80 to sm_89, the arrive at an mbarrier is two instructions, `MEMBAR.ALL.CT
   overwrite what is read. Machine code executes accesses to shared memory in order, but PTX does not guarantee it, and ptxas may move a relaxed arrive before a load.
 - So the fence orders nothing only if there is no access between two barriers, or if the semantics are relaxed. `eliminate-redundant-split-barriers` removes the first kind. Of the second kind, the fixtures have
   one kernel (`relaxed_pair`), and the barriers of the corpus that order nothing are removed before they are split.
+
+## Split windows with less than 90 % left
+
 ";
 
 /// One row; `None` where the strategy does not apply.
