@@ -129,7 +129,7 @@ fn timed_products_are_compared() {
     let mut device = Simulated::new(Schedule::nth(0, 1));
     let choices = Choices { size: 64, runs: 1 };
     let text = timing::tables(&bundle, &mut device, choices).unwrap();
-    // Which one it is, `docs/choice.md` says.
+    // `docs/choice_tables.md` lists it.
     assert_eq!(text.matches(" (default) | - |").count(), 1, "{text}");
     assert!(text.contains("| mbarrier"), "{text}");
     assert!(text.contains("| fused"), "{text}");
