@@ -5,6 +5,7 @@
 //! `tests/suite` links it.
 
 pub mod corpus;
+pub mod exchanges;
 pub mod features;
 pub mod fixture;
 pub mod joint_matrices;

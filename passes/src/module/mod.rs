@@ -65,6 +65,7 @@ pub use ids::Ids;
 pub use inst::{Id, Inst};
 pub use operands::{Operand, Operands};
 pub use reader::{Endianness, Header, Module};
+pub(crate) use scalar::folded;
 pub use semantics::{Classes, Order, Scope, Semantics};
 pub use source::SourceFile;
 pub use table::{Key, Table};

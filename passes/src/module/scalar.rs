@@ -31,6 +31,22 @@ pub(super) fn numeric_width(ty: &Type) -> Option<u32> {
     }
 }
 
+/// The result of an operation on scalars of these types; `None` where it is not defined, or the
+/// operation is none of those that specialization constants may have.
+pub(crate) fn folded(
+    op: spirv::Op,
+    result: &Type,
+    operands: &[(&Constant, &Type)],
+) -> Option<Constant> {
+    if arity(op)? != operands.len() {
+        return None;
+    }
+    let scalars = operands.iter().map(|(value, ty)| Scalar { value, ty });
+    let scalars: Vec<Scalar<'_>> = scalars.collect();
+    let value = evaluate(op, result, &scalars).ok()?;
+    (value != Constant::Undef).then_some(value)
+}
+
 /// The number of type `ty` with the low bits of `bits`.
 pub(super) fn number(ty: &Type, bits: u64) -> Constant {
     match ty {

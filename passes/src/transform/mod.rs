@@ -30,6 +30,7 @@ mod move_split_barriers;
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod mutants;
 mod narrow_barrier_semantics;
+mod narrow_barriers_to_subgroups;
 mod operands;
 mod options;
 mod order_split_barriers;

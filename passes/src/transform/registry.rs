@@ -10,9 +10,10 @@ use super::{
     branch_on_predicates, eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
     freeze_specialization_constants, fuse_narrow_split_barriers, inline, instrument_barrier_skew,
     instrument_split_barriers, link_device_library, modernize_cooperative_matrices,
-    move_split_barriers, narrow_barrier_semantics, order_split_barriers, pipeline_barrier_loops,
-    prefetch_barrier_loop_loads, promote_async_copies, scalarize_pointer_vectors,
-    split_control_barriers, strip_split_barrier_alias, unroll_barrier_loops,
+    move_split_barriers, narrow_barrier_semantics, narrow_barriers_to_subgroups,
+    order_split_barriers, pipeline_barrier_loops, prefetch_barrier_loop_loads,
+    promote_async_copies, scalarize_pointer_vectors, split_control_barriers,
+    strip_split_barrier_alias, unroll_barrier_loops,
 };
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, SplitBarrierExtension};
@@ -182,6 +183,14 @@ passes! {
         keeps_order: false,
         parse: aliased,
         run: narrow_barrier_semantics::run,
+    }
+    NARROW_BARRIERS_TO_SUBGROUPS {
+        name: "narrow-barriers-to-subgroups",
+        about: "make barriers of the subgroup of those that keep no accesses of different subgroups of N invocations apart",
+        value: Some("N"),
+        keeps_order: false,
+        parse: subgroups,
+        run: narrow_barriers_to_subgroups::run,
     }
     ORDER_SPLIT_BARRIERS {
         name: "order-split-barriers",
@@ -389,6 +398,12 @@ fn narrow(value: Option<&str>) -> Option<PassOptions> {
 
 fn unroll(value: Option<&str>) -> Option<PassOptions> {
     Some(PassOptions::Unroll(value?.parse().ok()?))
+}
+
+fn subgroups(value: Option<&str>) -> Option<PassOptions> {
+    let size = value?.parse().ok().filter(|size| *size > 0)?;
+    let specialized = None;
+    Some(PassOptions::Subgroups { size, specialized })
 }
 
 fn extension(value: Option<&str>) -> Option<PassOptions> {

@@ -23,6 +23,7 @@ mod docs;
 mod endianness;
 mod enumerants;
 mod examples;
+mod exchanges;
 mod facts;
 mod faults;
 mod features;
@@ -139,6 +140,7 @@ fn main() -> ExitCode {
     trials.extend(outputs::trials(&fixtures));
     trials.extend(examples::trials());
     trials.extend(pages::trials());
+    trials.extend(exchanges::trials());
     trials.extend(pipelines::trials());
     trials.extend(schemas::trials(&fixtures));
     trials.extend(endianness::trials(&fixtures));

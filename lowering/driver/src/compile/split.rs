@@ -4,6 +4,8 @@
 //! that, loops are unrolled and their loads staged first, and other instructions come between the
 //! halves.
 
+mod subgroups;
+
 use super::fates::{Fate, Fates, ORDERS_NOTHING, executed, too_narrow, why_left};
 use super::motion::BarrierMotion;
 use super::source::Source;
@@ -79,6 +81,7 @@ pub(crate) fn split(
 ) -> Result<Split, Failure> {
     if options.split_barriers == SplitBarriers::Never
         && options.pipeline_loops == PipelineLoops::Never
+        && !can_be_narrowed(source.module(), options)
     {
         return Ok(Split::default());
     }
@@ -138,6 +141,8 @@ fn split_module(
     let keep = keep.with(&options.full_barriers);
     splitting.run(&pipelining(options))?;
     splitting.note_removed("its loop is pipelined")?;
+    splitting.narrow_to_subgroups()?;
+    splitting.note_removed("it keeps no accesses of different subgroups apart")?;
     if options.split_barriers == SplitBarriers::Never {
         return Ok(splitting.done(Vec::new()));
     }
@@ -273,6 +278,12 @@ fn after_splitting(options: &Options) -> Vec<Step> {
         });
     }
     steps
+}
+
+/// Returns true if the options have barriers narrowed, and `module` has some.
+fn can_be_narrowed(module: &Module<'_>, options: &Options) -> bool {
+    let is_barrier = |inst: &Inst<'_>| inst.op() == Some(Op::ControlBarrier);
+    options.narrowing().is_some() && module.instructions().any(|inst| is_barrier(&inst))
 }
 
 /// That no workgroups meet at split barriers: these would be others afterwards.
