@@ -2,9 +2,9 @@
 //! LLVM lacks, facts for its code generators, and forms that avoid its known faults (docs/llvm.md).
 
 use crate::{
-    atomic_annotations, codegen, constant_loops, dot_sums, expand, faults, guarded_division,
-    lane_moves, masked_division, negative_zero, opaque_cross_lane, private_arrays, shared_blocks,
-    shared_contents, shared_offsets,
+    atomic_annotations, balanced_windows, codegen, constant_loops, dot_sums, expand, faults,
+    guarded_division, lane_moves, masked_division, negative_zero, opaque_cross_lane,
+    private_arrays, shared_blocks, shared_contents, shared_offsets,
 };
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -96,6 +96,15 @@ pub(crate) const AFTER_OPTIMISER: &[FixUp] = &[
         guard: None,
         needed: |_| true,
         run: |work| expand::expand(work.context, work.module, work.input.target, work.machine),
+    },
+    FixUp {
+        name: "balanced_windows",
+        guard: None,
+        needed: |work| work.input.optimization != Optimization::O0 && work.splits_barriers(),
+        run: |work| {
+            balanced_windows::balance(work.context, work.module, work.input.target);
+            Ok(())
+        },
     },
     // No pass of the optimiser may see a division by what may be 0.
     FixUp {
@@ -209,6 +218,13 @@ pub(crate) fn run(fixups: &[FixUp], work: &Work<'_, '_>) -> Result<(), Diagnosti
 impl Work<'_, '_> {
     fn is_amdgpu(&self) -> bool {
         matches!(self.input.target.arch, Arch::Amdgpu(_))
+    }
+
+    /// Returns true if the GPU has an instruction for each half of a barrier, and the kernels are
+    /// ours.
+    fn splits_barriers(&self) -> bool {
+        let gpu = self.input.target.amdgpu();
+        gpu.is_some_and(|gpu| gpu.split_barrier) && !self.is_ir
     }
 
     /// Returns true if lanes are hidden from the optimiser.

@@ -18,6 +18,7 @@
 
 mod assemble;
 mod atomic_annotations;
+mod balanced_windows;
 pub mod barriers;
 mod codegen;
 mod constant_loops;
