@@ -47,7 +47,7 @@ impl Step {
     }
 }
 
-/// How the passes are run.
+/// The settings of a pipeline.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Settings {
     /// Look closely at the module after every pass: that it breaks no rule of [`crate::validate`]
@@ -68,16 +68,16 @@ impl Settings {
     };
 }
 
-/// What one pass did.
+/// The result of one pass.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// Its name.
     pub name: &'static str,
-    /// Whether the module is another one now.
+    /// True if the module is another one now.
     pub changed: bool,
-    /// Whether it was left out because the fuel was used up.
+    /// True if it was left out because the fuel was used up.
     pub out_of_fuel: bool,
-    /// How long it took, declarations and checks included.
+    /// The elapsed time, including declarations and checks.
     pub time: Duration,
 }
 
@@ -86,9 +86,9 @@ pub struct Ran {
 pub struct Outcome {
     /// The module.
     pub module: Module<'static>,
-    /// Where its instructions came from; `None` when nothing has changed.
+    /// The origins of its instructions; `None` if nothing has changed.
     pub source_map: Option<SourceMap>,
-    /// What the passes did, in order.
+    /// The results of the passes, in order.
     pub ran: Vec<Ran>,
     /// Warnings and notes, at places of the first module.
     pub diagnostics: Diagnostics,
@@ -155,7 +155,7 @@ fn run_steps(
 pub struct Rewritten {
     /// The new module; `None` where no pass changed it.
     pub edited: Option<RewrittenModule>,
-    /// What the passes did, in order.
+    /// The results of the passes, in order.
     pub ran: Vec<Ran>,
     /// Warnings and notes, at places of the first module.
     pub diagnostics: Diagnostics,

@@ -1,5 +1,5 @@
-//! What the machine reports: findings, each with its place. The list of kinds is closed and every
-//! kind has a stable code.
+//! Findings of the machine, each with its place. The list of kinds is closed, and every kind has a
+//! stable code.
 
 use crate::lane::Lane;
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::fmt;
 
 macro_rules! kinds {
     ($($name:ident = $number:literal, $summary:literal;)*) => {
-        /// What is wrong.
+        /// The kind of problem.
         #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum FindingKind {
             $(#[doc = $summary] $name,)*
@@ -32,25 +32,25 @@ macro_rules! kinds {
 }
 
 kinds! {
-    MissingWait = 3001, "a register or shared byte is used while the operation that fills it is outstanding";
-    SharedRace = 3003, "two waves, or two lanes of one that go their own ways, access a shared byte, at least one writes, and nothing orders them";
-    GlobalRace = 3004, "two waves, or two lanes of one that go their own ways, access a byte of global memory, at least one writes, and nothing orders them";
-    UninitialisedShared = 3005, "a shared byte is read that nobody has written";
-    OutOfBounds = 3006, "an access lies outside every buffer, or outside shared or private memory";
-    Misaligned = 3007, "an address is not a multiple of what the access asks for";
-    WriteToReadOnly = 3008, "a store goes to memory that the kernel may only read";
-    Deadlock = 3009, "every wave that is left waits for another";
-    BarrierMisuse = 3010, "a barrier object is used against its rules";
+    MissingWait = 3001, "a register or a byte of workgroup memory is used while the operation that writes it is outstanding";
+    SharedRace = 3003, "two waves, or two divergent lanes of one wave, access a byte of workgroup memory without ordering, and at least one writes";
+    GlobalRace = 3004, "two waves, or two divergent lanes of one wave, access a byte of global memory without ordering, and at least one writes";
+    UninitialisedShared = 3005, "a byte of workgroup memory is read before it is written";
+    OutOfBounds = 3006, "an access is outside of all buffers, or outside of workgroup or private memory";
+    Misaligned = 3007, "an address does not have the alignment that the access requires";
+    WriteToReadOnly = 3008, "a store writes to read-only memory";
+    Deadlock = 3009, "all remaining waves wait for each other";
+    BarrierMisuse = 3010, "the use of a barrier object breaks its rules";
     UnsupportedInstruction = 3011, "the simulator does not know the instruction";
-    BadProgramCounter = 3012, "control leaves the program's code";
-    StepLimit = 3013, "the launch takes more steps than the limit allows";
-    MemoryLimit = 3014, "the launch needs more memory than the limit allows";
-    Trap = 3015, "the program stops itself with a trap";
-    MatrixLanes = 3016, "a matrix instruction runs without all lanes of its wave, or they do not hold its operands as it asks";
-    StaleRead = 3017, "a load may find an old value in a cache that was not invalidated since the wave learnt of the write";
-    NotWrittenBack = 3018, "a load may miss what another workgroup stored, because the cache that it is in was not written back";
-    MissingProxyFence = 3019, "a bulk copy goes to or from memory that a thread has written, and no fence.proxy.async of that memory stands between";
-    EqualWrites = 3040, "two waves, or two lanes of one that go their own ways, write the same value to a byte, and nothing orders them";
+    BadProgramCounter = 3012, "control flow leaves the code of the program";
+    StepLimit = 3013, "the launch exceeds the limit on steps";
+    MemoryLimit = 3014, "the launch exceeds the limit on memory";
+    Trap = 3015, "the program executes a trap";
+    MatrixLanes = 3016, "a matrix instruction is executed without all lanes of its wave, or with wrong operands in some lanes";
+    StaleRead = 3017, "a load may read a stale value from a cache that was not invalidated after the wave synchronised with the write";
+    NotWrittenBack = 3018, "a load may miss a store of another workgroup, because the store's cache was not written back";
+    MissingProxyFence = 3019, "a bulk copy accesses memory that a thread has written, without a fence.proxy.async for that memory in between";
+    EqualWrites = 3040, "two waves, or two divergent lanes of one wave, write the same value to a byte without ordering";
 }
 
 impl FindingKind {
@@ -67,7 +67,7 @@ impl fmt::Display for FindingKind {
     }
 }
 
-/// Where a finding was made, in the machine's terms. Kept small: it is made for every access.
+/// The place of a finding for the machine. It is small, because every access creates one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
     /// The program's own number for the instruction (an offset or an index).
@@ -80,7 +80,7 @@ pub struct Site {
     pub lane: Option<Lane>,
 }
 
-/// What a program says about one of its instructions.
+/// A program's description of one of its instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeLocation {
     /// Address of the instruction in its code section, or line of the text.
@@ -94,16 +94,16 @@ pub struct CodeLocation {
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What is wrong.
+    /// The kind of problem.
     pub kind: FindingKind,
-    /// Who found it, where.
+    /// The wave that found it, and the place.
     pub site: Site,
     /// The instruction at [`Site::pc`]. Filled in when the run is over.
     pub place: CodeLocation,
     /// The other instruction, when two are involved: who issued what is outstanding, or accessed
     /// the byte before.
     pub other: Option<(Site, CodeLocation)>,
-    /// What happened, with addresses and names.
+    /// The event, with addresses and names.
     pub message: String,
 }
 
@@ -213,7 +213,7 @@ impl Findings {
         .collect()
     }
 
-    /// How many findings were not kept, because there were too many.
+    /// The number of findings that were dropped because there were too many.
     pub fn not_kept(&self) -> u64 {
         self.more
     }

@@ -1,4 +1,4 @@
-//! How the places that pointers lead to are known to be aligned.
+//! The known alignment of the memory that pointers point to.
 
 use super::layout::{Alignment, Extent, Extents, buffer_align, stride, structure, variable_align};
 use super::uses::{is_shared_block, pointee};
@@ -10,7 +10,7 @@ use spirv::{Decoration, MemoryAccess, Op, StorageClass};
 /// Longest chain of address computations that is followed.
 const MOST_STEPS: u32 = 64;
 
-/// What is known of the pointers of a module.
+/// The known alignments of the pointers of a module.
 pub struct Alignments<'s, 'm> {
     declarations: &'s Declarations<'m>,
     constants: &'s Constants,
@@ -169,7 +169,7 @@ impl<'s, 'm> Alignments<'s, 'm> {
         Some(Walk { ty, align })
     }
 
-    /// Whether the type is a buffer's block, or an array of those.
+    /// Returns true if the type is a buffer's block, or an array of those.
     fn is_block(&self, ty: Id) -> bool {
         match self.declarations.ty(ty) {
             Some(Type::Array { element, .. } | Type::RuntimeArray { element }) => {

@@ -1,4 +1,4 @@
-//! Which functions call which, and which of them lead to a given kind of instruction.
+//! The call graph, and the functions from which a given kind of instruction is reachable.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::module::{Declarations, Function, Id, WordOffset, callee};
@@ -103,8 +103,8 @@ fn circle(callee: Id, site: WordOffset) -> Diagnostic {
         format!("the function {callee} calls itself, directly or through others"),
     )
     .at_word(site)
-    .because("SPIR-V 2.16.1 has no recursion in shaders, and a kernel has no stack for it")
-    .help("turn the recursion into a loop")
+    .because("SPIR-V 2.16.1 forbids recursion in shaders, and kernels have no stack for it")
+    .help("replace the recursion with a loop")
 }
 
 #[cfg(test)]

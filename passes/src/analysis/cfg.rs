@@ -18,7 +18,8 @@ const EXITS: &[spirv::Op] = &[
     spirv::Op::EmitMeshTasksEXT,
 ];
 
-/// Whether `inst` is a terminator that ends the function (or the invocation) when it is executed.
+/// Returns true if `inst` is a terminator that ends the function (or the invocation) when it is
+/// executed.
 pub fn is_exit(inst: Inst<'_>) -> bool {
     inst.op().is_some_and(|op| EXITS.contains(&op))
 }
@@ -238,12 +239,12 @@ impl Cfg {
         }
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// Whether the function has no block: an import.
+    /// Returns true if the function has no block: an import.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
@@ -268,18 +269,17 @@ impl Cfg {
         self.index.find(label)
     }
 
-    /// Where control can go after `block`, each block once, in the order of the terminator's
-    /// operands.
+    /// The successors of `block`, each once, in the order of the terminator's operands.
     pub fn succs(&self, block: BlockIndex) -> &[BlockIndex] {
         self.succs.get(block)
     }
 
-    /// Where control can come from before `block`, each block once, in module order.
+    /// The predecessors of `block`, each once, in module order.
     pub fn preds(&self, block: BlockIndex) -> &[BlockIndex] {
         self.preds.get(block)
     }
 
-    /// Whether `block` ends the function: a return or a kill.
+    /// Returns true if `block` ends the function: a return or a kill.
     pub fn is_exit(&self, block: BlockIndex) -> bool {
         self.exits[block]
     }
@@ -295,7 +295,7 @@ impl Cfg {
         self.order[block]
     }
 
-    /// Whether control can reach `block` from the entry block.
+    /// Returns true if control can reach `block` from the entry block.
     pub fn is_reachable(&self, block: BlockIndex) -> bool {
         self.order[block].is_some()
     }

@@ -3,9 +3,9 @@
 
 use crate::module::{BlockIndex, BlockMap};
 
-/// Gives each of the `len` blocks of a graph, whose edges `succs` says, the number of its
-/// component. Where an edge leads from one component to another, the number gets smaller, so
-/// components in descending order are in the direction of the edges.
+/// Numbers the components of a graph with `len` blocks and the edges `succs`. If an edge leads from
+/// one component to another, the number gets smaller, so components in descending order are in the
+/// direction of the edges.
 pub fn strongly_connected<'g>(
     len: usize,
     succs: impl Fn(BlockIndex) -> &'g [BlockIndex],

@@ -1,5 +1,5 @@
-//! Where copies stand among what else may come to workgroup memory: nothing but a fence orders an
-//! access before an asynchronous copy into the same bytes.
+//! Orders copies with other accesses to workgroup memory: only a fence orders an access before an
+//! asynchronous copy to the same bytes.
 
 use crate::module::facts::{Operand, Role};
 use crate::module::{Declarations, Function, Inst, Type, WordOffset};

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use std::marker::PhantomData;
 use std::ops::BitOr;
 
-/// Which way facts flow.
+/// The direction in which facts flow.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From a block to its successors.
@@ -34,7 +34,7 @@ pub trait Analysis {
     /// What is known at a place.
     type State: Clone + PartialEq;
 
-    /// Which way facts flow.
+    /// The direction in which facts flow.
     const DIRECTION: Direction;
 
     /// The state of a place that no fact has reached.

@@ -20,7 +20,7 @@ pub struct Dominators {
 }
 
 impl Dominators {
-    /// Which blocks lie on every path from the entry block.
+    /// Computes, for each block, the blocks that are on every path to it from the entry block.
     pub fn analyze(cfg: &Cfg) -> Dominators {
         let len = cfg.len();
         if len == 0 {
@@ -39,8 +39,8 @@ impl Dominators {
         self.idom.get(block).copied().flatten()
     }
 
-    /// Whether every path from the entry block to `block` goes through `over`; a block dominates
-    /// itself. False when control cannot reach one of them.
+    /// Returns true if every path from the entry block to `block` goes through `over`; a block
+    /// dominates itself. False when control cannot reach one of them.
     pub fn dominates(&self, over: BlockIndex, block: BlockIndex) -> bool {
         let interval = |block: BlockIndex| self.interval.get(block);
         match (interval(over), interval(block)) {
@@ -194,7 +194,7 @@ fn intervals(idom: &[usize]) -> Vec<(usize, usize)> {
     interval
 }
 
-/// Which blocks lie on every path from a block to the end of the function.
+/// For each block, the blocks that are on every path from it to the end of the function.
 ///
 /// The end is a return or a kill. Blocks from which control only gets to an OpUnreachable are
 /// outside of the tree: no run goes there. A loop without a way out counts as an end too (one block
@@ -227,13 +227,13 @@ impl PostDominators {
         PostDominators { tree }
     }
 
-    /// Whether every path from `block` to the end of the function goes through `over`; a block
-    /// post-dominates itself. False when no path leads from one of them to the end.
+    /// Returns true if every path from `block` to the end of the function goes through `over`; a
+    /// block post-dominates itself. False when no path leads from one of them to the end.
     pub fn post_dominates(&self, over: BlockIndex, block: BlockIndex) -> bool {
         self.tree.dominates(over, block)
     }
 
-    /// Whether some path leads from `block` to the end of the function.
+    /// Returns true if some path leads from `block` to the end of the function.
     pub fn reaches_end(&self, block: BlockIndex) -> bool {
         self.tree.dominates(block, block)
     }

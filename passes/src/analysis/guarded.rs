@@ -1,4 +1,4 @@
-//! Accesses that a Boolean may leave out: predicated loads and stores (SPV_INTEL_predicated_io),
+//! Accesses under a predicate or a mask: predicated loads and stores (SPV_INTEL_predicated_io),
 //! and masked gathers and scatters through vectors of pointers (SPV_INTEL_masked_gather_scatter).
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -17,14 +17,14 @@ pub const MASKED_CAPABILITY: u32 = Capability::MaskedGatherScatterINTEL as u32;
 /// Its extension.
 pub const MASKED_EXTENSION: &str = "SPV_INTEL_masked_gather_scatter";
 
-/// What a predicated access is made of.
+/// The parts of a predicated access.
 #[derive(Copy, Clone, Debug)]
 pub struct Predicated<'m> {
     /// The instruction.
     pub inst: Inst<'m>,
-    /// Where it loads or stores.
+    /// The address.
     pub pointer: Id,
-    /// Whether it does.
+    /// The condition under which it accesses memory.
     pub predicate: Id,
     /// The default value of a load, the object of a store.
     pub value: Id,
@@ -51,18 +51,18 @@ impl<'m> Predicated<'m> {
     }
 }
 
-/// What a gather or a scatter is made of.
+/// The parts of a gather or a scatter.
 #[derive(Copy, Clone, Debug)]
 pub struct Masked<'m> {
     /// The instruction.
     pub inst: Inst<'m>,
     /// A vector of pointers.
     pub pointers: Id,
-    /// The alignment of every address; 0: nothing is said.
+    /// The alignment of every address; 0 if unknown.
     pub alignment: u32,
     /// A vector of Booleans.
     pub mask: Id,
-    /// What a gather gives where it does not load, what a scatter stores.
+    /// The result of a gather in lanes that do not load; the values that a scatter stores.
     pub value: Id,
 }
 
@@ -99,13 +99,32 @@ fn insts<'d, 'm>(declarations: &'d Declarations<'m>) -> impl Iterator<Item = Ins
     declarations.functions.iter().flat_map(|f| f.insts())
 }
 
-/// An instruction, and what is wrong with it.
+/// An instruction, and a message about it.
 pub type Problem<'m> = (Inst<'m>, String);
 
-/// Problems as errors with a code.
+/// Adds `problems` to `found` as errors with `code`.
 pub fn errors(code: Code, problems: Vec<Problem<'_>>, found: &mut Diagnostics) {
     for (inst, message) in problems {
-        found.push(Diagnostic::error(code, message).at_word(inst.offset));
+        let error = Diagnostic::error(code, message).at_word(inst.offset);
+        found.push(error.help(advice(code, inst)));
+    }
+}
+
+/// The change that solves a problem of `inst` with `code`.
+pub(crate) fn advice(code: Code, inst: Inst<'_>) -> &'static str {
+    match code {
+        Code::PredicatedAccess => {
+            "use a Boolean predicate, and the type that the pointer points to for the value and the result"
+        }
+        Code::MaskedAccess => {
+            "use vectors with one pointer, one Boolean and one value for each lane, and an alignment that is 0 or a power of two"
+        }
+        _ if Predicated::from_inst(inst).is_some() => {
+            "declare OpCapability PredicatedIOINTEL and OpExtension \"SPV_INTEL_predicated_io\""
+        }
+        _ => {
+            "declare OpCapability MaskedGatherScatterINTEL and OpExtension \"SPV_INTEL_masked_gather_scatter\""
+        }
     }
 }
 
@@ -118,20 +137,20 @@ pub fn predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
         let ty = |id: Id| declarations.type_of(id);
         let kind = |id: Id| ty(id).and_then(|ty| declarations.ty(ty));
         if !matches!(kind(access.predicate), Some(Type::Bool)) {
-            wrong("asks for a Boolean predicate");
+            wrong("has a predicate that is not a Boolean");
         }
         let accessed = match kind(access.pointer) {
-            // Of an untyped pointer the instruction says what it points to.
+            // For an untyped pointer, the type of the access counts.
             Some(Type::Pointer { pointee, .. }) => {
                 pointee.or(inst.result_type()).or(ty(access.value))
             }
             _ => {
-                wrong("asks for a pointer");
+                wrong("has a first operand that is not a pointer");
                 continue;
             }
         };
         if ty(access.value) != accessed || inst.result_type().is_some_and(|r| Some(r) != accessed) {
-            wrong("asks for a value of the type that the pointer points to");
+            wrong("has a value or a result of another type than the pointer points to");
         }
     }
     found
@@ -149,18 +168,18 @@ pub fn masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
             _ => None,
         };
         if access.alignment != 0 && !access.alignment.is_power_of_two() {
-            wrong("asks for an alignment that is 0 or a power of two");
+            wrong("has an alignment that is neither 0 nor a power of two");
         }
         let pointers = ty(access.pointers).and_then(|ty| pointer_vector(declarations, ty));
         let Some((pointer, count)) = pointers else {
-            wrong("asks for a vector of pointers");
+            wrong("has an address operand that is not a vector of pointers");
             continue;
         };
         let is_bool = |(component, many): (Id, u32)| {
             many == count && matches!(declarations.ty(component), Some(Type::Bool))
         };
         if !vector(access.mask).is_some_and(is_bool) {
-            wrong("asks for a mask with a Boolean for each pointer");
+            wrong("has a mask that is not a vector of one Boolean for each pointer");
         }
         let pointee = match declarations.ty(pointer) {
             Some(Type::Pointer { pointee, .. }) => *pointee,
@@ -170,13 +189,15 @@ pub fn masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
             many == count && pointee.is_none_or(|pointee| pointee == component)
         });
         if !fits {
-            wrong("asks for a vector with a value for each pointer, of the type that it points to");
+            wrong(
+                "has values that are not a vector of one value for each pointer, of the type that it points to",
+            );
         }
         if inst
             .result_type()
             .is_some_and(|result| ty(access.value) != Some(result))
         {
-            wrong("asks for a result of the type of what fills it");
+            wrong("has a result of another type than its fill value");
         }
     }
     found

@@ -1,4 +1,4 @@
-//! Where the parts of a value lie in memory: sizes, alignments, offsets.
+//! The layout of values in memory: sizes, alignments, offsets.
 //!
 //! A structure with Offset decorations, an array with ArrayStride, a matrix member with
 //! MatrixStride lie where these say. Anything else is laid out naturally: OpenCL's rules in kernels
@@ -19,16 +19,16 @@ pub const POINTER_BYTES: u64 = 8;
 pub struct Alignment(u32);
 
 impl Alignment {
-    /// That of a byte: any address has it.
+    /// The alignment of a byte, which every address has.
     pub const BYTE: Alignment = Alignment(1);
 
-    /// That of a word of 32 bits.
+    /// The alignment of a 32-bit word.
     pub const WORD: Alignment = Alignment(4);
 
-    /// That of a pointer.
+    /// The alignment of a pointer.
     pub const POINTER: Alignment = Alignment(POINTER_BYTES as u32);
 
-    /// That of a vector of four words, which is read and written in one access.
+    /// The alignment of a vector of four words, which one access can read or write.
     pub const QUAD: Alignment = Alignment(16);
 
     /// An alignment to so many bytes; `None` where that is not a power of two.
@@ -74,8 +74,8 @@ impl std::fmt::Display for Alignment {
 /// The most that a kernel takes for granted of a buffer's address.
 pub const BUFFER_ALIGN: Alignment = Alignment::QUAD;
 
-/// What a kernel may take for granted of the address of a buffer whose content has the alignment
-/// `natural`: as much, but a word at least.
+/// The alignment that a kernel can assume for the address of a buffer whose content has the
+/// alignment `natural`: at least a word.
 pub fn buffer_align(natural: Alignment) -> Alignment {
     natural.clamp(Alignment::WORD, BUFFER_ALIGN)
 }
@@ -153,8 +153,8 @@ pub fn stride(declarations: &Declarations<'_>, id: Id, element: Extent) -> u64 {
 /// Largest alignment that a variable is given.
 const MAX_ALIGN: Alignment = Alignment(1 << 12);
 
-/// The alignment of the variable `id`, whose memory wants `natural` at least: more where the
-/// decoration Alignment asks for it.
+/// The alignment of the variable `id`: at least `natural`, and more if the decoration Alignment
+/// requires it.
 pub fn variable_align(declarations: &Declarations<'_>, id: Id, natural: Alignment) -> Alignment {
     let asked = declarations
         .decoration(id, Decoration::Alignment)

@@ -1,4 +1,4 @@
-//! Which results of instructions are needed later, at the end of each block.
+//! Computes the results that are live at the end of each block.
 
 use super::cfg::Cfg;
 use super::dataflow::{Analysis, Direction, solve};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Bits that the sets of all blocks may have together: 64 MiB.
 const MOST_BITS: usize = 1 << 29;
 
-/// What an instruction defines and uses.
+/// The ids that an instruction defines and uses.
 #[derive(Clone, Debug, Default)]
 pub struct DefUse {
     /// Its result.
@@ -17,7 +17,7 @@ pub struct DefUse {
     pub uses: Vec<Id>,
 }
 
-/// Results that are needed behind the end of each block.
+/// The results that are live after each block.
 #[derive(Clone, Debug)]
 pub struct Live {
     ids: Vec<Id>,
@@ -52,12 +52,12 @@ impl Live {
         Some(Live { ids, ends })
     }
 
-    /// How large the sets are together, in words of 64 results: what they cost to work out.
+    /// The total size of the sets in words of 64 results, which is the cost of computing them.
     pub fn words(&self) -> usize {
         self.ends.values().map(Vec::len).sum()
     }
 
-    /// The results that are needed behind the end of block `block`.
+    /// The results that are live after block `block`.
     pub fn at_end(&self, block: BlockIndex) -> BTreeSet<Id> {
         let words = self.ends.get(block).map_or(&[][..], Vec::as_slice);
         let is_set = |number: usize| {

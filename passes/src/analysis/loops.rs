@@ -34,7 +34,7 @@ impl Loop {
 /// The loops of a graph, and the dominance that they follow from.
 #[derive(Clone, Debug)]
 pub struct Loops {
-    /// What dominates what.
+    /// The dominators of the graph.
     pub dominators: Dominators,
     /// The natural loops, by header; `None`: more than are looked at.
     pub natural: Option<Vec<Loop>>,

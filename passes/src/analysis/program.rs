@@ -1,5 +1,5 @@
-//! A module as rules, plan and lowering look at it: every barrier stands in an entry function, and
-//! which of them belong together is worked out once.
+//! A module as rules, plan and lowering see it: every barrier is in an entry function, and the
+//! pairs are computed once.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::Pairing;
@@ -26,8 +26,8 @@ struct Entry {
 }
 
 impl<'p> Program<'p> {
-    /// The module behind `declarations`, with `constants` of its own or of the module that it was
-    /// inlined from: inlining adds no constants. Analyses the pairing of every entry function.
+    /// Analyses the module of `declarations`, with its own `constants` or those of the module that
+    /// it was inlined from: inlining adds no constants. Pairs the barriers of every entry function.
     pub fn new(declarations: &'p Declarations<'p>, constants: &'p Constants) -> Self {
         let mut entries = BTreeMap::new();
         for entry in &declarations.entry_points {
@@ -51,7 +51,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// What the module declares.
+    /// The declarations of the module.
     pub fn declarations(&self) -> &'p Declarations<'p> {
         self.declarations
     }

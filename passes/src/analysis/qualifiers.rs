@@ -1,5 +1,5 @@
-//! Which memory is Coherent and which is Volatile: the decorations of variables, parameters and
-//! members, followed to the pointers and images that lead there.
+//! The memory that is Coherent or Volatile: the decorations of variables, parameters and members,
+//! followed to the pointers and images that lead there.
 //!
 //! SPIR-V 2.18.1 and 3.20: before Vulkan's memory model it is the memory that is decorated, not the
 //! access. What an access has to do follows from where its pointer comes from: through access
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Where pointers in memory are collected: no instruction defines it.
 const STORED: Id = Id(0);
 
-/// What is asked of the accesses to a place, beside what their own operands say.
+/// The qualifiers of the accesses to a place, in addition to their memory operands.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Qualifiers {
     /// Writes are made available, and reads visible, in the device's scope.
@@ -26,7 +26,7 @@ pub struct Qualifiers {
 }
 
 impl Qualifiers {
-    /// Whether there is one.
+    /// Returns true if there is one.
     pub fn any(self) -> bool {
         self.coherent || self.volatile
     }
@@ -103,8 +103,8 @@ impl MemoryQualifiers {
         this
     }
 
-    /// What accesses through the pointer `id`, or to the image `id`, have to do: the qualifiers of
-    /// the place, and those of anything in it.
+    /// The qualifiers for accesses through the pointer `id`, or to the image `id`: those of the
+    /// place, and those of anything in it.
     pub fn get(&self, declarations: &Declarations<'_>, id: Id) -> Qualifiers {
         let mut all = self.of.get(&id).copied().unwrap_or_default();
         if !self.types.is_empty() {
@@ -113,8 +113,7 @@ impl MemoryQualifiers {
         all
     }
 
-    /// What the members of the type `ty` ask of accesses to memory of that type: an untyped pointer
-    /// says nothing of it.
+    /// The qualifiers of the members of the type `ty`, for accesses through untyped pointers.
     pub fn of_type(&self, ty: Id) -> Qualifiers {
         self.facts(Some(ty)).members
     }

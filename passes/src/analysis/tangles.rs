@@ -1,5 +1,5 @@
-//! Where the invocations of a tangle meet again, as structured control flow says
-//! (SPV_KHR_maximal_reconvergence), and control flow in which they do.
+//! Finds the places where the invocations of a tangle reconverge in structured control flow
+//! (SPV_KHR_maximal_reconvergence), and computes control flow in which they do.
 //!
 //! An invocation that leaves a construct other than by its merge block (a break, a continue, a
 //! return) escapes. In [`Tangles`] it does not jump to its goal: it notes the goal, and goes
@@ -19,7 +19,7 @@ use crate::module::{BlockIndex, BlockMap, Function, Id};
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which constructs get joins.
+/// The constructs that get joins.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Joined {
     /// Loops alone: what is between is executed once for all invocations that come there.
@@ -28,7 +28,7 @@ pub enum Joined {
     All,
 }
 
-/// What a block does that depends on other invocations.
+/// The properties of a block that depend on other invocations.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// It has an instruction on the tangle.
@@ -41,7 +41,7 @@ pub struct Facts {
     pub branches: bool,
 }
 
-/// Control flow is not structured: no merge instructions say where tangles meet.
+/// Control flow is not structured: there are no merge instructions.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Unstructured;
 
@@ -69,7 +69,7 @@ struct Part {
     continues: bool,
 }
 
-/// What an invocation that leaves a construct wants to execute next.
+/// The destination of an invocation that leaves a construct.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Goal {
     /// The merge block of this construct.
@@ -118,7 +118,7 @@ pub enum Join {
     Return,
 }
 
-/// Where control goes.
+/// A place to which control goes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// To a block.
@@ -127,13 +127,13 @@ pub enum Place {
     Join(Join),
 }
 
-/// What follows a join.
+/// The continuation after a join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatch {
     /// The goal of those that have come where they want to be, and the block; [`Join::Return`] has
     /// none.
     pub own: Option<(Goal, BlockIndex)>,
-    /// Where the others go.
+    /// The destinations of the others.
     pub others: Vec<(Goal, Place)>,
 }
 
@@ -173,7 +173,7 @@ impl Tangles {
         Ok(joins.then(|| parts.finish(cfg, joined)))
     }
 
-    /// Where the edge from block `from` to block `to` leads, and with which goal.
+    /// The place to which the edge from block `from` to block `to` leads, and its goal.
     pub fn edge(&self, from: BlockIndex, to: BlockIndex) -> (Place, Option<Goal>) {
         match self.goals.get(&(from, to)) {
             None => (Place::Block(to), None),
@@ -181,7 +181,7 @@ impl Tangles {
         }
     }
 
-    /// Where the return at the end of `from` leads: to a join, or nowhere else.
+    /// The join to which the return at the end of `from` leads, if there is one.
     pub fn at_return(&self, from: BlockIndex) -> Option<Join> {
         match self.leave(self.part(from), Goal::Return) {
             Some(Place::Join(join)) if join != Join::Return => Some(join),

@@ -1,4 +1,4 @@
-//! Which module-scope variables a function touches, itself or through its callees: they decide a
+//! The module-scope variables that a function uses, itself or through its callees. They determine a
 //! kernel's arguments and the hidden parameters of functions.
 
 use crate::diagnostic::Diagnostic;
@@ -8,7 +8,7 @@ use crate::module::{
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether `op` makes a constant of others: what addresses can be in.
+/// Returns true if `op` makes a constant of others: what addresses can be in.
 pub fn is_made_of_others(op: Option<Op>) -> bool {
     matches!(
         op,
@@ -16,7 +16,7 @@ pub fn is_made_of_others(op: Option<Op>) -> bool {
     )
 }
 
-/// What a function gets from its caller besides its own parameters.
+/// A hidden parameter, which a function gets from its caller in addition to its own parameters.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Hidden {
     /// The address of a module-scope variable.
@@ -27,16 +27,16 @@ pub enum Hidden {
     PrintBuffer,
 }
 
-/// What a function touches.
+/// The variables that a function uses.
 #[derive(Clone, Default, Debug)]
 pub struct Uses {
     /// Module-scope variables.
     pub variables: BTreeSet<Id>,
     /// Module-scope constants that hold addresses of variables.
     pub addresses: BTreeSet<Id>,
-    /// Variables whose length is asked for.
+    /// Variables whose length is used.
     pub lengths: BTreeSet<Id>,
-    /// Whether it prints.
+    /// True if it prints.
     pub prints: bool,
 }
 
@@ -143,7 +143,7 @@ pub fn described<'m>(declarations: &Declarations<'m>, structure: Id) -> Option<(
     Some((variable, indexes))
 }
 
-/// Whether the workgroup variable shares its memory with others: a block
+/// Returns true if the workgroup variable shares its memory with others: a block
 /// (SPV_KHR_workgroup_memory_explicit_layout: all of them begin at the same place).
 pub fn is_shared_block(declarations: &Declarations<'_>, variable: &Variable<'_>) -> bool {
     variable.class == StorageClass::Workgroup
@@ -159,16 +159,16 @@ pub fn is_shared_block(declarations: &Declarations<'_>, variable: &Variable<'_>)
 pub struct Reached {
     /// The functions, callees first; the last one is the entry point's own.
     pub order: Vec<Id>,
-    /// What each of them touches; none for a function that the module lacks.
+    /// The uses of each of them; none for a function that the module does not have.
     pub uses: BTreeMap<Id, Uses>,
-    /// What the entry point's own function touches, with its callees. One that touches a block in
-    /// workgroup memory also touches those of its interface that start as zeros: they share their
-    /// memory.
+    /// The uses of the entry point's own function and its callees. One that uses a block in
+    /// workgroup memory also uses those of its interface that are initialised with zeros, because
+    /// they share their memory.
     pub own: Uses,
 }
 
 impl Reached {
-    /// What `entry` reaches.
+    /// Collects the functions that `entry` reaches, and their uses.
     ///
     /// # Errors
     /// Those of [`Declarations::reachable_functions`].
@@ -200,7 +200,7 @@ impl Reached {
     }
 }
 
-/// Whether a variable is an LLVM global that every function can name: workgroup memory and
+/// Returns true if a variable is an LLVM global that every function can name: workgroup memory and
 /// initialised program-scope data.
 pub fn is_global(variable: &Variable<'_>) -> bool {
     match variable.class {
@@ -210,7 +210,7 @@ pub fn is_global(variable: &Variable<'_>) -> bool {
     }
 }
 
-/// What the variable's pointer type points to.
+/// The type that the variable's pointer type points to.
 pub fn pointee(declarations: &Declarations<'_>, variable: &Variable<'_>) -> Option<Id> {
     declarations.pointee(variable.pointer_type)
 }

@@ -1,5 +1,5 @@
-//! What a kernel does that others can see: it writes memory that is not its workgroup's, or an
-//! image.
+//! The externally visible effects of a kernel: writes to images and to memory other than workgroup
+//! memory.
 
 use crate::analysis::cfg::Cfg;
 use crate::module::{Constant, Constants, Declarations, Function, Id, Inst, Type, WordOffset};

@@ -1,4 +1,4 @@
-//! How much workgroup memory an entry point takes: its variables, and where they lie.
+//! The workgroup memory of an entry point: its variables and their offsets.
 //!
 //! The check of limits, the plan and the lowering share this.
 
@@ -17,17 +17,17 @@ pub struct WorkgroupMemory {
     /// Bytes that all blocks share (SPV_KHR_workgroup_memory_explicit_layout: all begin at the same
     /// place).
     pub block_bytes: u64,
-    /// Bytes of all of them, at most `u64::MAX`: the blocks, and behind them the others, each
-    /// aligned to 16 or more.
+    /// Bytes of all of them, at most `u64::MAX`: first the blocks, then the others, each aligned to
+    /// 16 or more.
     pub bytes: u64,
     /// The largest alignment of a variable.
     pub align: Alignment,
-    /// How many bytes behind the first one each variable begins that is no block.
+    /// The offset in bytes of each variable that is not a block.
     pub places: BTreeMap<Id, u64>,
 }
 
 impl WorkgroupMemory {
-    /// That of `entry`; none for an entry point whose calls have no end.
+    /// Computes the workgroup memory of `entry`; none for an entry point with recursive calls.
     pub fn analyze(
         declarations: &Declarations<'_>,
         constants: &Constants,
@@ -42,7 +42,7 @@ impl WorkgroupMemory {
         )
     }
 
-    /// That of an entry point which touches `uses`.
+    /// Computes the workgroup memory of an entry point that uses `uses`.
     pub fn touched(
         declarations: &Declarations<'_>,
         constants: &Constants,

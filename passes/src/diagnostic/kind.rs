@@ -1,6 +1,6 @@
-//! What a diagnostic is about.
+//! The kinds of diagnostics.
 
-/// Which of the four kinds of error a code belongs to; decides the exit code of the tools.
+/// The kind of a code, which determines the exit code of the tools.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The module breaks a rule of SPIR-V or of its client API.

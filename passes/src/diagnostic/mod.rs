@@ -1,5 +1,5 @@
-//! What is wrong with a module, where, why, and what to do: one value type, collected many,
-//! rendered late.
+//! Diagnostics: a message, its place, its reasons and help. They are collected during the work and
+//! rendered at the end.
 
 mod code;
 pub mod json;
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
     /// The operation cannot go on.
@@ -40,7 +40,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Where in the module a diagnostic points. Every field that is known is filled in.
+/// The place of a diagnostic in the module. Every known field is filled in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Location {
     /// Offset of the instruction's first word, counted in words from the start of the module (the
@@ -54,7 +54,7 @@ pub struct Location {
     pub instruction: Option<String>,
     /// The operand that the problem is about, counted from 0 without result type and result.
     pub operand: Option<u32>,
-    /// Where that operand stands in `instruction`.
+    /// The span of that operand in `instruction`.
     pub marked: Option<Span>,
     /// Source position from OpLine.
     pub source: Option<SourcePosition>,
@@ -65,7 +65,7 @@ pub struct Location {
 pub struct Span {
     /// Offset of the first byte.
     pub start: usize,
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub end: usize,
 }
 
@@ -76,7 +76,7 @@ pub struct SourcePosition {
     pub file: String,
     /// Line, 1-based.
     pub line: u32,
-    /// Column, 1-based; 0 where the module says none, as many compilers do.
+    /// Column, 1-based; 0 if the module has none, as with many compilers.
     pub column: u32,
     /// The line itself, when the module carries its source (OpSource, DebugSource).
     pub text: Option<String>,
@@ -87,7 +87,7 @@ pub struct SourcePosition {
 /// A place that an execution passes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WitnessStep {
-    /// What happens there.
+    /// A sentence about this place.
     pub text: String,
     /// Word offset of the instruction.
     pub word: Option<WordOffset>,
@@ -96,7 +96,7 @@ pub struct WitnessStep {
 }
 
 impl WitnessStep {
-    /// What happens at the instruction at `word`.
+    /// A step at the instruction at `word`.
     pub fn at(word: WordOffset, text: impl Into<String>) -> Self {
         WitnessStep {
             text: text.into(),
@@ -121,9 +121,9 @@ pub type Vuid = &'static str;
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// Where it is (boxed, so that a `Result` with a diagnostic stays small).
+    /// The place (boxed, so that a `Result` with a diagnostic stays small).
     pub location: Box<Location>,
-    /// How bad it is.
+    /// The severity of a diagnostic.
     pub severity: Severity,
     /// The stable code.
     pub code: Code,
@@ -131,7 +131,7 @@ pub struct Diagnostic {
     pub message: String,
     /// Why: a chain of reasons, outermost first.
     pub reasons: Vec<String>,
-    /// What to do (a boxed string, for the same reason as `location`).
+    /// An instruction to the user (a boxed string, for the same reason as `location`).
     pub help: Option<Box<str>>,
     /// The rule of Vulkan's specification that is broken, by its identifier (`VUID-...`).
     #[serde(deserialize_with = "interned")]
@@ -173,7 +173,7 @@ impl Diagnostic {
         }
     }
 
-    /// An `Internal` error: `message` says which invariant is broken.
+    /// An `Internal` error: `message` names the broken invariant.
     pub fn bug(message: impl Into<String>) -> Self {
         Diagnostic::error(Code::Internal, message).help("please report this with the module")
     }
@@ -264,15 +264,15 @@ impl Diagnostics {
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
         self.0.iter_mut()
     }
-    /// How many there are.
+    /// The number of diagnostics.
     pub fn len(&self) -> usize {
         self.0.len()
     }
-    /// Whether nothing was reported.
+    /// Returns true if nothing was reported.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// Whether an error is among them.
+    /// Returns true if an error is among them.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|d| d.severity == Severity::Error)
     }

@@ -4,8 +4,8 @@ use super::{Location, SourcePosition};
 use std::fmt;
 
 impl SourcePosition {
-    /// The column that people and programs are told, 1-based: the module's own, or that of the
-    /// first character that is not blank where the module says none and carries the line.
+    /// The column for output, 1-based: the module's own, or that of the first non-blank character
+    /// if the module has no column but contains the line.
     pub fn shown_column(&self) -> Option<u32> {
         if self.column > 0 {
             return Some(self.column);

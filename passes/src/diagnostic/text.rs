@@ -10,7 +10,7 @@ use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, renderer::DecorStyle,
 };
 
-/// Whether the text carries terminal colours.
+/// The use of terminal colours in text.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Colour {
     /// Plain text, the same bytes everywhere.
@@ -106,7 +106,7 @@ fn groups<'t>(problem: &'t Diagnostic, file: &'t str, target: Option<&'t str>) -
     }
     let mut all = vec![first];
     if !problem.witness.is_empty() {
-        let title = Level::NOTE.secondary_title("an execution that comes there");
+        let title = Level::NOTE.secondary_title("an execution that reaches this point");
         all.push(
             problem
                 .witness
@@ -256,7 +256,7 @@ mod tests {
                 = because: no path passes an arrive
                 = rule: VUID-a
                 = help: arrive first
-            note: an execution that comes there
+            note: an execution that reaches this point
                 |
                 = 1: the invocation with LocalInvocationIndex 0
                 |

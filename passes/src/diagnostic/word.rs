@@ -15,7 +15,7 @@ use std::fmt;
 pub struct WordOffset(u32);
 
 impl WordOffset {
-    /// The first instruction of a module, behind the header.
+    /// The first instruction of a module, after the header.
     pub const FIRST: WordOffset = WordOffset(5);
 
     /// Behind every word of every module.
@@ -33,14 +33,14 @@ impl WordOffset {
         self.0
     }
 
-    /// The word behind it.
+    /// The next word.
     #[inline]
     #[must_use]
     pub const fn next(self) -> Self {
         WordOffset(self.0.saturating_add(1))
     }
 
-    /// How many words it stands behind `start`; nothing when it stands before it.
+    /// The distance in words from `start`; `None` if it is before `start`.
     #[inline]
     pub const fn since(self, start: WordOffset) -> Option<usize> {
         match self.0.checked_sub(start.0) {

@@ -1,10 +1,10 @@
 //! Capabilities (SPIR-V 3.31). Most only allow instructions, types, storage classes, built-ins and
-//! decorations, and these are looked at where they stand.
+//! decorations, which are checked at their places.
 
 use super::Outcome::{self, Honoured, NoEffect, Refused};
 use crate::diagnostic::Code;
 
-/// What a capability does.
+/// The outcome for a capability.
 pub fn capability(one: spirv::Capability) -> Outcome {
     use spirv::Capability as E;
     // One table: without a row for a new capability of the grammar this does not compile.

@@ -42,7 +42,7 @@ impl Tables {
     }
 }
 
-/// Whether instructions of this kind have operands with bits of the table.
+/// Returns true if instructions of this kind have operands with bits of the table.
 fn has_bits(op: Op) -> bool {
     matches!(
         op,
@@ -88,14 +88,14 @@ fn operands(
                     ),
                 )
                 .at_word(inst.offset)
-                .because("no version of the grammar that is known here names it"),
+                .because("no known version of the grammar defines it"),
             );
         }
     }
 }
 
-/// The bits of `value` that the table does not have. What it refuses is reported by the
-/// instruction's own lowering.
+/// The bits of `value` that the table does not have. The lowering of the instruction reports the
+/// bits that the table rejects.
 fn unlisted(rows: &[(u32, Outcome)], value: u32) -> impl Iterator<Item = u32> {
     let known = rows.iter().fold(0, |all, (bit, _)| all | bit);
     let rest = value & !known;
@@ -106,7 +106,7 @@ fn unlisted(rows: &[(u32, Outcome)], value: u32) -> impl Iterator<Item = u32> {
 struct Decorating<'m> {
     inst: Inst<'m>,
     target: Id,
-    /// What it stands on.
+    /// The decorated instruction.
     on: Option<Inst<'m>>,
     kind: u32,
     rest: &'m [u32],
@@ -130,7 +130,8 @@ fn decorating<'m>(declarations: &Declarations<'m>, inst: Inst<'m>) -> Option<Dec
     })
 }
 
-/// Whether a decoration of conversions stands on something else, where nobody looks for it.
+/// Returns true if a decoration for conversions decorates another instruction, where it would be
+/// ignored.
 fn is_misplaced(one: &Decorating<'_>, known: Option<Decoration>) -> bool {
     let to_nearest = Some(&(spirv::FPRoundingMode::RTE as u32));
     let to_integer = |op| {
@@ -166,13 +167,13 @@ fn is_misplaced(one: &Decorating<'_>, known: Option<Decoration>) -> bool {
     }
 }
 
-/// What is wrong with a decoration, if its target is used.
+/// The problem of a decoration, if its target is used.
 fn refusal(one: &Decorating<'_>, tables: &mut Tables) -> Option<Diagnostic> {
     let known = Decoration::from_u32(one.kind);
     let name = known.map_or_else(|| one.kind.to_string(), |kind| format!("{kind:?}"));
     let said = match known.map(decoration) {
-        None => "no version of the grammar that is known here names it".to_owned(),
-        Some(Refused(_)) => "what it asks for would be lost".to_owned(),
+        None => "no known version of the grammar defines it".to_owned(),
+        Some(Refused(_)) => "its effect would be lost".to_owned(),
         Some(_) if is_misplaced(one, known) => {
             "it decorates something that is not a conversion".to_owned()
         }
@@ -193,10 +194,7 @@ fn refusal(one: &Decorating<'_>, tables: &mut Tables) -> Option<Diagnostic> {
                 }
                 _ => None,
             };
-            format!(
-                "it has the operand {:#x}, which the grammar does not have",
-                unknown?
-            )
+            format!("its operand {:#x} is not defined by the grammar", unknown?)
         }
     };
     let target = one.target;

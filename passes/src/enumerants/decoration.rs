@@ -3,7 +3,7 @@
 use super::Outcome::{self, Honoured, NoEffect, Refused};
 use crate::diagnostic::Code;
 
-/// What a decoration does.
+/// The outcome for a decoration.
 pub fn decoration(one: spirv::Decoration) -> Outcome {
     use spirv::Decoration as E;
     // One table: without a row for a new decoration of the grammar this does not compile.

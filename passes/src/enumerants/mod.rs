@@ -1,7 +1,7 @@
-//! What becomes of every decoration, execution mode, memory operand, image operand, control,
+//! The treatment of every decoration, execution mode, memory operand, image operand, control,
 //! floating-point mode, built-in, storage class and capability of the grammar that a kernel can
-//! have: one table, `docs/enumerants.md` as text. Nothing of it is dropped: what is not honoured is
-//! without effect on code for a reason, or refused with a code.
+//! have: one table, `docs/enumerants.md` as text. None is dropped silently: each is lowered, has no
+//! effect on code for a reason, or is rejected with a code.
 //!
 //! Enumerations are matched without a default, so that a grammar with one more row does not
 //! compile; a test holds the rows of masks against their types.
@@ -35,7 +35,7 @@ const NAMELESS: [std::ops::RangeInclusive<u32>; 5] = [
     6912..=6919, // SPV_VALVE_mixed_float_dot_product
 ];
 
-/// What the capability with this number does; one that the grammar does not have is refused.
+/// The outcome for the capability with this number; one that the grammar does not have is rejected.
 pub fn capability_number(number: u32) -> Outcome {
     match spirv::Capability::from_u32(number) {
         Some(one) => capability(one),

@@ -3,7 +3,7 @@
 use super::Outcome::{self, Honoured, NoEffect, Refused};
 use crate::diagnostic::Code;
 
-/// What an execution mode does.
+/// The outcome for an execution mode.
 pub fn execution_mode(one: spirv::ExecutionMode) -> Outcome {
     use spirv::ExecutionMode as E;
     // One table: without a row for a new mode of the grammar this does not compile.
@@ -117,7 +117,7 @@ pub fn execution_mode(one: spirv::ExecutionMode) -> Outcome {
         | E::MaximumRegistersIdINTEL => Refused(Code::UnsupportedMode),
     }
 }
-/// What a rounding mode does.
+/// The outcome for a rounding mode.
 pub fn rounding_mode(one: spirv::FPRoundingMode) -> Outcome {
     use spirv::FPRoundingMode as E;
     match one {
@@ -126,14 +126,14 @@ pub fn rounding_mode(one: spirv::FPRoundingMode) -> Outcome {
         ),
     }
 }
-/// What a mode for denormalized numbers does, which only FunctionDenormModeINTEL names.
+/// The outcome for a mode of denormalized numbers, which only FunctionDenormModeINTEL names.
 pub fn denorm_mode(one: spirv::FPDenormMode) -> Outcome {
     use spirv::FPDenormMode as E;
     match one {
         E::Preserve | E::FlushToZero => Refused(Code::UnsupportedDecoration),
     }
 }
-/// What a mode of operation does, which only FunctionFloatingPointModeINTEL names.
+/// The outcome for a mode of operation, which only FunctionFloatingPointModeINTEL names.
 pub fn operation_mode(one: spirv::FPOperationMode) -> Outcome {
     use spirv::FPOperationMode as E;
     match one {

@@ -1,5 +1,5 @@
 //! Bits of operands: memory operands (SPIR-V 3.26), image operands (3.14), tensor operands
-//! (SPV_ARM_tensors), controls of loops, selections and functions (3.23 to 3.25), fast-math modes
+//! (SPV_ARM_tensors), controls of selections, loops and functions (3.22 to 3.24), fast-math modes
 //! (3.15).
 
 use super::Outcome::{self, Honoured, NoEffect};

@@ -1,8 +1,8 @@
-//! What the compiler does with an enumerant.
+//! The treatment of an enumerant by the compiler.
 
 use crate::diagnostic::Code;
 
-/// What becomes of an enumerant.
+/// The treatment of an enumerant.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The code is what it asks for; where that is seen to.

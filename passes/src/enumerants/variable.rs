@@ -3,7 +3,7 @@
 use super::Outcome::{self, Honoured, Refused};
 use crate::diagnostic::Code;
 
-/// What a storage class is lowered to.
+/// The outcome for a storage class.
 pub fn storage_class(one: spirv::StorageClass) -> Outcome {
     use spirv::StorageClass as E;
     match one {
@@ -40,7 +40,7 @@ pub fn storage_class(one: spirv::StorageClass) -> Outcome {
         | E::HostOnlyALTERA => Refused(Code::UnsupportedStorageClass),
     }
 }
-/// Where a built-in variable comes from.
+/// The outcome for a built-in variable.
 pub fn built_in(one: spirv::BuiltIn) -> Outcome {
     use spirv::BuiltIn as E;
     // One table: without a row for a new built-in of the grammar this does not compile.

@@ -18,7 +18,7 @@ macro_rules! axioms {
             /// All of them, in the order of the document.
             pub const ALL: &'static [Axiom] = &[$(Axiom::$name),*];
 
-            /// What it demands, as a sentence without its full stop.
+            /// Its requirement, as a sentence without full stop.
             pub fn text(self) -> &'static str {
                 match self { $(Axiom::$name => $text,)* }
             }

@@ -1,4 +1,4 @@
-//! What operations do to a barrier object, and to a thread's seat at it.
+//! The effects of operations on a barrier object, and on a thread's seat at it.
 
 use super::axiom::Axiom;
 use super::machine::{Fault, Machine, Step};

@@ -11,7 +11,7 @@ type Part = fn(&mut Program, Wave);
 /// A protocol of this catalogue.
 #[derive(Copy, Clone, Debug)]
 pub struct Known {
-    /// What it is called in tables.
+    /// Its name in tables.
     pub name: &'static str,
     /// The objects beside object 0, which is the full barrier.
     objects: fn(u8) -> Vec<Object>,
@@ -210,7 +210,7 @@ pub const MBARRIER: Known = Known {
     ..EMPTY
 };
 
-/// An mbarrier whose parity nobody flips. Wrong.
+/// An mbarrier whose parity is never flipped. Wrong.
 pub const MBARRIER_UNFLIPPED: Known = Known {
     name: "mbarrier, parity not flipped",
     wait: |program, _| await_parity(program, PHASE),

@@ -42,14 +42,14 @@ pub struct Relations {
 }
 
 impl Relations {
-    /// Whether `operation` participates in `wait`: the wait depends on it to complete.
+    /// Returns true if `operation` participates in `wait`: the wait depends on it to complete.
     pub fn participates_in(&self, operation: EventId, wait: EventId) -> bool {
         self.participants
             .get(&wait)
             .is_some_and(|all| all.contains(&operation))
     }
 
-    /// Whether `first` completes before `second` does.
+    /// Returns true if `first` completes before `second` does.
     pub fn executes_before(&self, first: EventId, second: EventId) -> bool {
         self.before.holds(first, second)
     }

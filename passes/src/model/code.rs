@@ -47,7 +47,7 @@ impl Code {
             .chain(falls.then_some(pc + 1))
     }
 
-    /// Whether control never goes back to where it was.
+    /// Returns true if control never goes back to where it was.
     pub(super) fn goes_forward(&self) -> bool {
         (0..self.ops.len()).all(|pc| self.successors(pc).all(|next| next > pc))
     }

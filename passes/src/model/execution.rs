@@ -18,7 +18,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether it changes the object's state.
+    /// Returns true if it changes the object's state.
     pub fn is_modification(self) -> bool {
         match self {
             Operation::Init(_) | Operation::Drop | Operation::Arrive(_) => true,
@@ -50,7 +50,7 @@ pub struct EventId {
 pub struct Trail {
     /// The thread's workgroup.
     pub workgroup: u8,
-    /// What it executed, in program order.
+    /// Its events, in program order.
     pub events: Vec<Event>,
 }
 

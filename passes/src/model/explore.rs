@@ -9,7 +9,7 @@ use super::trace::Move;
 use super::trace::{Trace, Walk};
 use super::verdict::Verdict;
 
-/// How far to look, and how.
+/// The options of an exploration.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// States after which the verdict is [`Verdict::Limit`]. A state takes some 40 to 200 bytes.
@@ -27,7 +27,7 @@ impl Default for Options {
     }
 }
 
-/// Explores `system` as far as [`Options::default`] says.
+/// Explores `system` within the bounds of [`Options::default`].
 pub fn explore(system: &System) -> Report {
     explore_with(system, Options::default())
 }

@@ -1,4 +1,4 @@
-//! What one step of one thread does to a state.
+//! The effect of one step of one thread on a state.
 //!
 //! A step is one operation on what threads share, with the private ones around it. That is the
 //! first reduction, and it is sound: a private operation commutes with all steps of other threads.
@@ -44,8 +44,8 @@ pub(super) struct Machine {
     /// By thread: its code.
     pub code_of: Vec<usize>,
     pub layout: Layout,
-    /// By object: whether waits by phase, drops, and waits by parity use it. What nobody asks for
-    /// is not kept, so that states meet.
+    /// For each object, whether waits by phase, drops, and waits by parity use it. Values that are
+    /// never read are dropped, so that states merge.
     pub waited: Vec<bool>,
     pub dropped: Vec<bool>,
     pub parity: Vec<bool>,
@@ -148,7 +148,7 @@ impl Machine {
         })
     }
 
-    /// Whether no other thread has taken fewer choices than `thread`.
+    /// Returns true if no other thread has taken fewer choices than `thread`.
     pub(super) fn is_last_to_choose(&self, state: &[u8], thread: usize) -> bool {
         state[self.layout.taken(thread)] == 0
     }

@@ -13,7 +13,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Whether a thread of workgroup `workgroup` belongs to this instance of the scope.
+    /// Returns true if a thread of workgroup `workgroup` belongs to this instance of the scope.
     pub fn holds(self, workgroup: u8) -> bool {
         match self {
             Scope::Workgroup(own) => own == workgroup,
@@ -28,22 +28,22 @@ impl Scope {
 /// waves, as `s_barrier`, `bar.sync` and an elected arrival on an mbarrier do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// What traces call it.
+    /// Its name in traces.
     pub name: String,
-    /// Where it exists.
+    /// The scope in which it exists.
     pub scope: Scope,
     /// The expected count that the launch gives it; `None` when an init has to.
     pub initial: Option<u8>,
-    /// Whether the launch joins every thread of the scope to it.
+    /// True if the launch joins every thread of the scope to it.
     pub joined: bool,
-    /// Whether a thread that ends drops it if it is joined.
+    /// True if a thread that ends drops it if it is joined.
     pub dropped_at_end: bool,
-    /// Whether it is mutually exclusive with every other object that is marked so: a thread is
+    /// True if it is mutually exclusive with every other object that is marked so: a thread is
     /// joined to one of them at a time.
     pub exclusive: bool,
-    /// Whether every operation on it but join does nothing.
+    /// True if every operation on it but join does nothing.
     pub null: bool,
-    /// Whether the threads may only end with none of its arrivals left over.
+    /// True if the threads may only end with none of its arrivals left over.
     pub complete_at_end: bool,
 }
 

@@ -200,7 +200,7 @@ impl Op {
     }
 }
 
-/// What one thread does, operation by operation.
+/// The operations of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     pub(super) ops: Vec<Op>,
@@ -233,7 +233,7 @@ impl Program {
         self
     }
 
-    /// What traces say of the operations that follow: where they come from.
+    /// Sets the origin that traces show for the operations that follow.
     pub fn from_here(&mut self, origin: impl Into<String>) -> &mut Program {
         self.current = u16::try_from(self.origins.len()).ok();
         self.origins.push(origin.into());
@@ -284,7 +284,7 @@ impl FromIterator<Op> for Program {
 pub struct Thread {
     /// The workgroup, by its number within the cluster.
     pub workgroup: u8,
-    /// What it does.
+    /// Its program.
     pub program: Program,
 }
 

@@ -11,7 +11,7 @@ use super::program::{Op, Program, Sequence, System, Word};
 pub struct Wave {
     /// Its number.
     pub index: u8,
-    /// How many there are.
+    /// The number of objects.
     pub count: u8,
 }
 
@@ -82,7 +82,7 @@ impl Usage {
         Usage::SpinBeforeArrive,
     ];
 
-    /// What it is called in tables.
+    /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Usage::Repeated => "repeated",

@@ -1,4 +1,4 @@
-//! Which interleavings need not be looked at.
+//! Finds interleavings that do not have to be explored.
 //!
 //! Three reductions. Steps (see [`super::machine`]) keep private operations together. Threads that
 //! run the same code are interchangeable: nothing shared names a thread, so a state stands for all
@@ -120,8 +120,8 @@ impl Footprints {
         }
     }
 
-    /// Whether the step that `thread` is at is independent of everything that the other threads can
-    /// still do.
+    /// Returns true if the step that `thread` is at is independent of everything that the other
+    /// threads can still do.
     pub(super) fn is_independent(&self, machine: &Machine, state: &[u8], thread: usize) -> bool {
         let print =
             |thread: usize| self.of[machine.code_of[thread]][machine.layout.pc(state, thread)];

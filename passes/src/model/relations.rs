@@ -131,7 +131,7 @@ impl ExecutesBefore {
         }
     }
 
-    /// Whether `first` executes before `second`.
+    /// Returns true if `first` executes before `second`.
     pub(super) fn holds(&self, first: EventId, second: EventId) -> bool {
         match (self.number.get(&first), self.number.get(&second)) {
             (Some(first), Some(second)) => {

@@ -1,4 +1,4 @@
-//! What a search has found.
+//! The result of a search.
 
 use super::trace::Trace;
 use super::verdict::Verdict;

@@ -9,12 +9,12 @@ use super::verdict::Verdict;
 /// The most steps of a sample; more than any program without a loop has.
 const MOST_STEPS: usize = 1 << 17;
 
-/// How one interleaving ended, and the barrier operations on the way.
+/// The end of one interleaving, and its barrier operations.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// [`Verdict::Proved`] stands for this interleaving alone: it ended as it should.
+    /// [`Verdict::Proved`] is only about this interleaving: it ended correctly.
     pub verdict: Verdict,
-    /// What was executed. Waits by parity are waits in it.
+    /// The execution. Waits by parity are waits in it.
     pub execution: Execution,
 }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// The most nodes that unrolling makes.
 const MOST: usize = 1 << 16;
 
-/// What an interesting instruction is to its neighbours.
+/// The role of an instruction for the barriers around it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BarrierRole {
     /// An arrive of the sequence whose arrives and waits have to alternate.
@@ -30,7 +30,7 @@ pub enum BarrierRole {
 pub struct Node {
     /// Word offsets of the interesting instructions, in order.
     pub places: Vec<WordOffset>,
-    /// Where execution can go on: nodes with smaller indices; none at an end.
+    /// The successors: nodes with smaller indices; none at an end.
     pub next: Vec<usize>,
 }
 
@@ -39,7 +39,7 @@ pub struct Node {
 pub struct Skeleton {
     /// The nodes, each after those that follow it in execution.
     pub nodes: Vec<Node>,
-    /// Whether paths were left out on which arrives and waits do not alternate.
+    /// True if paths were left out on which arrives and waits do not alternate.
     pub is_partial: bool,
     /// True if paths were left out on which a loop with interesting instructions goes back
     /// more often.
@@ -52,7 +52,7 @@ struct Spot {
     block: BlockIndex,
     /// How often each loop around it has gone back, outermost first.
     counts: Vec<u8>,
-    /// Whether an arrive is outstanding at its begin.
+    /// True if an arrive is outstanding at its begin.
     open: bool,
 }
 
@@ -254,7 +254,7 @@ impl Unrolling {
     }
 }
 
-/// Whether the edge goes back: to a block that is not later in reverse postorder.
+/// Returns true if the edge goes back: to a block that is not later in reverse postorder.
 fn goes_back(cfg: &Cfg, from: BlockIndex, to: BlockIndex) -> bool {
     cfg.order(to) <= cfg.order(from)
 }

@@ -1,4 +1,5 @@
-//! How a state is packed into bytes: what is shared first, then one block of equal size per thread.
+//! The encoding of a state in bytes: the shared part first, then one block of equal size for each
+//! thread.
 
 /// Bits of a thread's byte for an object.
 pub(super) mod seat {
@@ -40,7 +41,7 @@ pub(super) struct Layout {
     ghosts: usize,
     seats: usize,
     count: usize,
-    /// How many choices can be made that some thread has not taken yet.
+    /// The number of choices that some thread has not made yet.
     pub ahead: usize,
 }
 

@@ -1,5 +1,5 @@
-//! A way through the states, told for people: who did what, what came of it, and where everybody
-//! stands at the end.
+//! A path through the states as text: the operations, their results, and the state of each thread
+//! at the end.
 
 use super::machine::Machine;
 use super::program::System;
@@ -13,9 +13,9 @@ use std::fmt;
 pub struct Line {
     /// The thread, as the system numbers it.
     pub thread: usize,
-    /// What it did, and what came of it.
+    /// The operation and its result.
     pub text: String,
-    /// Where the operation comes from, if its program says so.
+    /// The origin of the operation, if its program has one.
     pub origin: Option<String>,
 }
 
@@ -24,7 +24,7 @@ pub struct Line {
 pub struct Trace {
     /// The operations, in order.
     pub lines: Vec<Line>,
-    /// What the threads that have not ended would do next.
+    /// The next operations of the threads that have not ended.
     pub next: Vec<Line>,
 }
 

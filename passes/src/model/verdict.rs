@@ -1,10 +1,10 @@
-//! What an exploration comes to.
+//! The verdict of an exploration.
 
 use super::axiom::Axiom;
 use super::program::Sequence;
 use std::fmt;
 
-/// What holds of all interleavings of a system, or fails in one.
+/// The verdict about all interleavings of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// All threads end in every interleaving, nothing is undefined, and no wait returns early.
@@ -35,7 +35,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether some interleaving goes wrong.
+    /// Returns true if some interleaving goes wrong.
     pub fn is_refutation(&self) -> bool {
         match self {
             Verdict::Proved | Verdict::Limit(_) => false,

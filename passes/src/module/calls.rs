@@ -1,4 +1,4 @@
-//! Which functions an entry point reaches.
+//! The functions that an entry point reaches.
 
 use super::callee::called;
 use super::{Declarations, Function, Id};
@@ -47,7 +47,7 @@ impl<'m> Declarations<'m> {
         let function = self.function(id).ok_or_else(|| {
             Diagnostic::error(
                 Code::UndefinedId,
-                format!("the function {id} is called and not defined"),
+                format!("the function {id} is called but not defined"),
             )
             .at_word(site)
         })?;
@@ -67,8 +67,8 @@ impl<'m> Declarations<'m> {
             format!("{name} calls itself, directly or through others"),
         )
         .at_word(site)
-        .because("SPIR-V 2.16.1 forbids recursion for shaders; kernels have no stack to recurse on")
-        .help("turn the recursion into a loop")
+        .because("SPIR-V 2.16.1 forbids recursion in shaders, and kernels have no stack for it")
+        .help("replace the recursion with a loop")
     }
 }
 

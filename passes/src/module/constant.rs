@@ -72,7 +72,7 @@ impl Constant {
     }
 }
 
-/// Whether an instruction with the opcode `op` has a value here, unless it breaks a rule.
+/// Returns true if an instruction with the opcode `op` has a value here, unless it breaks a rule.
 pub(super) fn has_value(op: spirv::Op) -> bool {
     use spirv::Op;
     matches!(

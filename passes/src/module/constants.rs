@@ -38,8 +38,8 @@ impl Constants {
         self.values.iter()
     }
 
-    /// Whether the value of `id` is the default of a specialization constant that was given none,
-    /// or computed from one: another run may have another value.
+    /// Returns true if the value of `id` is the default of a specialization constant that was given
+    /// none, or computed from one: another run may have another value.
     pub fn is_default(&self, id: Id) -> bool {
         self.defaults.contains(&id)
     }

@@ -1,5 +1,5 @@
-//! What a module declares: capabilities, types, decorations, entry points, variables, functions and
-//! their blocks.
+//! The declarations of a module: capabilities, types, decorations, entry points, variables,
+//! functions and their blocks.
 
 use super::decorations::Decorations;
 use super::id_map::IdMap;
@@ -59,18 +59,18 @@ impl<'m> EntryPoint<'m> {
             .copied()
     }
 
-    /// Whether it is a kernel: of the execution model GLCompute or Kernel.
+    /// Returns true if it is a kernel: of the execution model GLCompute or Kernel.
     pub fn is_compute(&self) -> bool {
         use spirv::ExecutionModel::{GLCompute, Kernel};
         matches!(self.model, Some(GLCompute | Kernel))
     }
 
-    /// Whether it is a compute shader: of the execution model GLCompute.
+    /// Returns true if it is a compute shader: of the execution model GLCompute.
     pub fn is_shader(&self) -> bool {
         self.model == Some(spirv::ExecutionModel::GLCompute)
     }
 
-    /// The invocations of a subgroup that the SubgroupSize mode asks for (SPIR-V 3.6).
+    /// The number of invocations of a subgroup that the mode SubgroupSize requires (SPIR-V 3.6).
     pub fn subgroup_size(&self) -> Option<u32> {
         self.mode(spirv::ExecutionMode::SubgroupSize)?
             .operands()
@@ -126,8 +126,8 @@ pub struct Declarations<'m> {
 }
 
 impl<'m> Declarations<'m> {
-    /// Whether `inst` is a printf of OpenCL.std: it writes memory that no operand points to, and
-    /// its result is no function of its operands.
+    /// Returns true if `inst` is a printf of OpenCL.std: it writes memory that no operand points
+    /// to, and its result is no function of its operands.
     #[inline]
     pub fn is_printf(&self, inst: Inst<'_>) -> bool {
         if inst.opcode() != spirv::Op::ExtInst as u16 {
@@ -164,7 +164,7 @@ impl<'m> Declarations<'m> {
         self.types.iter()
     }
 
-    /// The declarations of types that [`Type::Other`] stands for and whose opcode is one of `ops`.
+    /// The declarations of types that are [`Type::Other`] and whose opcode is one of `ops`.
     pub fn other_types<'d>(
         &'d self,
         ops: &'d [Op],
@@ -238,7 +238,7 @@ impl<'m> Declarations<'m> {
         functions.get(index.ok()?)
     }
 
-    /// Whether capability `capability` is declared.
+    /// Returns true if capability `capability` is declared.
     pub fn has_capability(&self, capability: spirv::Capability) -> bool {
         self.capabilities
             .iter()

@@ -19,15 +19,15 @@ use spirv::Op;
 use std::collections::BTreeMap;
 
 impl<'m> Declarations<'m> {
-    /// Decodes the declarations of a module that `step` of the compiler made: `inlining`.
+    /// Decodes the declarations of a module that the compiler step `step` (`inlining`) has written.
     ///
     /// # Errors
-    /// What is wrong with it, and that this is a bug of the step.
+    /// The problems of the module, and a bug report for the step.
     pub fn of_made(module: &'m Module<'m>, step: &str) -> Result<Declarations<'m>, Diagnostics> {
         let mut found = Diagnostics::new();
         let declarations = Declarations::new(module, &mut found);
         if found.has_errors() {
-            let message = format!("{step} gave a module that cannot be read");
+            let message = format!("the module after {step} cannot be read");
             found.push(Diagnostic::bug(message));
             return Err(found);
         }
@@ -152,7 +152,7 @@ impl<'m> Declarations<'m> {
                 report.push(
                     Diagnostic::error(
                         Code::TooManyDecorations,
-                        "entry points share too many execution modes",
+                        "the entry points have too many execution modes",
                     )
                     .at_word(entry.inst.offset),
                 );

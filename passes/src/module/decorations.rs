@@ -111,10 +111,10 @@ impl<'m> Decorations<'m> {
             report.push(
                 Diagnostic::error(
                     Code::TooManyDecorations,
-                    "decoration groups stand for too many decorations",
+                    "the decoration groups expand to too many decorations",
                 )
                 .at_word(inst.offset)
-                .because("they may be four times as many as the module has words"),
+                .because("the limit is four decorations for each word of the module"),
             );
             return None;
         }

@@ -19,8 +19,8 @@ impl Declarations<'_> {
         self.disassemble_marking(inst, None).0
     }
 
-    /// As [`Declarations::disassemble`], and where the operand with number `wanted` (from 0,
-    /// without result type and result) stands in the line.
+    /// As [`Declarations::disassemble`], with the span of the operand with number `wanted` (from 0,
+    /// without result type and result) in the line.
     pub fn disassemble_marking(
         &self,
         inst: Inst<'_>,

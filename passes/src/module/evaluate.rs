@@ -63,7 +63,8 @@ impl Constants {
                     Code::UnknownSpecId,
                     format!("no specialization constant has the SpecId {id}"),
                 )
-                .because(known),
+                .because(known)
+                .help("use a SpecId of the module, or remove the value"),
             );
         }
         for warning in evaluator.warnings {
@@ -87,12 +88,13 @@ fn literal_bits(words: &[u32], width: u32) -> Option<u64> {
 fn too_many() -> Diagnostic {
     Diagnostic::error(
         Code::NestingTooDeep,
-        "the constants of this module stand for too many values",
+        "the constants of this module have too many values",
     )
-    .because("composites of composites multiply")
+    .because("nested composites multiply the number of their values")
+    .help("initialise large arrays at run time")
 }
 
-/// Whether `inst` computes a specialization constant from others.
+/// Returns true if `inst` computes a specialization constant from others.
 fn is_computed(inst: Inst<'_>) -> bool {
     use spirv::Op;
     matches!(
@@ -184,9 +186,9 @@ impl Evaluator<'_, '_> {
             Some(bits @ 0..=1) => Ok(Constant::Bool(bits == 1)),
             Some(bits) => Err(Diagnostic::error(
                 Code::BadConstant,
-                format!("a Boolean specialization constant was given the value {bits}"),
+                format!("the value {bits} was given for a Boolean specialization constant"),
             )
-            .help("give 0 or 1")),
+            .help("use 0 or 1")),
         }
     }
 
@@ -204,9 +206,10 @@ impl Evaluator<'_, '_> {
             return Err(Diagnostic::error(
                 Code::BadConstant,
                 format!(
-                    "the value {given:#x} does not fit the {width} bits of the specialization constant"
+                    "the value {given:#x} does not fit into the {width} bits of the specialization constant"
                 ),
-            ));
+            )
+            .help(format!("use a value of at most {width} bits")));
         }
         Ok(Some(match default {
             Constant::Float { .. } => Constant::Float { bits, width },
@@ -218,7 +221,7 @@ impl Evaluator<'_, '_> {
         }))
     }
 
-    /// `None` for a number of a type that is not decoded, which the declarations report.
+    /// `None` for a number whose type is not decoded; the declarations report it.
     fn number(&self, inst: Inst<'_>) -> Result<Option<Constant>, Diagnostic> {
         let ty = inst.result_type().and_then(|id| self.declarations.ty(id));
         let short = || {
@@ -254,7 +257,7 @@ impl Evaluator<'_, '_> {
         Ok(value)
     }
 
-    /// The value of a composite, and what is wrong with it and taken all the same.
+    /// The value of a composite, and a warning about it if there is one.
     fn constituents(
         &self,
         inst: Inst<'_>,
@@ -271,7 +274,7 @@ impl Evaluator<'_, '_> {
             let found = self.declarations.type_of(constituent);
             if found != Some(ty) && self.declarations.module.def(constituent).is_some() {
                 let message = format!(
-                    "constituent {index} of {}, {constituent}, is not of the type {ty}",
+                    "the type of constituent {index} of {}, {constituent}, is not {ty}",
                     inst.name()
                 );
                 if !self.differ_in_sign(inst, found, ty) {
@@ -280,7 +283,8 @@ impl Evaluator<'_, '_> {
                 warning.get_or_insert_with(|| {
                     Diagnostic::warning(Code::TypeMismatch, message)
                         .at_word(inst.offset)
-                        .because("the types are integers of one width that differ in their sign; drivers take that")
+                        .because("the types are integers of one width that differ only in signedness, which drivers accept")
+                        .help(format!("use a constituent of the type {ty}"))
                 });
             }
             let value = self.constants.get(constituent);
@@ -296,7 +300,7 @@ impl Evaluator<'_, '_> {
             return Err(Diagnostic::error(
                 Code::TypeMismatch,
                 format!(
-                    "{} has {} constituents, its type has {}",
+                    "{} has {} constituents, but its type has {}",
                     inst.name(),
                     constituents.len(),
                     wanted.len
@@ -306,8 +310,8 @@ impl Evaluator<'_, '_> {
         Ok((parts.map(Constant::Composite), warning))
     }
 
-    /// Whether `inst` is an OpSpecConstantComposite and the two types are integers of one width:
-    /// glslang writes gl_WorkGroupSize so when a dimension is an int.
+    /// Returns true if `inst` is an OpSpecConstantComposite and the two types are integers of one
+    /// width. glslang writes gl_WorkGroupSize like this if a dimension is an int.
     fn differ_in_sign(&self, inst: Inst<'_>, found: Option<Id>, wanted: Id) -> bool {
         let width = |ty: Id| match self.declarations.ty(ty) {
             Some(Type::Int { width, .. }) => Some(*width),
@@ -328,7 +332,7 @@ impl Evaluator<'_, '_> {
             return Err(Diagnostic::error(
                 Code::TypeMismatch,
                 format!(
-                    "the value of {}, {value}, is not of the type of a constituent",
+                    "the type of {value}, the value of {}, is not the type of a constituent",
                     inst.name()
                 ),
             ));

@@ -53,7 +53,7 @@ impl ExtSet {
             .map_or(ExtSet::Unknown, |(_, set)| *set)
     }
 
-    /// Whether the operands of every instruction of the set are ids.
+    /// Returns true if the operands of every instruction of the set are ids.
     pub(super) fn has_only_ids(self) -> bool {
         match self {
             ExtSet::Glsl450 | ExtSet::Amd | ExtSet::NonSemantic => true,
@@ -61,7 +61,7 @@ impl ExtSet {
         }
     }
 
-    /// Whether the set has no effect on code.
+    /// Returns true if the set has no effect on code.
     pub(super) fn is_debug(self) -> bool {
         match self {
             ExtSet::NonSemantic | ExtSet::OpenClDebugInfo | ExtSet::DebugInfo => true,
@@ -69,8 +69,8 @@ impl ExtSet {
         }
     }
 
-    /// Whether the instructions of the set compute values, in functions alone. Nothing is known of
-    /// other sets: those of graphs stand outside of functions.
+    /// Returns true if the instructions of the set compute values, in functions alone. Nothing is
+    /// known of other sets: those of graphs stand outside of functions.
     pub(super) fn computes(self) -> bool {
         match self {
             ExtSet::Glsl450 | ExtSet::OpenCl | ExtSet::Amd => true,

@@ -95,7 +95,7 @@ impl<'f> Folder<'f, '_> {
                 return Err(self.wrong(
                     Code::TypeMismatch,
                     format!(
-                        "the operands of Op{op:?} have other numbers of components than its result"
+                        "the operands and the result of Op{op:?} differ in their number of components"
                     ),
                 ));
             }
@@ -116,7 +116,7 @@ impl<'f> Folder<'f, '_> {
                 Stop::Wrong(_) | Stop::Undefined => stop,
                 Stop::NoValue => self.wrong(
                     Code::TypeMismatch,
-                    format!("the operands of Op{op:?} are not of the types that it takes"),
+                    format!("the operands of Op{op:?} have the wrong types"),
                 ),
             })
         };
@@ -208,26 +208,26 @@ impl<'f> Folder<'f, '_> {
         if ty != object_type {
             return Err(self.wrong(
                 Code::TypeMismatch,
-                "the object of OpCompositeInsert is not of the type of the part that it replaces",
+                "the object of OpCompositeInsert does not have the type of the part that it replaces",
             ));
         }
         *slot = object.clone();
         Ok(result)
     }
 
-    /// An operand of type `ty` becomes the result, so it must be of the result's type.
+    /// Checks that the type `ty` of an operand that becomes the result is the result type.
     fn is_result(&self, ty: Id) -> Result<(), Stop> {
         if self.inst.result_type() == Some(ty) {
             Ok(())
         } else {
             Err(self.wrong(
                 Code::TypeMismatch,
-                format!("the type {ty} of an operand is not the type of the result"),
+                format!("the type {ty} of an operand is not the result type"),
             ))
         }
     }
 
-    /// How many parts the composite type `ty` has, and the type of part `index`.
+    /// The number of parts of the composite type `ty`, and the type of part `index`.
     fn parts(&self, ty: Id, index: u32) -> Result<(usize, Id), Stop> {
         let index = index as usize;
         let (count, part) = match self.declarations.ty(ty) {
@@ -265,12 +265,15 @@ impl<'f> Folder<'f, '_> {
         let [(_, first_lanes), (_, second_lanes)] =
             [self.shape(first_type)?, self.shape(second_type)?];
         let (Some(in_first), Some(in_second)) = (first_lanes, second_lanes) else {
-            return Err(self.wrong(Code::TypeMismatch, "OpVectorShuffle takes two vectors"));
+            return Err(self.wrong(
+                Code::TypeMismatch,
+                "an operand of OpVectorShuffle is not a vector",
+            ));
         };
         if self.shape(self.result_type()?)?.1 != u32::try_from(self.literals(2).len()).ok() {
             return Err(self.wrong(
                 Code::TypeMismatch,
-                "OpVectorShuffle has another number of components than its result type",
+                "the components of OpVectorShuffle are not as many as those of its result type",
             ));
         }
         let pick = |index: &u32| match *index {
@@ -300,10 +303,7 @@ impl<'f> Folder<'f, '_> {
             numeric_width(to).ok_or(Stop::NoValue)?,
         );
         if from_width * from_lanes.unwrap_or(1) != to_width * to_lanes.unwrap_or(1) {
-            return Err(self.wrong(
-                Code::TypeMismatch,
-                "OpBitcast between types of different sizes",
-            ));
+            return Err(self.wrong(Code::TypeMismatch, "the types of OpBitcast differ in size"));
         }
         let mut stream = Vec::new();
         for index in 0..from_lanes.unwrap_or(1) {

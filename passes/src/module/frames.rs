@@ -13,7 +13,7 @@ pub struct FilePosition {
     pub file: Arc<str>,
     /// The line, 1-based.
     pub line: u32,
-    /// The column, 1-based; 0 where the module says none.
+    /// The column, 1-based; 0 if the module has none.
     pub column: u32,
 }
 
@@ -36,9 +36,9 @@ const MOST_SCOPES: usize = 64;
 const MOST_OF_NAME: usize = 1 << 10;
 
 impl<'m> Declarations<'m> {
-    /// The functions that the instructions at `words` belong to, by word, the innermost first: the
-    /// source's functions where the module says which were inlined (DebugInlinedAt), else the
-    /// function of the module. Words without a source position are left out.
+    /// The functions of the instructions at `words`, by word, the innermost first: the source's
+    /// functions if the module records inlining (DebugInlinedAt), otherwise the function of the
+    /// module. Words without a source position are left out.
     pub fn frames(&self, words: &[WordOffset]) -> BTreeMap<WordOffset, Vec<Frame>> {
         let mut names = Names::default();
         let lines = self.lines_in_force(words.to_vec());

@@ -75,8 +75,8 @@ impl<'m> Block<'m> {
         self.insts.last().copied()
     }
 
-    /// The last instruction that another can stand before: the merge instruction, which stays with
-    /// the terminator, or else that.
+    /// The last instruction before which others can be inserted: the merge instruction, which stays
+    /// with the terminator, or the terminator.
     pub fn end(&self) -> Option<Inst<'m>> {
         let merge = self
             .insts
@@ -159,7 +159,7 @@ impl<'m> Function<'m> {
     }
 }
 
-/// Whether `inst` is a barrier, an atomic, or works on a group.
+/// Returns true if `inst` is a barrier, an atomic, or works on a group.
 pub fn synchronizes(inst: Inst<'_>) -> bool {
     grammar::shape(inst.opcode()).is_sync
 }
@@ -198,7 +198,7 @@ impl<'m> FunctionReader<'m> {
         }
     }
 
-    /// Whether `inst` belongs to a function: it opens one or one is open.
+    /// Returns true if `inst` belongs to a function: it opens one or one is open.
     pub(super) fn takes(&self, inst: Inst<'_>) -> bool {
         self.open.is_some()
             || matches!(
@@ -248,7 +248,7 @@ impl<'m> FunctionReader<'m> {
                 self.strayed = false;
             }
             Some(Op::FunctionEnd) if self.open.is_none() => {
-                return Err(malformed("OpFunctionEnd without OpFunction"));
+                return Err(malformed("OpFunctionEnd has no OpFunction"));
             }
             Some(Op::FunctionEnd) => {
                 self.close_block(report);
@@ -261,12 +261,12 @@ impl<'m> FunctionReader<'m> {
                     .extend(inst.result().zip(inst.result_type())),
                 _ => {
                     return Err(malformed(
-                        "OpFunctionParameter does not stand between OpFunction and the first block",
+                        "OpFunctionParameter is not between OpFunction and the first block",
                     ));
                 }
             },
             Some(Op::Label) if self.open.is_none() => {
-                return Err(malformed("OpLabel outside of a function"));
+                return Err(malformed("OpLabel is outside of a function"));
             }
             Some(Op::Label) => {
                 self.close_block(report);
@@ -296,10 +296,8 @@ impl<'m> FunctionReader<'m> {
             None if self.strayed => {}
             None => {
                 self.strayed = true;
-                return Err(
-                    malformed(format!("{} stands outside of a block", inst.name()))
-                        .because("a block starts with OpLabel and ends with its terminator"),
-                );
+                return Err(malformed(format!("{} is outside of a block", inst.name()))
+                    .because("a block starts with OpLabel and ends with its terminator"));
             }
         }
         if is_terminator(inst)
@@ -323,14 +321,14 @@ impl<'m> FunctionReader<'m> {
         Ok(())
     }
 
-    /// Reports the open block, which something ended that is no terminator.
+    /// Reports the open block, which has no terminator.
     fn close_block(&mut self, report: &mut Report<'_>) {
         if let Some(block) = self.block.take() {
             self.unfinished.insert(block.label);
             report.push(
                 Diagnostic::error(
                     Code::MissingTerminator,
-                    format!("the block {} has no terminator", block.label),
+                    format!("block {} has no terminator", block.label),
                 )
                 .at_word(block.offset)
                 .help("end it with a branch, OpReturn or OpUnreachable"),
@@ -373,16 +371,16 @@ impl<'m> FunctionReader<'m> {
             for label in named_labels(self.module, *inst) {
                 if !is_block(label) {
                     let message = format!(
-                        "{} goes to {label}, which is not a block of its function",
+                        "{} names {label}, which is not a block of its function",
                         inst.name()
                     );
                     report.push(
                         Diagnostic::error(Code::MissingTerminator, message).at_word(inst.offset),
                     );
                 } else if !merges && Some(label) == entry {
-                    let message = format!("{} goes back to the entry block {label}", inst.name());
+                    let message = format!("{} branches to the entry block {label}", inst.name());
                     report.push(malformed(message).at_word(inst.offset).because(
-                        "the first block of a function is the target of no branch (SPIR-V 2.16.1)",
+                        "the first block of a function cannot be the target of a branch (SPIR-V 2.16.1)",
                     ));
                 }
             }
@@ -401,8 +399,8 @@ impl<'m> FunctionReader<'m> {
     }
 }
 
-/// Refuses `inst`, which stands in no function, unless the layout of a module has a place for it
-/// there (SPIR-V 2.4 and the extensions). Bodies of graphs (SPV_ARM_graph) stand there, too.
+/// Rejects `inst`, which is outside of functions, unless the layout of a module allows it there
+/// (SPIR-V 2.4 and the extensions). The bodies of graphs (SPV_ARM_graph) are also outside.
 pub(super) fn stands_outside(module: &Module<'_>, inst: Inst<'_>) -> Result<(), Diagnostic> {
     use spirv::Op;
     let Some(op) = inst.op() else { return Ok(()) };
@@ -431,9 +429,9 @@ pub(super) fn stands_outside(module: &Module<'_>, inst: Inst<'_>) -> Result<(), 
         return Ok(());
     }
     Err(
-        malformed(format!("{} stands outside of a function", inst.name()))
+        malformed(format!("{} is outside of a function", inst.name()))
             .at_word(inst.offset)
-            .because("only declarations, names and decorations stand in front of the functions"),
+            .because("only declarations, names and decorations can precede the functions"),
     )
 }
 
@@ -443,7 +441,7 @@ fn malformed(message: impl Into<String>) -> Diagnostic {
 
 fn open_function(inst: Inst<'_>) -> Result<Function<'_>, Diagnostic> {
     let (Some(id), Some(result_type)) = (inst.result(), inst.result_type()) else {
-        return Err(malformed("OpFunction without result"));
+        return Err(malformed("OpFunction has no result"));
     };
     Ok(Function {
         id,
@@ -459,8 +457,8 @@ fn open_function(inst: Inst<'_>) -> Result<Function<'_>, Diagnostic> {
     })
 }
 
-/// Labels that control can go to from `terminator`, in the order of its operands; a label that
-/// stands there twice comes twice.
+/// The labels that `terminator` can branch to, in the order of its operands; repeated labels are
+/// repeated.
 pub fn targets<'m>(module: &Module<'m>, terminator: Inst<'m>) -> impl Iterator<Item = Id> {
     let is_jump = is_terminator(terminator) && grammar::shape(terminator.opcode()).is_jump;
     let named = is_jump.then(|| named_labels(module, terminator));

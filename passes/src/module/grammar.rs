@@ -1,5 +1,4 @@
-//! What the SPIR-V grammar says about each opcode: is there a result, which words are ids, what
-//! stands in its tail.
+//! The SPIR-V grammar of each opcode: whether it has a result, which words are ids, and its tail.
 //!
 //! The instruction table comes from the `rspirv` crate; [`OWN`] adds the opcodes that it does not
 //! know yet. From both, one dense table of [`Shape`]s is made on first use, small enough for the
@@ -26,25 +25,25 @@ pub(super) struct Shape {
     pub fixed: u8,
     /// Least number of words, the opcode word included.
     pub least: u8,
-    /// Whether the first operand is a result type.
+    /// True if the first operand is a result type.
     pub has_type: bool,
-    /// Whether there is a result id.
+    /// True if there is a result id.
     pub has_result: bool,
-    /// Whether it declares a type.
+    /// True if it declares a type.
     pub is_type: bool,
-    /// Whether it ends a block.
+    /// True if it ends a block.
     pub is_terminator: bool,
-    /// Whether it says where control goes, or where it merges.
+    /// True if it is a branch or a merge instruction.
     pub is_jump: bool,
-    /// Whether it may name labels.
+    /// True if it may name labels.
     pub takes_labels: bool,
-    /// Whether it only names or decorates.
+    /// True if it only names or decorates.
     pub is_note: bool,
-    /// Whether it synchronizes or works on a group.
+    /// True if it synchronizes or works on a group.
     pub is_sync: bool,
-    /// Whether a block may have it and nothing but its place in the block has to be known.
+    /// True if a block may have it and nothing but its place in the block has to be known.
     pub is_plain: bool,
-    /// What follows the fixed words.
+    /// The words after the fixed ones.
     pub tail: Tail,
     /// The opcode as the `spirv` crate names it: its own search goes over some ninety ranges.
     pub op: Option<spirv::Op>,
@@ -55,8 +54,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Whether no table knows the opcode: whether it has a result, and which words are ids, cannot
-    /// be said.
+    /// Returns true if no table knows the opcode: whether it has a result, and which words are ids,
+    /// cannot be said.
     pub(super) fn is_unknown(&self) -> bool {
         self.least == 0 // every other counts its opcode word
     }
@@ -582,7 +581,7 @@ fn word_class(kind: OperandKind) -> WordClass {
     }
 }
 
-/// Whether a word of operand kind `kind` is an id.
+/// Returns true if a word of operand kind `kind` is an id.
 pub(super) fn is_id(kind: OperandKind) -> bool {
     matches!(word_class(kind), WordClass::Id)
 }

@@ -1,5 +1,5 @@
-//! Which instructions may name one of a few ids: a look at their words, before their operands are
-//! decoded.
+//! A filter for instructions that may name one of a few ids. It checks their words before their
+//! operands are decoded.
 
 use super::{Id, Inst};
 
@@ -20,15 +20,15 @@ impl IdFilter {
         IdFilter { slots }
     }
 
-    /// Whether `id` may be one of the ids. If not, it is none of them.
+    /// Returns true if `id` may be one of the ids. If not, it is none of them.
     #[inline]
     pub(crate) fn may_be_one(&self, Id(id): Id) -> bool {
         let mask = self.slots.len() - 1;
         self.slots[id as usize & mask]
     }
 
-    /// Whether `inst` may name one of the ids as an operand. If not, it names none; if so, a word
-    /// of it may still be a number that looks like an id.
+    /// Returns true if `inst` may name one of the ids as an operand. If not, it names none; if so,
+    /// a word of it may still be a number that looks like an id.
     #[inline]
     pub(crate) fn may_name_one(&self, inst: Inst<'_>) -> bool {
         let mut words = inst.operands().iter();

@@ -1,5 +1,5 @@
-//! The ids of one instruction, found without the grammar where the opcode's shape says where they
-//! stand.
+//! The ids of one instruction, found without the grammar if the shape of the opcode determines
+//! their places.
 
 use super::grammar::{self, Shape, Tail};
 use super::operands::Operands;
@@ -31,7 +31,7 @@ impl Module<'_> {
         Ids::collect(self, inst)
     }
 
-    /// Whether `f` holds for each of [`Module::ids`]: they are shown until it does not.
+    /// Returns true if `f` holds for each of [`Module::ids`]: they are shown until it does not.
     #[inline]
     pub(crate) fn all_ids(&self, inst: Inst<'_>, f: impl FnMut(usize, Id) -> bool) -> bool {
         all(self, inst, f)
@@ -63,8 +63,8 @@ impl<'m> Ids<'m> {
     }
 }
 
-/// Whether `f` holds for every id of `inst`, as [`Ids`] walks over them; for the loops that look at
-/// each id of a module.
+/// Returns true if `f` holds for every id of `inst`, as [`Ids`] walks over them; for the loops that
+/// look at each id of a module.
 #[inline]
 fn all(module: &Module<'_>, inst: Inst<'_>, mut f: impl FnMut(usize, Id) -> bool) -> bool {
     let shape = &shape(inst);

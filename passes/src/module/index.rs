@@ -216,8 +216,8 @@ impl<'m> Scan<'m, '_> {
         }
     }
 
-    /// Whether the instruction has its words, its ids are in range and its strings end. Most
-    /// instructions are done here; the walk over their operands is for what is left.
+    /// Returns true if the instruction has its words, its ids are in range and its strings end.
+    /// Most instructions are done here; the walk over their operands is for what is left.
     #[inline(always)]
     fn is_sound(&self, inst: Inst<'m>, shape: &Shape, limit: u32) -> bool {
         let (head, tail) = inst
@@ -283,7 +283,8 @@ impl<'m> Scan<'m, '_> {
                     Code::DuplicateId,
                     format!("{} is defined a second time", Id(id)),
                 )
-                .because(format!("the first definition is at word {earlier}")),
+                .because(format!("the first definition is at word {earlier}"))
+                .help("use another id for one of the two"),
             );
         }
     }
@@ -293,7 +294,7 @@ impl<'m> Scan<'m, '_> {
         let least = usize::from(shape.least);
         if inst.words.len() < least {
             let message = format!(
-                "{} has {} words and needs {least}",
+                "{} has {} words but needs {least}",
                 inst.name(),
                 inst.words.len()
             );
@@ -303,14 +304,14 @@ impl<'m> Scan<'m, '_> {
         for operand in Operands::new(inst, context) {
             if operand.is_unterminated() {
                 let message = format!(
-                    "the string at word {} of {} does not end",
+                    "the string at word {} of {} is not terminated",
                     operand.index,
                     inst.name()
                 );
                 self.report(
                     inst,
                     Diagnostic::error(Code::UnterminatedString, message)
-                        .because("no byte of it is 0 up to the end of the instruction"),
+                        .because("it has no zero byte before the end of the instruction"),
                 );
             }
             let Some(id) = operand.id() else { continue };
@@ -328,8 +329,9 @@ impl<'m> Scan<'m, '_> {
                 );
                 self.report(
                     inst,
-                    Diagnostic::error(Code::IdOutOfBound, message)
-                        .because("the header's fourth word says that all ids are below it"),
+                    Diagnostic::error(Code::IdOutOfBound, message).because(
+                        "the bound is the fourth word of the header, and all ids are below it",
+                    ),
                 );
             }
         }
@@ -343,20 +345,22 @@ impl<'m> Scan<'m, '_> {
                 Code::ZeroWordCount,
                 format!("the word count of {name} is 0"),
             )
-            .because("an instruction counts its own first word, so what follows cannot be found")
+            .because("the count includes the first word, so the next instruction cannot be found")
         } else {
             let rest = self.words.len() - offset.index();
             Diagnostic::error(
                 Code::TruncatedModule,
                 format!("the module ends inside {name}"),
             )
-            .because(format!("it has {count} words, and {rest} are left"))
+            .because(format!(
+                "the instruction has {count} words, but only {rest} remain"
+            ))
         };
         let rest = self.words.get(offset.index()..).unwrap_or_default();
         let help = if rest.iter().all(|word| is_text(*word)) {
-            "the rest is text: keep what the producer prints apart from the module"
+            "the rest is text: write the messages of the producer to another file"
         } else {
-            "compare the size of the file with the one that its producer wrote"
+            "check that the file has the size that its producer wrote"
         };
         self.push(diagnostic.help(help), offset, name);
     }
@@ -372,7 +376,7 @@ impl<'m> Scan<'m, '_> {
     }
 }
 
-/// Whether the bytes of `word` are printed characters.
+/// Returns true if the bytes of `word` are printable characters.
 fn is_text(word: u32) -> bool {
     let bytes = word.to_le_bytes();
     bytes

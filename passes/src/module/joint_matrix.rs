@@ -38,15 +38,15 @@ pub const RESULT_BFLOAT16: u32 = 0x100;
 /// The operands of a checked load or store.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CheckedAccess {
-    /// Whether it is a store.
+    /// True if it is a store.
     pub is_store: bool,
     /// The pointer to the region of memory.
     pub pointer: Id,
-    /// Where in the region the matrix begins, in elements: the line, and the place in it.
+    /// The offset of the matrix in the region, in elements: the line, and the place in it.
     pub offsets: [Id; 2],
     /// Lines of the region, and elements of each.
     pub size: [Id; 2],
-    /// What is stored.
+    /// The stored value.
     pub object: Option<Id>,
     /// The number of the layout among the operands.
     pub layout: usize,

@@ -1,4 +1,4 @@
-//! Where an instruction stands: function, block, source line.
+//! Finds the place of an instruction: function, block, source line.
 
 use super::source::Texts;
 use super::strings::string_starts_with;
@@ -318,7 +318,7 @@ fn mark_of(inst: Inst<'_>, module: &Module<'_>) -> Option<Mark> {
     }
 }
 
-/// Whether `set` is NonSemantic.Shader.DebugInfo.100.
+/// Returns true if `set` is NonSemantic.Shader.DebugInfo.100.
 pub(crate) fn is_shader_debug_info(set: Id, module: &Module<'_>) -> bool {
     module.def(set).is_some_and(|import| {
         string_starts_with(import.operands(), b"NonSemantic.Shader.DebugInfo.100\0")

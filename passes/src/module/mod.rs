@@ -1,4 +1,4 @@
-//! A SPIR-V module: its words, an index over them, and what its declarations say.
+//! A SPIR-V module: its words, an index over them, and its declarations.
 //!
 //! [`Module`] holds the words themselves; an [`Inst`] is a slice of them, unknown instructions are
 //! kept as they are. [`Declarations`] decodes what stands outside of function bodies and where

@@ -65,7 +65,7 @@ impl Read {
         }
     }
 
-    /// Whether more than one id has this name.
+    /// Returns true if more than one id has this name.
     pub(super) fn is_shared(&self, name: &str) -> bool {
         self.shared.contains(name)
     }

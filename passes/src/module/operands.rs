@@ -30,7 +30,7 @@ impl Operand<'_> {
         }
     }
 
-    /// Whether it is a literal string without its terminating zero byte.
+    /// Returns true if it is a literal string without its terminating zero byte.
     pub(super) fn is_unterminated(self) -> bool {
         self.kind == OperandKind::LiteralString
             && !self.words.last().is_some_and(|word| has_zero_byte(*word))

@@ -36,7 +36,7 @@ impl Endianness {
     };
 }
 
-/// The five words in front of the first instruction.
+/// The five words before the first instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Version word: 0x00010600 is 1.6.
@@ -104,7 +104,7 @@ impl<'a> Module<'a> {
             );
             diagnostics.push(
                 Diagnostic::error(Code::BadLength, message)
-                    .because("a module is a stream of 32-bit words"),
+                    .because("a module is a sequence of 32-bit words"),
             );
         }
         let bytes = bytes.get(..whole).unwrap_or(bytes);
@@ -149,7 +149,7 @@ impl<'a> Module<'a> {
         if words.len() > MOST_WORDS {
             let message = format!("the module has {} words", words.len());
             return Err(Diagnostic::error(Code::ModuleTooLarge, message)
-                .because(format!("at most {MOST_WORDS} are read"))
+                .because(format!("the limit is {MOST_WORDS} words"))
                 .into());
         }
         if words.len() < HEADER_WORDS {
@@ -165,7 +165,7 @@ impl<'a> Module<'a> {
         let version = words.get(1).copied().unwrap_or(0);
         if !is_version(version) {
             let message = format!("{version:#010x} is not a SPIR-V version");
-            diagnostics.push(Diagnostic::error(Code::UnsupportedVersion, message).at_word(WordOffset::default()).because(format!("versions 1.0 to 1.{LAST_MINOR} are read, written 0x00010000 to 0x00010{LAST_MINOR}00")));
+            diagnostics.push(Diagnostic::error(Code::UnsupportedVersion, message).at_word(WordOffset::default()).because(format!("the versions 1.0 to 1.{LAST_MINOR} are encoded as 0x00010000 to 0x00010{LAST_MINOR}00")));
         }
         let index = Index::build(&words, &mut diagnostics);
         if diagnostics.has_errors() {
@@ -205,7 +205,7 @@ impl<'a> Module<'a> {
         self.endianness
     }
 
-    /// Whether the words are borrowed from the input.
+    /// Returns true if the words are borrowed from the input.
     pub fn is_borrowed(&self) -> bool {
         matches!(self.words, Cow::Borrowed(_))
     }
@@ -294,7 +294,7 @@ impl<'a> Module<'a> {
         (first & 0xffff) as u16
     }
 
-    /// Whether `inst` is an OpExtInst of a set that has no effect on code.
+    /// Returns true if `inst` is an OpExtInst of a set that has no effect on code.
     pub(super) fn is_debug_ext_inst(&self, inst: Inst<'_>) -> bool {
         matches!(
             inst.op(),

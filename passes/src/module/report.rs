@@ -38,7 +38,7 @@ impl<'d> Report<'d> {
             .for_each(|note| self.diagnostics.push(note));
     }
 
-    /// Whether nothing more fits.
+    /// Returns true if nothing more fits.
     pub(crate) fn is_full(&self) -> bool {
         self.left == 0
     }

@@ -32,7 +32,10 @@ impl TryFrom<&Module<'_>> for dr::Module {
     /// stand.
     fn try_from(module: &Module<'_>) -> Result<Self, Diagnostics> {
         if let Some(inst) = module.instructions().find(|inst| would_stop(*inst)) {
-            let reason = format!("the operation of {} is not one of a constant", inst.name());
+            let reason = format!(
+                "the operation of {} is not allowed in a constant",
+                inst.name()
+            );
             return Err(refused(reason).at_word(inst.offset).into());
         }
         let mut loaded =
@@ -48,8 +51,8 @@ fn refused(reason: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::RspirvRefused, "rspirv does not accept the module").because(reason)
 }
 
-/// Whether the loader of `rspirv` 0.13 would panic: it does not expect literals of another type's
-/// width in OpSpecConstantOp.
+/// Returns true if the loader of `rspirv` 0.13 would panic: it does not expect literals of another
+/// type's width in OpSpecConstantOp.
 fn would_stop(inst: Inst<'_>) -> bool {
     let operation = inst
         .operands()

@@ -267,7 +267,7 @@ fn integer_binary(
     integer(result, bits.ok_or(Stop::Undefined)?)
 }
 
-/// Whether `value` is a signed number of `width` bits.
+/// Returns true if `value` is a signed number of `width` bits.
 fn fits(value: i64, width: u32) -> bool {
     sign_extend(value as u64, width) == value
 }

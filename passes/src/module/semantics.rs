@@ -40,14 +40,14 @@ pub enum Order {
 }
 
 impl Order {
-    /// Whether earlier accesses become visible to who acquires.
+    /// Returns true if earlier accesses become visible to who acquires.
     pub fn releases(self) -> bool {
         matches!(
             self,
             Order::Release | Order::AcquireRelease | Order::SequentiallyConsistent
         )
     }
-    /// Whether later accesses see what was released.
+    /// Returns true if later accesses see what was released.
     pub fn acquires(self) -> bool {
         matches!(
             self,
@@ -137,7 +137,7 @@ impl Scope {
 }
 
 impl Semantics {
-    /// Those that order nothing.
+    /// Memory semantics without memory order.
     pub const NONE: Semantics = Semantics {
         order: Order::Relaxed,
         classes: Classes {
@@ -196,7 +196,7 @@ impl Semantics {
     ) -> Result<Semantics, Diagnostic> {
         use crate::diagnostic::Code;
         constants.as_u32(id).and_then(Semantics::from_u32).ok_or_else(|| {
-            Diagnostic::error(Code::BadSemantics, format!("{id} is not a constant memory semantics")).at_word(inst.offset).help("set one order at the most (0x2, 0x4, 0x8 or 0x10) and storage classes from 0x40 to 0x1000")
+            Diagnostic::error(Code::BadSemantics, format!("{id} is not a constant with valid memory semantics")).at_word(inst.offset).help("use a constant with at most one memory order (0x2, 0x4, 0x8 or 0x10) and storage classes from 0x40 to 0x1000")
         })
     }
 }

@@ -39,14 +39,14 @@ fn of_function(declarations: &Declarations<'_>, function: &Function<'_>) -> Opti
     };
     let message = if *result != function.result_type {
         let has = function.result_type;
-        format!("the function {id} returns {has}, and its type says {result}")
+        format!("the function {id} returns {has}, but its type returns {result}")
     } else if params.len() != function.params.len() {
         let (has, says) = (function.params.len(), params.len());
-        format!("the function {id} has {has} parameters, and its type says {says}")
+        format!("the function {id} has {has} parameters, but its type has {says}")
     } else {
         let mut pairs = function.params.iter().zip(params);
         let ((parameter, has), says) = pairs.find(|((_, has), says)| has != *says)?;
-        format!("the parameter {parameter} has the type {has}, and the type of {id} says {says}")
+        format!("the parameter {parameter} has the type {has}, but the type of {id} has {says}")
     };
     Some(Diagnostic::error(Code::TypeMismatch, message))
 }
@@ -58,7 +58,8 @@ fn of_call(declarations: &Declarations<'_>, inst: Inst<'_>) -> Option<Diagnostic
         function.params.len(),
     );
     (given != asked).then(|| {
-        let message = format!("the call has {given} arguments and the function {asked} parameters");
+        let message =
+            format!("the call has {given} arguments, but the function has {asked} parameters");
         Diagnostic::error(Code::TypeMismatch, message)
     })
 }

@@ -140,7 +140,7 @@ fn numbered(lines: &Lines, number: u32) -> Option<String> {
     (line.len() <= MOST_OF_LINE).then(|| line.clone())
 }
 
-/// Whether `inst` stands in front of the names (SPIR-V 2.4): the sources do too.
+/// Returns true if `inst` stands in front of the names (SPIR-V 2.4): the sources do too.
 fn is_before_names(inst: Inst<'_>) -> bool {
     matches!(
         inst.op(),

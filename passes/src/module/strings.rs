@@ -1,6 +1,6 @@
 //! Literal strings in the words of instructions.
 
-/// Whether one of the four bytes of `word` is 0.
+/// Returns true if one of the four bytes of `word` is 0.
 pub(super) fn has_zero_byte(word: u32) -> bool {
     word.wrapping_sub(0x0101_0101) & !word & 0x8080_8080 != 0
 }
@@ -34,8 +34,8 @@ pub(super) fn literal_string(words: &[u32]) -> (String, usize) {
     )
 }
 
-/// Whether the literal string at the start of `words` starts with `prefix` (with a zero byte at its
-/// end: is it).
+/// Returns true if the literal string at the start of `words` starts with `prefix` (with a zero
+/// byte at its end: is it).
 pub(super) fn string_starts_with(words: &[u32], prefix: &[u8]) -> bool {
     let mut bytes = words.iter().flat_map(|word| word.to_le_bytes());
     prefix

@@ -32,7 +32,7 @@ impl TensorType {
         TensorType::from_inst(declarations.module.def(declarations.type_of(id)?)?)
     }
 
-    /// The number of dimensions; `None` if the type does not say it, or not with a constant.
+    /// The number of dimensions; `None` if the type has none, or it is not a constant.
     pub fn rank(&self, constants: &Constants) -> Option<u64> {
         constants.get(self.rank?)?.as_u64()
     }

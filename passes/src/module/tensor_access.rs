@@ -9,11 +9,11 @@ use spirv::{Op, TensorAddressingOperands as Addressing};
 /// A load or a store of a cooperative matrix through a tensor layout.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct TensorAccess {
-    /// Whether it is a store.
+    /// True if it is a store.
     pub is_store: bool,
     /// The pointer to the tensor.
     pub pointer: Id,
-    /// What is stored, or what a load keeps where its view clips.
+    /// The stored value, or the value that a load keeps where its view clips.
     pub object: Id,
     /// The tensor layout.
     pub layout: Id,

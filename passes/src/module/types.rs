@@ -12,7 +12,7 @@ pub const MOST_TYPE_DEPTH: u32 = 255;
 /// Components of a vector: what shading languages with long vectors allow.
 pub const MOST_COMPONENTS: u32 = 1024;
 
-/// How the bits of a floating-point type are read.
+/// The format of a floating-point type.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FloatFormat {
     /// IEEE 754 of the given width.
@@ -121,7 +121,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// Whether it is a Boolean, an integer or a floating-point number.
+    /// Returns true if it is a Boolean, an integer or a floating-point number.
     pub fn is_scalar(&self) -> bool {
         matches!(self, Type::Bool | Type::Int { .. } | Type::Float { .. })
     }
@@ -149,7 +149,7 @@ impl Type {
     }
 }
 
-/// Whether `inst` declares a type.
+/// Returns true if `inst` declares a type.
 pub(super) fn is_type(inst: Inst<'_>) -> bool {
     grammar::shape(inst.opcode()).is_type
 }
@@ -221,13 +221,17 @@ impl Types {
                     );
                     return Err(Diagnostic::error(Code::UndefinedId, message)
                         .at_word(inst.offset)
-                        .because(format!("{part} is declared at word {}", declared.offset)));
+                        .because(format!("{part} is declared at word {}", declared.offset))
+                        .help(format!(
+                            "move the declaration of {part} before this instruction"
+                        )));
                 }
                 Some(declared) => {
                     let message = format!("{} uses {part}, which is not a type", inst.name());
                     return Err(Diagnostic::error(Code::WrongDefinition, message)
                         .at_word(inst.offset)
-                        .because(format!("{part} is defined by {}", declared.name())));
+                        .because(format!("{part} is defined by {}", declared.name()))
+                        .help("use the id of a type"));
                 }
                 None if module.guess(part).is_some() => return Ok(None),
                 None => {
@@ -243,26 +247,28 @@ impl Types {
             let message = format!("the type is nested deeper than {MOST_TYPE_DEPTH} levels");
             return Err(Diagnostic::error(Code::NestingTooDeep, message)
                 .at_word(inst.offset)
-                .because("SPIR-V 2.17 allows no deeper structure"));
+                .because("SPIR-V 2.17 limits the nesting depth of structures")
+                .help("flatten the type"));
         }
         Ok(Some(deepest + 1))
     }
 }
 
-/// Vectors are made of scalars (SPIR-V 3.49.6) or pointers (SPV_INTEL_masked_gather_scatter),
-/// matrices of vectors.
+/// Components of vectors are scalars (SPIR-V 3.49.6) or pointers (SPV_INTEL_masked_gather_scatter),
+/// columns of matrices are vectors.
 fn check_part(inst: Inst<'_>, ty: &Type, part: Id, found: &Type) -> Result<(), Diagnostic> {
     let is_pointer = matches!(found, Type::Pointer { .. });
     let wanted = match ty {
         Type::Vector { .. } if !(found.is_scalar() || is_pointer) => "a scalar type",
         Type::Matrix { .. } if !matches!(found, Type::Vector { .. }) => "a vector type",
-        _ => return Ok(()), // other types take any part
+        _ => return Ok(()), // other types allow any part
     };
     Err(Diagnostic::error(
         Code::WrongDefinition,
-        format!("{} is made of {part}, which is not {wanted}", inst.name()),
+        format!("{} uses {part}, which is not {wanted}", inst.name()),
     )
-    .at_word(inst.offset))
+    .at_word(inst.offset)
+    .help(format!("use {wanted}")))
 }
 
 /// Decodes one declaration.
@@ -340,7 +346,7 @@ fn width(inst: Inst<'_>, bits: u32, known: impl Fn(u32) -> bool) -> Result<u32, 
     }
     Err(Diagnostic::error(
         Code::UnsupportedType,
-        format!("{} of {bits} bits", inst.name()),
+        format!("{} with {bits} bits is not supported", inst.name()),
     )
     .at_word(inst.offset)
     .help("use 8, 16, 32 or 64 bits"))
@@ -378,7 +384,7 @@ fn float(inst: Inst<'_>) -> Result<Type, Diagnostic> {
         None => {
             return Err(Diagnostic::error(
                 Code::UnsupportedType,
-                format!("a floating-point type of {width} bits with this encoding"),
+                format!("a {width}-bit floating-point type with this encoding is not supported"),
             )
             .at_word(inst.offset));
         }
@@ -392,7 +398,7 @@ fn vector_count(inst: Inst<'_>, count: u32, least: u32) -> Result<u32, Diagnosti
     if (least..=MOST_COMPONENTS).contains(&count) {
         return Ok(count);
     }
-    let these = format!("{} has {least} to {MOST_COMPONENTS}", inst.name());
+    let these = format!("{} can have {least} to {MOST_COMPONENTS}", inst.name());
     Err(unsupported_count(inst, count).because(these))
 }
 
@@ -404,11 +410,11 @@ fn literal_count(module: &Module<'_>, inst: Inst<'_>) -> Result<u32, Diagnostic>
         Some([count]) if is_constant => Ok(*count),
         _ => Err(Diagnostic::error(
             Code::UnsupportedType,
-            "the number of a vector's components is not an OpConstant of 32 bits",
+            "the number of components of a vector is not a 32-bit OpConstant",
         )
         .at_word(inst.offset)
-        .because("types are known before specialization constants have their values")
-        .help("give the number as a constant")),
+        .because("types are evaluated before specialization constants have values")
+        .help("use an OpConstant for the number of components")),
     }
 }
 
@@ -417,13 +423,13 @@ fn columns(inst: Inst<'_>) -> Result<u32, Diagnostic> {
     if (2..=16).contains(&count) {
         return Ok(count);
     }
-    Err(unsupported_count(inst, count).because("matrices have 2 to 16"))
+    Err(unsupported_count(inst, count).because("a matrix can have 2 to 16"))
 }
 
 fn unsupported_count(inst: Inst<'_>, count: u32) -> Diagnostic {
     Diagnostic::error(
         Code::UnsupportedType,
-        format!("{} with {count} parts", inst.name()),
+        format!("{} with {count} components is not supported", inst.name()),
     )
     .at_word(inst.offset)
 }
@@ -436,13 +442,13 @@ pub(super) fn storage_class(
     spirv::StorageClass::from_u32(number).ok_or_else(|| {
         Diagnostic::error(
             Code::UnsupportedStorageClass,
-            format!("the storage class {number} of {} is not known", inst.name()),
+            format!("the storage class {number} of {} is unknown", inst.name()),
         )
         .at_word(inst.offset)
     })
 }
 
-/// Whether `inst` ends a block.
+/// Returns true if `inst` ends a block.
 pub(crate) fn is_terminator(inst: Inst<'_>) -> bool {
     grammar::shape(inst.opcode()).is_terminator
 }

@@ -96,7 +96,7 @@ impl Uses<'_, '_> {
                 return self.guessed.insert(guess.offset).then(|| unknown(guess));
             }
             None => "which is not defined",
-            Some(def) if self.is_elsewhere(def, own) => "which another function defines",
+            Some(def) if self.is_elsewhere(def, own) => "which is defined in another function",
             Some(_) if own.is_empty() => return None,
             Some(def) => return misuse(inst, module.opcode_at(def), id),
         };
@@ -104,7 +104,7 @@ impl Uses<'_, '_> {
         Some(Diagnostic::error(Code::UndefinedId, message).at_word(inst.offset))
     }
 
-    /// Whether the instruction at word `def`, behind the declarations, is out of sight of the
+    /// Returns true if the instruction at word `def`, after the declarations, is not visible in the
     /// function at the words `own`.
     fn is_elsewhere(&self, def: WordOffset, own: &Range<WordOffset>) -> bool {
         !own.contains(&def)
@@ -117,10 +117,9 @@ impl Uses<'_, '_> {
     }
 }
 
-/// What is wrong with `inst`, which stands in a body and names `id`, which the opcode `def`
-/// defines: labels are for branches, merges and phis, functions for calls (and for the instructions
-/// that start kernels); neither is a value. Debug information and extensions have uses of their
-/// own.
+/// The problem of `inst` in a body that names `id`, defined by the opcode `def`. Only branches,
+/// merges and phis can name labels; only calls (and instructions that start kernels) can name
+/// functions. Debug information and extensions have other uses.
 fn misuse(inst: Inst<'_>, def: u16, id: Id) -> Option<Diagnostic> {
     let op = inst.op().filter(|op| *op != Op::ExtInst)?;
     let (what, fits) = match def {
@@ -146,14 +145,11 @@ fn not_a_type(inst: Inst<'_>, id: Id, defined_by: String) -> Diagnostic {
         .because(format!("{id} is defined by {defined_by}"))
 }
 
-/// The problem with an instruction that no table knows: what it defines or changes cannot be said.
+/// The problem of an instruction that no table has, so its results and effects are unknown.
 pub(super) fn unknown(inst: Inst<'_>) -> Diagnostic {
     Diagnostic::error(
         Code::UnsupportedInstruction,
-        format!(
-            "{} is not an instruction that this build knows",
-            inst.name()
-        ),
+        format!("{} is unknown to this build", inst.name()),
     )
     .at_word(inst.offset)
 }

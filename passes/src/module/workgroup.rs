@@ -1,4 +1,4 @@
-//! The size of the workgroup that a module asks for.
+//! The workgroup size that a module requires.
 
 use super::{Constant, Constants, Declarations, EntryPoint, Id, SpecValues};
 use crate::diagnostic::Diagnostics;

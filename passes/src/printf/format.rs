@@ -6,11 +6,11 @@
 
 use super::{Argument, Shape};
 
-/// The greatest width and precision (C99 asks for 4095 characters from one conversion at least,
+/// The greatest width and precision (C99 requires at least 4095 characters from one conversion,
 /// 7.19.6.1).
 pub const MOST_CHARACTERS: u32 = 4095;
 
-/// A format string: what is printed as it stands, and the conversions of arguments, in order.
+/// A format string: literal text and conversions of arguments, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The parts.
@@ -26,20 +26,20 @@ pub enum Piece {
     Conversion(Conversion),
 }
 
-/// How an argument is printed.
+/// A conversion of a format.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
     /// `-`, `+`, space, `#` and `0`.
     pub flags: Flags,
     /// The least characters.
     pub width: u32,
-    /// What follows the period; a period alone is 0.
+    /// The precision; a period without a number is 0.
     pub precision: Option<u32>,
     /// Components of a vector; 1 for a scalar.
     pub lanes: u32,
     /// Bits of an integer that count: 8, 16, 32 or 64. Floats have their argument's.
     pub bits: u32,
-    /// What is printed.
+    /// The style.
     pub style: Style,
     /// In capitals: `X`, `F`, `E`, `G`, `A`.
     pub upper: bool,
@@ -60,7 +60,7 @@ pub struct Flags {
     pub zero: bool,
 }
 
-/// What a conversion prints.
+/// The style of a conversion.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Style {
     /// `d`, `i`.
@@ -109,7 +109,7 @@ impl Conversion {
         }
     }
 
-    /// Whether the integer that it prints has a sign.
+    /// Returns true if the integer that it prints has a sign.
     pub fn is_signed(&self) -> bool {
         self.style == Style::Signed
     }
@@ -120,7 +120,7 @@ impl Conversion {
 pub struct Problem {
     /// The conversion, as it is written.
     pub conversion: String,
-    /// What is wrong with it: a clause after its name.
+    /// The problem, as a clause after its name.
     pub why: &'static str,
 }
 
@@ -199,7 +199,7 @@ impl Reader<'_> {
         let add = |n: u32, c: &u8| n.checked_mul(10)?.checked_add(u32::from(c - b'0'));
         match number.iter().try_fold(0, add) {
             Some(n) if n <= MOST_CHARACTERS => Ok((digits > 0).then_some(n)),
-            _ => Err("asks for more than 4095 characters"),
+            _ => Err("has more than 4095 characters"),
         }
     }
 

@@ -35,7 +35,7 @@ pub use table::{Call, Table};
 
 use std::fmt;
 
-/// What an argument is.
+/// The shape of an argument.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shape {
     /// An integer. One of 8 or 16 bits (`hh`, `h`, `c`) is widened to 32 by C's rules: with its
@@ -52,11 +52,11 @@ pub enum Shape {
 /// An argument as it lies in a record.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Argument {
-    /// What it is.
+    /// The shape.
     pub shape: Shape,
     /// Bits of a component: 32 or 64.
     pub bits: u32,
-    /// Components, one behind the other.
+    /// The components, one after the other.
     pub lanes: u32,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for Argument {
 /// Bytes of a record before its arguments: its size and the number of its call.
 const RECORD_HEADER_BYTES: u32 = 8;
 
-/// Where the components of `arguments` lie in a record, and the record's size in bytes.
+/// The offsets of the components of `arguments` in a record, and the record's size in bytes.
 pub fn layout(arguments: &[Argument]) -> (Vec<u32>, u32) {
     let mut offsets = Vec::new();
     let mut next = RECORD_HEADER_BYTES;

@@ -20,20 +20,20 @@ pub fn empty_buffer(capacity: u32) -> Vec<u8> {
     bytes
 }
 
-/// What a kernel printed.
+/// The output of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Printed {
     /// The text of all records. C's strings need not be UTF-8.
     pub text: Vec<u8>,
     /// Bytes of records that found no room, or whose text would be more than 16 MiB.
     pub missed: u64,
-    /// Where a record begins that this table did not make: an offset in bytes from the first
-    /// record. Nothing is read from there on.
+    /// The offset in bytes, from the first record, of a record that does not match the table.
+    /// Reading stops there.
     pub damaged: Option<usize>,
 }
 
 impl Printed {
-    /// What the printf buffer `bytes` holds after a kernel with the calls of `table` has run.
+    /// Reads the printf buffer `bytes` of a kernel with the calls of `table`.
     pub fn read(bytes: &[u8], table: &Table) -> Printed {
         let mut printed = Printed::default();
         let word = |at: usize| {

@@ -1,4 +1,4 @@
-//! What the numbers in records stand for: the calls of a kernel, and its strings.
+//! The meaning of the numbers in records: the calls of a kernel, and its strings.
 
 use super::Argument;
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
-//! How measured values are spread.
+//! The distribution of measured values.
 
 use serde::Serialize;
 
 /// The spread of some values. Percentiles are values that were measured (nearest rank).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Distribution {
-    /// How many values there are, at least one.
+    /// The number of values, at least one.
     pub count: u64,
     /// The smallest.
     pub least: u64,

@@ -1,4 +1,4 @@
-//! A dump as records: each is looked at by itself, and what the header says is not believed.
+//! A dump as records: each is checked by itself, and the header is not trusted.
 
 use super::Gpu;
 use super::layout::{HEADER_WORDS, MAGIC, OLDEST_VERSION, RECORD_WORDS, VERSION, header, record};

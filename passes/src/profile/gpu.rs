@@ -42,7 +42,7 @@ enum Processor {
 }
 
 impl Gpu {
-    /// The GPU that LLVM calls `name`, without features and suffixes behind it (`gfx90a:xnack+`,
+    /// The GPU with the LLVM name `name`, without features and suffixes after it (`gfx90a:xnack+`,
     /// `sm_90a`), with waves of `wave_size` lanes. `None` for other names and sizes.
     pub fn new(name: &str, wave_size: u32) -> Option<Gpu> {
         let gpu = Gpu {

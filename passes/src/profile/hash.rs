@@ -1,4 +1,4 @@
-//! Which module a profile belongs to.
+//! The hash that ties a profile to a module.
 
 use crate::module::Module;
 use fnv::FnvHasher;

@@ -1,5 +1,5 @@
-//! The form of the buffer: a header of [`HEADER_WORDS`] words and a ring of records of
-//! [`RECORD_WORDS`] words. `docs/profile.md` says who writes what.
+//! The format of the buffer: a header of [`HEADER_WORDS`] words and a ring of records of
+//! [`RECORD_WORDS`] words. `docs/profile.md` describes the contents.
 //!
 //! All words have 32 bits; in a dump they are little-endian. A number of 64 bits is two words, the
 //! low one first.
@@ -32,8 +32,7 @@ pub mod header {
     /// Records that were written, modulo 2^32. The next one goes to this number modulo the
     /// capacity.
     pub const COUNT: u32 = 5;
-    /// [`crate::profile::Gpu::words`], two words: what the kernel runs on. Zeros where nobody said
-    /// it.
+    /// [`crate::profile::Gpu::words`], two words: the GPU of the kernel. Zeros if unknown.
     pub const GPU: u32 = 6;
 }
 
@@ -46,7 +45,7 @@ pub mod record {
     pub const ARRIVE: u32 = 1;
     /// Word offset of the wait, or of the OpControlBarrier.
     pub const WAIT: u32 = 2;
-    /// How many measured barriers the subgroup has passed before this one, modulo 2^32.
+    /// The number of measured barriers that the subgroup has executed before this one, modulo 2^32.
     pub const PHASE: u32 = 3;
     /// WorkgroupId, three words.
     pub const WORKGROUP: u32 = 4;
@@ -58,7 +57,7 @@ pub mod record {
     pub const ARRIVED: u32 = 9;
     /// The clock before the wait, two words; before the arrive for an OpControlBarrier.
     pub const WAITED: u32 = 11;
-    /// The clock behind the wait, two words.
+    /// The clock after the wait, two words.
     pub const PASSED: u32 = 13;
     /// The exclusive or of the words before it.
     pub const CHECK: u32 = 15;

@@ -24,12 +24,12 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::module::Declarations;
 use dump::Dump;
 
-/// What a dump says of each barrier.
+/// The measurements of a dump, by barrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// [`module_hash`] of the module that was instrumented.
     pub hash: u64,
-    /// What it was recorded on; `None` where the dump does not say it.
+    /// The GPU that it was recorded on; `None` if the dump does not contain it.
     pub gpu: Option<Gpu>,
     /// Records that the buffer can hold.
     pub capacity: u32,
@@ -61,8 +61,8 @@ impl Profile {
         })
     }
 
-    /// That the dump belongs to the module of `declarations`: the one that was instrumented, not
-    /// the one that the pass left.
+    /// Checks that the dump belongs to the module of `declarations`: the input of the
+    /// instrumentation, not its output.
     ///
     /// # Errors
     /// `ForeignProfile` when the module has another hash, `DamagedProfile` when a site is not one

@@ -8,7 +8,7 @@ use serde::Serialize;
 use spirv::Op;
 use std::collections::BTreeMap;
 
-/// What a measured barrier is.
+/// The kind of a measured barrier.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SiteKind {
@@ -18,10 +18,10 @@ pub enum SiteKind {
     Full,
 }
 
-/// What was measured at one barrier. Times are in units of the subgroup's clock.
+/// The measurements of one barrier. Times are in units of the subgroup's clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Site {
-    /// What it is.
+    /// The kind.
     pub kind: SiteKind,
     /// Word offset of the arrive in the module that was instrumented; that of the OpControlBarrier
     /// for one.
@@ -34,15 +34,15 @@ pub struct Site {
     pub phases: u64,
     /// Phases without the records of some subgroups, which were overwritten or never made.
     pub incomplete: u64,
-    /// Phases whose clocks say that a subgroup passed before another one arrived, or that time ran
+    /// Phases whose clocks show that a subgroup passed before another one arrived, or that time ran
     /// backwards: these subgroups do not read the same clock, or it has too few bits. No figure
-    /// has them in it.
+    /// includes them.
     pub contradictory: u64,
     /// The last arrive of a phase less the first, one value for each of `phases`.
     pub skew: Option<Distribution>,
     /// From the arrive to the wait, one value for each record; none for a full barrier.
     pub window: Option<Distribution>,
-    /// From the wait, or the full barrier, to behind it, one value for each record.
+    /// The time of the wait, or of the full barrier, one value for each record.
     pub waiting: Option<Distribution>,
 }
 

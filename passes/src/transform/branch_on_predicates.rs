@@ -1,5 +1,5 @@
-//! Writes the predicated loads and stores of SPV_INTEL_predicated_io as loads and stores behind a
-//! branch: what knows accesses, control flow and uniformity then knows these too.
+//! Replaces the predicated loads and stores of SPV_INTEL_predicated_io with branches around plain
+//! loads and stores, so that analyses of accesses, control flow and uniformity apply to them.
 //!
 //! A block is cut where such an access stands. A loop's header keeps its phis and says where the
 //! loop ends, and the rest of it is a block of the body.
@@ -73,7 +73,7 @@ fn check(declarations: &Declarations<'_>) -> Result<(), Diagnostics> {
 
 struct Branching<'d, 'm> {
     edit: Edit<'d, 'm>,
-    /// Whether branches say where they merge.
+    /// True if branches say where they merge.
     structured: bool,
     /// The last part of each block that was cut.
     ends: BTreeMap<u32, u32>,

@@ -108,6 +108,6 @@ fn several(edit: &Edit<'_, '_>, built_in: BuiltIn, variable: Id) -> Diagnostic {
         format!("the module has several variables of {built_in:?}"),
     )
     .at_word(place)
-    .because("the instrumentation reads one, and no entry point may have two in its interface")
+    .because("the instrumentation reads one of them, and an entry point can have only one in its interface")
     .help("instrument a module with one entry point")
 }

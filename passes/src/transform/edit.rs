@@ -1,5 +1,5 @@
-//! Changes to a module by places: what stands before, after and instead of instructions of the old
-//! module, and what is added to its sections.
+//! Changes to a module by places: insertions before and after instructions of the old module,
+//! replacements, and additions to its sections.
 //!
 //! A pass notes changes in any order; [`Edit::finish`] writes the new module in one walk and says
 //! `None` when its words are those of the old one.
@@ -351,8 +351,8 @@ pub(super) fn declaring<'m>(
         .collect()
 }
 
-/// Whether a second instruction like this would be forbidden (types, SPIR-V 2.8) or of no use
-/// (constants).
+/// Returns true if a second instruction like this would be forbidden (types, SPIR-V 2.8) or of no
+/// use (constants).
 fn is_unique(op: Option<Op>) -> bool {
     matches!(
         op,
@@ -408,7 +408,7 @@ fn sections(module: &Module<'_>) -> Sections {
     sections
 }
 
-/// Whether `inst` belongs behind names and decorations.
+/// Returns true if `inst` belongs behind names and decorations.
 fn ends_annotations(inst: Inst<'_>) -> bool {
     inst.op().is_some_and(|op| {
         op.is_type()

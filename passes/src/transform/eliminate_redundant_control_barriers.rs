@@ -1,5 +1,5 @@
-//! Removes OpControlBarriers of the workgroup that order nothing: no access in front of one
-//! conflicts with one behind it ([`crate::analysis::phases`]).
+//! Removes OpControlBarriers of the workgroup that order nothing: no access before one conflicts
+//! with one after it ([`crate::analysis::phases`]).
 //!
 //! Removed one after another: each that goes makes the zones of its neighbours larger, so they are
 //! worked out anew. What an atomic operation may publish keeps a barrier, whatever its semantics

@@ -20,7 +20,7 @@ pub(super) fn run(
     _: &mut Diagnostics,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Narrow(least) = *options else {
-        return Err(Diagnostic::bug("how much work a window must have was not said").into());
+        return Err(Diagnostic::bug("the pass has no minimum for the work of a window").into());
     };
     if !module.instructions().any(is_split) {
         return Ok(None);

@@ -171,7 +171,7 @@ impl Fuse<'_, '_, '_> {
         known_fence(self.edit.declarations, inst)
     }
 
-    /// Whether an arrive and a wait (in either order) belong together.
+    /// Returns true if an arrive and a wait (in either order) belong together.
     fn is_partner(&self, one: &Site, other: &Site) -> bool {
         self.pairing.reaching_arrives(one.id).contains(&other.id) && one.kind == SiteKind::Wait
             || self.pairing.reaching_arrives(other.id).contains(&one.id)
@@ -192,8 +192,8 @@ impl Fuse<'_, '_, '_> {
         }
     }
 
-    /// Whether something in the window can meet the fence of a side: an atomic, a call, or a
-    /// control barrier.
+    /// Returns true if something in the window can meet the fence of a side: an atomic, a call, or
+    /// a control barrier.
     fn is_window_seen(&self, pair: &Pair) -> bool {
         let module = self.edit.module();
         pair.window
@@ -227,7 +227,7 @@ fn incomparable(site: &Site) -> Diagnostic {
     )
     .at_word(site.offset)
     .because(
-        "one has memory scope ShaderCallKHR and the other does not; neither contains the other",
+        "one has the memory scope ShaderCallKHR and the other has not, and neither scope contains the other",
     )
-    .help("give both sides one memory scope")
+    .help("use one memory scope for both")
 }

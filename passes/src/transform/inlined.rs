@@ -1,5 +1,5 @@
-//! What passes need that ask which wait belongs to which arrive: a module with its barriers in
-//! entry functions, and these functions.
+//! A module with its barriers inlined into entry functions, for passes that need the pairing of
+//! arrives and waits.
 
 use super::inline::{inline_barrier_functions, inline_functions};
 use super::rewrite::RewrittenModule;

@@ -1,5 +1,5 @@
 //! Makes every subgroup write its clock around each barrier of its workgroup: before an arrive,
-//! before its wait and behind the wait; for OpControlBarrier before and behind it.
+//! before its wait and after the wait; for OpControlBarrier before and after it.
 //!
 //! The records go to a ring in a storage buffer, whose form is [`crate::profile::layout`]; one
 //! invocation of a subgroup writes them, behind the wait. Clocks of an arrive are kept in Private
@@ -34,7 +34,7 @@ pub(super) fn run(
     _: &mut Diagnostics,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Clocks { set, binding, gpu } = *options else {
-        return Err(Diagnostic::bug("where the clocks go was not said").into());
+        return Err(Diagnostic::bug("the pass has no buffer for the clocks").into());
     };
     let sites = sites(declarations)?;
     // An arrive alone makes no record.
@@ -102,16 +102,16 @@ fn unknown_scope(declarations: &Declarations<'_>, inst: Inst<'_>) -> Diagnostic 
     Diagnostic::error(
         Code::UnsupportedInstruction,
         format!(
-            "the execution scope of this {} is not known",
+            "the execution scope of this {} is unknown",
             declarations.op_name(inst)
         ),
     )
     .at_word(inst.offset)
-    .because("only barriers of scope Workgroup are measured, and a specialization constant may still change")
+    .because("the pass measures only barriers of scope Workgroup, and a specialization constant can still change the scope")
     .help("specialize the module first")
 }
 
-/// Whether a record is made behind it.
+/// Returns true if a record is made behind it.
 fn ends_phase(site: Inst<'_>) -> bool {
     site.op() != Some(Op::ControlBarrierArriveINTEL)
 }
@@ -124,12 +124,12 @@ fn refuse_version(module: &Module<'_>) -> Result<(), Diagnostic> {
     let (major, minor) = (version >> 16, version >> 8 & 0xff);
     Err(Diagnostic::error(
         Code::UnsupportedCapability,
-        format!("the instrumentation needs SPIR-V 1.3, and the module has {major}.{minor}"),
+        format!("the instrumentation needs SPIR-V 1.3, but the module has the version {major}.{minor}"),
     )
     .because(
-        "one invocation of each subgroup is elected, and the capability GroupNonUniform came with version 1.3",
+        "it elects one invocation of each subgroup, which needs the capability GroupNonUniform of version 1.3",
     )
-    .help("compile the module for SPIR-V 1.3 or newer, as for Vulkan 1.1"))
+    .help("compile the module for SPIR-V 1.3 or later, as for Vulkan 1.1"))
 }
 
 /// The entry points that reach a site.
@@ -158,16 +158,18 @@ fn entries<'d, 'm>(
                 format!("entry point {} is not a compute shader", entry.name),
             )
             .at_word(entry.inst.offset)
-            .because("it reaches a barrier that is measured by workgroup and subgroup")
-            .help("instrument a module without it"));
+            .because(
+                "it reaches a barrier that the pass measures, which needs workgroups and subgroups",
+            )
+            .help("remove the entry point from the module"));
         }
         entries.push(entry);
     }
     Ok(entries)
 }
 
-/// Whether a clock and a call stand behind every wait and control barrier, to a function that uses
-/// a variable of `buffers`.
+/// Returns true if a clock and a call stand behind every wait and control barrier, to a function
+/// that uses a variable of `buffers`.
 fn is_instrumented(declarations: &Declarations<'_>, sites: &[Inst<'_>], buffers: &[Id]) -> bool {
     let module = declarations.module;
     let uses = |inst: Inst<'_>| module.ids(inst).any(|(_, id)| buffers.contains(&id));

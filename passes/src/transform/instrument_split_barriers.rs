@@ -42,7 +42,7 @@ pub(super) fn run(
     _: &mut Diagnostics,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Buffer { set, binding } = *options else {
-        return Err(Diagnostic::bug("where the records go was not said").into());
+        return Err(Diagnostic::bug("the pass has no buffer for the records").into());
     };
     let sites: Vec<Inst<'_>> = declarations
         .functions
@@ -105,8 +105,8 @@ pub(super) fn run(
     edit.finish()
 }
 
-/// Whether a call stands before every arrive and wait to a function that leads, by a call, to one
-/// that uses a variable of `records`.
+/// Returns true if a call stands before every arrive and wait to a function that leads, by a call,
+/// to one that uses a variable of `records`.
 fn is_instrumented(declarations: &Declarations<'_>, records: &[Id]) -> bool {
     let uses = |wanted: &dyn Fn(Id) -> bool| -> BTreeSet<Id> {
         let names = |inst: Inst<'_>| declarations.module.ids(inst).any(|(_, id)| wanted(id));

@@ -98,7 +98,7 @@ fn check(declarations: &Declarations<'_>, types: &[Inst<'_>]) -> Result<(), Diag
             (matches!(ty, Some(Type::Bool)), "a Boolean")
         };
         if !fits {
-            let message = format!("{} asks for {what} constant", inst.name());
+            let message = format!("{} needs {what} constant", inst.name());
             let error = Diagnostic::error(Code::TypeMismatch, message).at_word(inst.offset);
             found.push(error.at_operand(operand));
         }
@@ -150,7 +150,7 @@ struct Modernizing<'d, 'm> {
     with_use: BTreeMap<(Id, usize), u32>,
     /// A second load of what an instruction loads, by its result and the use.
     loaded: BTreeMap<(Id, usize), u32>,
-    /// Whether operands are converted.
+    /// True if operands are converted.
     converts: bool,
 }
 

@@ -6,7 +6,7 @@ use super::registry::{Pass, PassOptions};
 use super::short::{around, body, module, short_of};
 use crate::analysis::phases::mutant::{Rule, without};
 
-/// Whether a pass gives the same program with the rule and without it.
+/// Returns true if a pass gives the same program with the rule and without it.
 fn is_noticed(rule: Rule, pass: &str, lines: &str) -> bool {
     let options = match pass {
         "fill-split-barrier-windows" => PassOptions::Fill(Fill::default()),

@@ -1,5 +1,4 @@
-//! What the operands of barriers say, as bits: taking them apart, putting them together, and
-//! comparing what they order.
+//! The operands of barriers as bits: decoding, encoding, and comparing the memory that they order.
 //!
 //! Bits, and not the decoded [`crate::module::Semantics`], because passes write operands back and
 //! must keep every bit that they do not mean to change.
@@ -95,7 +94,7 @@ impl Fence {
         Fence { bits, ..self }
     }
 
-    /// Whether it orders all that `other` orders.
+    /// Returns true if it orders all that `other` orders.
     pub(super) fn covers(self, other: Fence) -> bool {
         let kept = CLASSES | MAKE_AVAILABLE | MAKE_VISIBLE | VOLATILE | SEQUENTIALLY_CONSISTENT;
         let scope = self.scope == other.scope
@@ -167,12 +166,12 @@ pub(super) fn known_fence(
         Diagnostic::error(
             Code::UnsupportedInstruction,
             format!(
-                "memory scope and semantics of this {} cannot be rewritten",
+                "the memory scope and semantics of this {} cannot be changed",
                 declarations.op_name(inst)
             ),
         )
         .at_word(inst.offset)
-        .because("they come from specialization constants, whose values may still change")
+        .because("they depend on specialization constants whose values are unknown")
         .help("specialize the module first")
     })
 }
@@ -191,12 +190,12 @@ pub(super) fn barrier_operands(
     ])
 }
 
-/// Whether the semantics of a barrier set an order.
+/// Returns true if the semantics of a barrier set an order.
 pub(super) fn is_ordered(fence: Fence) -> bool {
     fence.bits & ORDERS != 0
 }
 
-/// Whether `inst` is an arrive or a wait.
+/// Returns true if `inst` is an arrive or a wait.
 pub(super) fn is_split(inst: Inst<'_>) -> bool {
     matches!(
         inst.op(),

@@ -19,7 +19,7 @@ pub enum PassOptions {
     Aliased,
     /// How many instructions a window must have at least.
     Narrow(u32),
-    /// How windows are filled.
+    /// The options of `fill-split-barrier-windows`.
     Fill(Fill),
     /// How many instructions the iterations of a loop may have together.
     Unroll(u32),
@@ -31,7 +31,7 @@ pub enum PassOptions {
         /// `None` where they may still change. No flag says this.
         specialized: Option<(SpecValues, Option<[u32; 3]>)>,
     },
-    /// How loops with barriers are pipelined.
+    /// The options of `pipeline-barrier-loops`.
     PipelineLoops(PipelineLoops),
     /// The storage buffer that is written.
     Buffer {
@@ -62,7 +62,8 @@ pub enum PassOptions {
 }
 
 impl PassOptions {
-    /// Whether barriers are taken to order all memory, whatever their semantics say.
+    /// Returns true if barriers are assumed to order all memory, whatever their memory semantics
+    /// are.
     pub fn orders_all_memory(&self) -> bool {
         match self {
             PassOptions::AllMemory => true,
@@ -88,23 +89,23 @@ impl PassOptions {
     }
 }
 
-/// How loops with barriers are pipelined.
+/// The options of `pipeline-barrier-loops`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct PipelineLoops {
-    /// What runs an iteration ahead, before the work of the iteration.
+    /// The part that runs one iteration ahead, before the work of the iteration.
     pub ahead: Ahead,
     /// True if the last iteration stores as well: registers of any contents, where that is right
     /// and the loads alone are ahead. The other iterations need no branch then.
     pub always_store: bool,
-    /// Whether an OpControlBarrier takes the place of each arrive, and waits go.
+    /// True if an OpControlBarrier takes the place of each arrive, and waits go.
     pub plain: bool,
     /// 32-bit words of loaded values that an invocation may keep over the work.
     pub most_words: u32,
     /// Bytes of workgroup memory that an entry point may take.
     pub most_memory: u32,
-    /// Whether any two buffers and images may be the same memory.
+    /// True if any two buffers and images may be the same memory.
     pub aliased: bool,
-    /// Whether barriers are taken to order all memory, whatever their semantics say.
+    /// True if barriers are assumed to order all memory, whatever their memory semantics are.
     pub all_memory: bool,
 }
 
@@ -124,7 +125,7 @@ impl Default for PipelineLoops {
     }
 }
 
-/// What runs an iteration ahead.
+/// The part of a loop that runs one iteration ahead.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Ahead {
     /// The loads where their values can be kept, and else loads and stores.
@@ -148,7 +149,7 @@ impl Ahead {
     }
 }
 
-/// Where the barrier goes.
+/// The place of a fused barrier.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum FuseAt {
     /// To the waits.
@@ -157,12 +158,12 @@ pub enum FuseAt {
     Arrive,
 }
 
-/// How windows are filled.
+/// The options of `fill-split-barrier-windows`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Fill {
     /// 32-bit words of results that may be live at a half, for each invocation.
     pub most_live: u32,
-    /// Whether barriers are taken to order all memory, whatever their semantics say.
+    /// True if barriers are assumed to order all memory, whatever their memory semantics are.
     pub all_memory: bool,
 }
 

@@ -243,7 +243,7 @@ impl Order<'_, '_, '_> {
             fence = fence.union(Fence { bits, ..arrive }).ok_or_else(|| {
                 Diagnostic::error(Code::UnsupportedInstruction, "no wait can complete all arrives of the function")
                     .at_word(inst.offset)
-                    .because("some have memory scope ShaderCallKHR and others do not; neither contains the other")
+                    .because("some have the memory scope ShaderCallKHR and others have not, and neither scope contains the other")
             })?;
         }
         Ok(fence)
@@ -330,9 +330,7 @@ impl Order<'_, '_, '_> {
     /// Calls, before `inst`, a function that waits if the flag is set.
     fn wait_if_open(&mut self, inst: Inst<'_>, operands: [u32; 3]) -> Result<(), Diagnostic> {
         let Some(flag) = self.flag else {
-            return Err(
-                Diagnostic::bug("a wait asks a flag that is not there").at_word(inst.offset)
-            );
+            return Err(Diagnostic::bug("the flag of a wait does not exist").at_word(inst.offset));
         };
         let helper = match self.helpers.get(&operands) {
             Some(helper) => *helper,

@@ -1,5 +1,5 @@
-//! Writes down which copies from global to workgroup memory may be asynchronous, where their marks
-//! stand, and where they must be complete.
+//! Marks the copies from global to workgroup memory that can be asynchronous, with their marks, and
+//! the places where they must be complete.
 //!
 //! The analysis is [`crate::analysis::async_copy`]. What it finds is written as instructions of the
 //! set `NonSemantic.Splitbar.AsyncCopy`, so that taking them away (`spirv-opt --strip-nonsemantic`)

@@ -1,5 +1,5 @@
-//! The table of passes. A pass is registered once, here: its name is its file's name and its flag,
-//! and, in capitals, the constant by which the library asks for it.
+//! The table of passes. A pass is registered once, here: its name is the name of its file and of
+//! its flag and, in capitals, of its constant in the library.
 
 use super::fill_split_barrier_windows;
 use super::fuse_split_barriers;
@@ -46,9 +46,9 @@ type Run = fn(
 pub struct Pass {
     /// Its flag without the dashes.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Its effect, in one line.
     pub about: &'static str,
-    /// How its value is written; `None` when it takes none.
+    /// The form of its value; `None` if it has none.
     pub value: Option<&'static str>,
     /// True if it takes no barriers of the workgroup away, makes none of several, and brings no
     /// accesses from elsewhere: then accesses can be asked whether they keep the order that
@@ -74,7 +74,7 @@ macro_rules! passes {
 passes! {
     BRANCH_ON_PREDICATES {
         name: "branch-on-predicates",
-        about: "write predicated loads and stores (SPV_INTEL_predicated_io) as branches",
+        about: "replace predicated loads and stores (SPV_INTEL_predicated_io) with branches",
         value: None,
         keeps_order: true,
         parse: none,
@@ -82,7 +82,7 @@ passes! {
     }
     ELIMINATE_REDUNDANT_CONTROL_BARRIERS {
         name: "eliminate-redundant-control-barriers",
-        about: "remove OpControlBarriers that order no two accesses",
+        about: "remove OpControlBarriers that order no accesses",
         value: Some("all-memory"),
         keeps_order: false,
         parse: all_memory,
@@ -90,7 +90,7 @@ passes! {
     }
     ELIMINATE_REDUNDANT_SPLIT_BARRIERS {
         name: "eliminate-redundant-split-barriers",
-        about: "remove pairs and barriers that a neighbour, in the block or on all paths, makes redundant",
+        about: "remove pairs and barriers that another barrier, in the block or on all paths, makes redundant",
         value: None,
         keeps_order: false,
         parse: none,
@@ -98,7 +98,7 @@ passes! {
     }
     FILL_SPLIT_BARRIER_WINDOWS {
         name: "fill-split-barrier-windows",
-        about: "move instructions from before arrives and behind waits into the windows (docs/splitting.md)",
+        about: "move instructions from before arrives and after waits into the windows (docs/splitting.md)",
         value: Some("live:N,all-memory"),
         keeps_order: true,
         parse: fill,
@@ -106,7 +106,7 @@ passes! {
     }
     FREEZE_SPECIALIZATION_CONSTANTS {
         name: "freeze-specialization-constants",
-        about: "put the default values of specialization constants in the place of their uses in functions",
+        about: "replace uses of specialization constants in functions with their default values",
         value: None,
         keeps_order: true,
         parse: none,
@@ -114,7 +114,7 @@ passes! {
     }
     FUSE_NARROW_SPLIT_BARRIERS {
         name: "fuse-narrow-split-barriers",
-        about: "make OpControlBarrier of pairs whose window has fewer than N instructions",
+        about: "replace pairs whose window has fewer than N instructions with OpControlBarrier",
         value: Some("N"),
         keeps_order: true,
         parse: narrow,
@@ -122,7 +122,7 @@ passes! {
     }
     FUSE_SPLIT_BARRIERS {
         name: "fuse-split-barriers",
-        about: "make OpControlBarrier of arrive and wait, at the wait (default) or at the arrive",
+        about: "replace arrive and wait with OpControlBarrier, at the wait (default) or at the arrive",
         value: Some("wait|arrive"),
         keeps_order: false,
         parse: fuse_at,
@@ -138,7 +138,7 @@ passes! {
     }
     INSTRUMENT_BARRIER_SKEW {
         name: "instrument-barrier-skew",
-        about: "write clocks around each barrier of a workgroup to a storage buffer (docs/profile.md)",
+        about: "record the clock before and after each workgroup barrier in a storage buffer (docs/profile.md)",
         value: Some("set:N,binding:N[,target:GPU,wave:N]"),
         keeps_order: false,
         parse: clocks,
@@ -146,7 +146,7 @@ passes! {
     }
     INSTRUMENT_SPLIT_BARRIERS {
         name: "instrument-split-barriers",
-        about: "check VUIDs 13559 to 13561 at run time and write the first violation to a storage buffer",
+        about: "check VUIDs 13559 to 13561 at run time, and write the first violation to a storage buffer",
         value: Some("set:N,binding:N"),
         keeps_order: false,
         parse: buffer,
@@ -154,7 +154,7 @@ passes! {
     }
     LINK_DEVICE_LIBRARY {
         name: "link-device-library",
-        about: "provide imported functions of SYCL's device library, of C, and of SPIR-V's instructions",
+        about: "define imported functions of SYCL's device library, of C, and of SPIR-V's instructions",
         value: None,
         keeps_order: false,
         parse: none,
@@ -162,7 +162,7 @@ passes! {
     }
     MODERNIZE_COOPERATIVE_MATRICES {
         name: "modernize-cooperative-matrices",
-        about: "write matrices of SPV_NV_cooperative_matrix as those of SPV_KHR_cooperative_matrix",
+        about: "convert matrices of SPV_NV_cooperative_matrix to SPV_KHR_cooperative_matrix",
         value: None,
         keeps_order: true,
         parse: none,
@@ -170,7 +170,7 @@ passes! {
     }
     MOVE_SPLIT_BARRIERS {
         name: "move-split-barriers",
-        about: "move arrives up and waits down past work that the barrier need not order",
+        about: "move arrives up and waits down, past instructions that the barrier does not have to order",
         value: Some("all-memory"),
         keeps_order: true,
         parse: all_memory,
@@ -178,7 +178,7 @@ passes! {
     }
     NARROW_BARRIER_SEMANTICS {
         name: "narrow-barrier-semantics",
-        about: "take classes of memory out of barriers that order no two accesses to them",
+        about: "remove storage classes from barriers that order no accesses to them",
         value: Some("aliased"),
         keeps_order: false,
         parse: aliased,
@@ -194,7 +194,7 @@ passes! {
     }
     ORDER_SPLIT_BARRIERS {
         name: "order-split-barriers",
-        about: "complete an open pair before OpControlBarrier of its scope and before the end of the shader",
+        about: "add the missing wait of a pair before an OpControlBarrier of its scope and before the end of the shader",
         value: None,
         keeps_order: false,
         parse: none,
@@ -202,7 +202,7 @@ passes! {
     }
     PIPELINE_BARRIER_LOOPS {
         name: "pipeline-barrier-loops",
-        about: "load what the next iteration of a loop puts into shared memory while this one works: two buffers, one split barrier",
+        about: "load data for the next iteration of a loop during this one: two buffers of workgroup memory, one split barrier",
         value: Some("loads|stage|one-buffer,always-store,plain,aliased,all-memory,words:N,memory:BYTES"),
         keeps_order: false,
         parse: pipeline_loops,
@@ -210,7 +210,7 @@ passes! {
     }
     PREFETCH_BARRIER_LOOP_LOADS {
         name: "prefetch-barrier-loop-loads",
-        about: "load what a loop stores to shared memory one iteration ahead (docs/splitting.md)",
+        about: "prefetch, one iteration ahead, the values that a loop stores to workgroup memory (docs/splitting.md)",
         value: None,
         keeps_order: true,
         parse: none,
@@ -218,7 +218,7 @@ passes! {
     }
     PROMOTE_ASYNC_COPIES {
         name: "promote-async-copies",
-        about: "note which copies from global to workgroup memory may be asynchronous, with marks and waits (docs/async.md)",
+        about: "mark copies from global to workgroup memory that can be asynchronous, with their waits (docs/async.md)",
         value: None,
         keeps_order: false,
         parse: none,
@@ -226,7 +226,7 @@ passes! {
     }
     SCALARIZE_POINTER_VECTORS {
         name: "scalarize-pointer-vectors",
-        about: "write gathers, scatters and vectors of pointers (SPV_INTEL_masked_gather_scatter) by components",
+        about: "split gathers, scatters and vectors of pointers (SPV_INTEL_masked_gather_scatter) into components",
         value: None,
         keeps_order: true,
         parse: none,
@@ -234,7 +234,7 @@ passes! {
     }
     SPLIT_CONTROL_BARRIERS {
         name: "split-control-barriers",
-        about: "make an arrive, directly followed by its wait, of each OpControlBarrier",
+        about: "replace each OpControlBarrier with an arrive directly followed by its wait",
         value: None,
         keeps_order: true,
         parse: none,
@@ -242,7 +242,7 @@ passes! {
     }
     STRIP_SPLIT_BARRIER_ALIAS {
         name: "strip-split-barrier-alias",
-        about: "leave one of the two aliases of the extension, and of its capability",
+        about: "keep only one alias of the extension and of its capability",
         value: Some("ext|intel"),
         keeps_order: false,
         parse: extension,
@@ -258,8 +258,8 @@ passes! {
     }
 }
 
-/// Passes that `-O` stands for, in order: what every later pass and lowering profits from and no
-/// program can tell apart.
+/// The passes of `-O`, in order: later passes and the lowering benefit from them, and no program
+/// can observe them.
 pub const OPTIMIZE: &[&Pass] = &[
     INLINE_BARRIER_FUNCTIONS,
     ELIMINATE_REDUNDANT_SPLIT_BARRIERS,
@@ -287,21 +287,24 @@ impl Pass {
         of_this.map(|(earlier, _)| *earlier)
     }
 
-    /// Whether the flag may stand without a value.
+    /// Returns true if the value of the flag is optional.
     pub fn value_is_optional(&self) -> bool {
         (self.parse)(None).is_some()
     }
 
-    /// Reads the value of the flag (`None`: the flag stands alone).
+    /// Reads the value of the flag (`None`: the flag has no value).
     ///
     /// # Errors
     /// How the value is written.
     pub fn options(&self, value: Option<&str>) -> Result<PassOptions, String> {
         (self.parse)(value).ok_or_else(|| match (self.value, value) {
-            (None, _) => format!("--{} takes no value", self.name),
+            (None, _) => format!("--{} has no value", self.name),
             (Some(form), None) => format!("--{} needs a value: {form}", self.name),
             (Some(form), Some(value)) => {
-                format!("--{}={value}: the value is written {form}", self.name)
+                format!(
+                    "--{}={value}: the value must have the form {form}",
+                    self.name
+                )
             }
         })
     }

@@ -17,10 +17,10 @@ pub(super) fn refuse_kernels(declarations: &Declarations<'_>) -> Result<(), Diag
     }
     Err(Diagnostic::error(
         Code::UnsupportedCapability,
-        "the instrumentation needs a storage buffer, and OpenCL kernels have no descriptors",
+        "the instrumentation needs a storage buffer, but OpenCL kernels have no descriptors",
     )
-    .because("the module does not have the capability Shader, or has Kernel too")
-    .help("instrument the Vulkan form of the kernel"))
+    .because("the module does not declare Shader, or also declares Kernel")
+    .help("instrument the kernel compiled for Vulkan"))
 }
 
 /// The variables at a set and binding.
@@ -44,9 +44,9 @@ pub(super) fn occupied(
     let place = declarations.module.def(variable).map(|def| def.offset);
     Diagnostic::error(
         Code::UnsupportedInstruction,
-        format!("set {set}, binding {binding} is taken by {variable}"),
+        format!("{variable} already uses set {set}, binding {binding}"),
     )
     .at_word(place)
-    .because("the instrumentation writes a buffer of its own")
+    .because("the instrumentation needs a buffer for itself")
     .help("choose a set and a binding that the module does not use")
 }

@@ -18,9 +18,9 @@ pub struct SourceMap {
 }
 
 impl SourceMap {
-    /// The word offset, in the old module, of the instruction that the one at word `offset` of the
-    /// new module came from: the instruction that was copied, or that the new one stands in for. An
-    /// offset inside of an instruction is taken for its start.
+    /// The word offset, in the old module, of the instruction from which the one at word `offset`
+    /// of the new module was copied, or which it replaces. An offset inside of an instruction
+    /// counts as its start.
     pub fn of(&self, offset: WordOffset) -> Option<WordOffset> {
         let after = self.pairs.partition_point(|(new, _)| *new <= offset);
         self.pairs.get(after.checked_sub(1)?).map(|(_, old)| *old)
@@ -47,7 +47,7 @@ impl SourceMap {
 pub struct RewrittenModule {
     /// The new module.
     pub module: Module<'static>,
-    /// Where its instructions came from.
+    /// The origins of its instructions.
     pub source_map: SourceMap,
 }
 
@@ -81,7 +81,7 @@ impl Writer {
         self.bound = self
             .bound
             .checked_add(1)
-            .ok_or_else(|| too_large("the module has no id left for new values"))?;
+            .ok_or_else(|| too_large("the module has no free ids"))?;
         Ok(id)
     }
 
@@ -93,9 +93,9 @@ impl Writer {
     pub fn push(&mut self, words: &[u32], origin: WordOffset) -> Result<(), Diagnostic> {
         let fits = self.words.len() + words.len() <= MAX_WORDS;
         let (true, Ok(at)) = (fits, u32::try_from(self.words.len())) else {
-            return Err(too_large("the module gets too large")
+            return Err(too_large("the module becomes too large")
                 .at_word(origin)
-                .because(format!("{MAX_WORDS} words are the limit")));
+                .because(format!("the limit is {MAX_WORDS} words")));
         };
         self.words.extend_from_slice(words);
         self.source_map.push((WordOffset::new(at), origin));

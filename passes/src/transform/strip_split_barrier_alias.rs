@@ -21,7 +21,7 @@ pub(super) fn run(
     _: &mut Diagnostics,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Extension(extension) = *options else {
-        return Err(Diagnostic::bug("which alias stays was not said").into());
+        return Err(Diagnostic::bug("the pass has no alias to keep").into());
     };
     let wanted = match extension {
         SplitBarrierExtension::Ext => EXTENSION_EXT,

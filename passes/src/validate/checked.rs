@@ -6,7 +6,7 @@ use crate::analysis::program::Program;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations};
 
-/// Which rules a module has to keep before it is lowered.
+/// The rules that a module must follow before it is lowered.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Validation {
     /// Those of the environment that the module is meant for: [`Environment::for_lowering`].
@@ -71,9 +71,9 @@ pub struct Checked<'c> {
 }
 
 impl<'c> Checked<'c> {
-    /// Checks the rules that `validation` asks for: those on single instructions on the module that
-    /// was given, those on control flow on `program`, which is the same with its barrier functions
-    /// inlined. Also what should be looked at; it has its places.
+    /// Checks the rules of `validation`: those for single instructions on the given module, those
+    /// for control flow on `program`, the same module with its barrier functions inlined. Warnings
+    /// and notes are included, and have their places.
     ///
     /// # Errors
     /// The rules that are broken, with the warnings; `Internal` for the program of another module.
@@ -98,12 +98,12 @@ impl<'c> Checked<'c> {
         Ok((Checked { program }, found))
     }
 
-    /// The module, whose barriers stand in entry functions.
+    /// The module, with all barriers in entry functions.
     pub fn program(self) -> &'c Program<'c> {
         self.program
     }
 
-    /// What the module declares.
+    /// The declarations of the module.
     pub fn declarations(self) -> &'c Declarations<'c> {
         self.program.declarations()
     }

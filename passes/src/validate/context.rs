@@ -1,4 +1,4 @@
-//! What rules look at: the operations of a module, and what the module says about them.
+//! The input of the rules: the operations of a module, and its declarations.
 
 use super::{Environment, Settings};
 use crate::analysis::cfg::Cfg;
@@ -7,7 +7,7 @@ use crate::module::{Constants, Declarations, Function, Id, Inst, Type, callee};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// What an operation is.
+/// The kind of an operation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// 6142.
@@ -37,9 +37,9 @@ pub enum Kind {
 /// An operand of an operation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// Which one it is, counted from 0 without result type and result.
+    /// Its number, counted from 0 without result type and result.
     pub number: usize,
-    /// The id that stands there.
+    /// The id.
     pub id: Id,
 }
 
@@ -48,9 +48,9 @@ pub struct Operand {
 pub struct Operation<'m> {
     /// The instruction.
     pub inst: Inst<'m>,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// The function that it stands in.
+    /// Its function.
     pub function: Id,
     /// The operand that points to what an atomic works on.
     pub pointer: Option<Operand>,
@@ -99,12 +99,12 @@ impl<'m> Operation<'m> {
         })
     }
 
-    /// Whether it is one half of a split barrier.
+    /// Returns true if it is one half of a split barrier.
     pub fn is_split(&self) -> bool {
         matches!(self.kind, Kind::Arrive | Kind::Wait)
     }
 
-    /// Whether it is an atomic.
+    /// Returns true if it is an atomic.
     pub fn is_atomic(&self) -> bool {
         self.pointer.is_some()
     }
@@ -140,7 +140,7 @@ pub struct Context<'c, 'm> {
     pub declarations: &'c Declarations<'m>,
     /// Its constants.
     pub constants: &'c Constants,
-    /// What is checked.
+    /// The settings of the validation.
     pub settings: &'c Settings,
     operations: Vec<Operation<'m>>,
     models: BTreeMap<Id, Models>,
@@ -204,23 +204,23 @@ impl<'c, 'm> Context<'c, 'm> {
             .map(|(model, name)| (*model, name.as_str()))
     }
 
-    /// Whether a capability is declared.
+    /// Returns true if a capability is declared.
     pub fn has(&self, capability: spirv::Capability) -> bool {
         self.declarations.has_capability(capability)
     }
 
-    /// Whether the module uses Vulkan's memory model.
+    /// Returns true if the module uses Vulkan's memory model.
     pub fn vulkan_model(&self) -> bool {
         self.declarations.memory_model == spirv::MemoryModel::Vulkan as u32
     }
 
-    /// Whether Vulkan's rules for memory semantics hold: in its environments, and under its memory
-    /// model everywhere.
+    /// Returns true if Vulkan's rules for memory semantics hold: in its environments, and under its
+    /// memory model everywhere.
     pub fn vulkan_semantics(&self) -> bool {
         self.settings.environment.is_vulkan() || self.vulkan_model()
     }
 
-    /// Whether this is OpenCL 1.2.
+    /// Returns true if this is OpenCL 1.2.
     pub fn is_opencl12(&self) -> bool {
         self.settings.environment == Environment::OpenCl12
     }
@@ -230,7 +230,7 @@ impl<'c, 'm> Context<'c, 'm> {
         self.declarations.ty(self.declarations.type_of(id)?)
     }
 
-    /// Whether `id` is a value of a 32-bit integer type.
+    /// Returns true if `id` is a value of a 32-bit integer type.
     pub fn is_int32(&self, id: Id) -> bool {
         matches!(self.type_of(id), Some(Type::Int { width: 32, .. }))
     }

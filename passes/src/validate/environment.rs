@@ -53,18 +53,18 @@ impl Environment {
     /// All of them with their names.
     pub const ALL: &'static [(Environment, &'static str)] = &NAMES;
 
-    /// Whether it is a version of Vulkan.
+    /// Returns true if it is a version of Vulkan.
     pub fn is_vulkan(self) -> bool {
         (Environment::Vulkan10..=Environment::Vulkan14).contains(&self)
     }
 
-    /// Whether it is a version of OpenCL.
+    /// Returns true if it is a version of OpenCL.
     pub fn is_opencl(self) -> bool {
         self >= Environment::OpenCl12
     }
 
-    /// The environment that a module is meant for when nobody says: OpenCL 2.0 for one with the
-    /// Kernel capability, Vulkan 1.3 for one with Shader, else none in particular.
+    /// The default environment of a module: OpenCL 2.0 for one with the capability Kernel, Vulkan
+    /// 1.3 for one with Shader, otherwise none in particular.
     pub fn from_declarations(declarations: &Declarations<'_>) -> Environment {
         if declarations.has_capability(spirv::Capability::Kernel) {
             Environment::OpenCl20
@@ -75,10 +75,10 @@ impl Environment {
         }
     }
 
-    /// The environment whose rules a module must keep to be lowered when nobody says: that of
-    /// [`Environment::from_declarations`], but only the universal rules for OpenCL modules, since
-    /// OpenCL's split-barrier extension has no Subgroup scope: the lowering has it, and tools that
-    /// rewrite barriers make pairs of it.
+    /// The default environment whose rules a module must follow to be lowered: that of
+    /// [`Environment::from_declarations`], but only the universal rules for OpenCL modules.
+    /// OpenCL's split-barrier extension has no scope Subgroup, but the lowering supports it, and
+    /// tools that rewrite barriers create such pairs.
     pub fn for_lowering(declarations: &Declarations<'_>) -> Environment {
         let environment = Environment::from_declarations(declarations);
         if environment.is_opencl() {
@@ -105,11 +105,11 @@ impl FromStr for Environment {
             .iter()
             .find(|(_, name)| *name == text)
             .map(|(environment, _)| *environment)
-            .ok_or_else(|| format!("{text:?} is none of {}", names.join(", ")))
+            .ok_or_else(|| format!("{text:?} is not one of {}", names.join(", ")))
     }
 }
 
-/// What a validation runs with.
+/// The settings of a validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Whose rules are checked.
@@ -120,11 +120,11 @@ pub struct Settings {
     /// Bytes of workgroup memory that the implementation takes for split barriers (Vulkan's
     /// `splitBarrierReservedSharedMemory`).
     pub reserved_shared_bytes: u32,
-    /// What cannot be decided is an error instead of a warning.
+    /// True if undecided rules are errors instead of warnings.
     pub strict: bool,
-    /// Specialization constants that are given no value have their defaults, as in a run that
-    /// lowers the module. Without it, the run-time rules say of a branch on such a constant only
-    /// what holds for all its values.
+    /// True if specialization constants without a value have their defaults, as in the lowering.
+    /// Otherwise, the run-time rules report about a branch on such a constant only what is true for
+    /// all its values.
     pub assume_default_spec: bool,
 }
 
@@ -141,7 +141,7 @@ impl Settings {
     }
 }
 
-/// The limits that rules ask for.
+/// The limits that rules use.
 pub const LIMITS: &[&str] = &[MAX_COMPUTE_SHARED_MEMORY];
 
 /// Bytes of workgroup memory that a workgroup can have.

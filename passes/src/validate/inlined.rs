@@ -14,7 +14,7 @@ pub struct Inlined<'d> {
 }
 
 impl<'d> Inlined<'d> {
-    /// Inlines the barrier functions of the module behind `declarations`.
+    /// Inlines the barrier functions of the module of `declarations`.
     ///
     /// # Errors
     /// As [`inline_barrier_functions`].
@@ -36,7 +36,7 @@ impl<'d> Inlined<'d> {
         self.edited.as_ref()
     }
 
-    /// Whether `program` is what this is now.
+    /// Returns true if `program` is what this is now.
     pub(super) fn is(&self, program: &Program<'_>) -> bool {
         match &self.edited {
             Some(edited) => std::ptr::eq(program.declarations().module, &edited.module),

@@ -29,8 +29,8 @@ use crate::module::{Constants, Declarations};
 /// Problems that one run reports at the most.
 pub const MOST_PROBLEMS: usize = 1000;
 
-/// Checks every rule on the module behind `declarations`. The problems that it adds to
-/// `diagnostics` have their places filled in; sort them before they are shown.
+/// Checks every rule on the module of `declarations`. The problems that it adds to `diagnostics`
+/// have their places filled in; sort them before they are shown.
 ///
 /// The cost of the static rules is one pass over the instructions, and every rule for each barrier
 /// and atomic. The run-time rules ([`flow::check`]) follow; they say nothing that depends on an

@@ -1,10 +1,10 @@
-//! What a rule is.
+//! A rule of the validation.
 
 use super::{Context, Operand, Operation};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::Inst;
 
-/// How a rule is checked.
+/// The check of a rule.
 #[derive(Copy, Clone, Debug)]
 pub enum Check {
     /// Once for each barrier, fence, atomic and group instruction.
@@ -13,15 +13,15 @@ pub enum Check {
     Module(fn(&Context<'_, '_>, &mut Diagnostics)),
 }
 
-/// One rule, with all that is to be said about it.
+/// One rule, with its texts.
 #[derive(Copy, Clone, Debug)]
 pub struct Rule {
     /// The code of its diagnostics; no two rules share one.
     pub code: Code,
     /// The identifier in Vulkan's specification.
     pub vuid: Option<&'static str>,
-    /// What it asks for, why, and examples: the file `explain/SBnnnn.md`, whose first line is the
-    /// code and what it means. The tests run the examples.
+    /// The requirement, the reason, and examples: the file `explain/SBnnnn.md`, whose first line is
+    /// the code and its summary. The tests run the examples.
     pub text: &'static str,
     /// The check.
     pub check: Check,

@@ -81,10 +81,10 @@ fn copies_of_the_corpus() {
           of lanes that follow each other: 10
         waits that leave copies in flight: 0
         refused: 78: so many bytes are not copied at once
-        refused: 12: the invocation itself comes to the destination before it is published
+        refused: 12: the invocation itself accesses the destination before it is published
         refused: 4: the load or the store is volatile, nontemporal, or makes memory available or visible
-        refused: 8: the load stands in another block
+        refused: 8: the load is in another block
         refused: 4: the loaded value has another use
-        refused: 18: which variable the destination is in is not known, or it overlaps others
+        refused: 18: the variable of the destination is unknown, or overlaps others
     "#]].assert_eq(&table);
 }

@@ -1,4 +1,4 @@
-//! Runs the examples of the rules' texts: what is bad raises the rule's code, what is good does
+//! Runs the examples in the texts of the rules: a bad one raises the rule's code, a good one does
 //! not.
 //!
 //! An example is a fenced block. The words behind `spirv` say what it is and where it stands:
@@ -15,7 +15,7 @@
 
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, SpecValues, assemble};
-use splitbar_passes::validate::rules::{RULES, RUN_TIME_RULES};
+use splitbar_passes::validate::rules::{LINTS, RULES, RUN_TIME_RULES};
 use splitbar_passes::validate::{Environment, Rule, Settings, validate};
 use std::collections::BTreeSet;
 
@@ -161,6 +161,12 @@ impl<'t> Example<'t> {
 
     /// Codes that the checks raise.
     fn raised(&self) -> Result<BTreeSet<String>, Diagnostics> {
+        let found = self.checked(false)?;
+        Ok(found.iter().map(|d| d.code.to_string()).collect())
+    }
+
+    /// The diagnostics of the checks; `strict` makes an error of what is not proved.
+    fn checked(&self, strict: bool) -> Result<Diagnostics, Diagnostics> {
         let assembled = assemble(&self.module())?;
         let module = assembled.module()?;
         let mut diagnostics = Diagnostics::new();
@@ -171,15 +177,16 @@ impl<'t> Example<'t> {
             return Err(diagnostics);
         }
         let mut settings = Settings::new(self.environment);
+        settings.strict = strict;
         if let Some((name, value)) = self.limit {
             settings.limits.insert(name.to_owned(), value);
         }
         validate(&declarations, &constants, &settings, &mut diagnostics);
-        Ok(diagnostics.iter().map(|d| d.code.to_string()).collect())
+        Ok(diagnostics)
     }
 }
 
-/// What examples may name. Scopes have their names, semantics are order and storage class.
+/// The ids that examples may use. The names of memory semantics are memory order and storage class.
 const GLOBALS: &str = "\
 %void = OpTypeVoid
 %fn = OpTypeFunction %void
@@ -248,6 +255,25 @@ fn complaints(rule: &Rule) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// Even strict checks report a lint as a warning or a note, and every other rule as an error.
+#[test]
+fn lints_are_the_rules_without_errors() {
+    for rule in RULES.iter().chain(RUN_TIME_RULES) {
+        let bad = examples(rule.text).into_iter().filter(|one| one.bad);
+        let is_error = bad
+            .flat_map(|one| {
+                one.checked(true)
+                    .unwrap_or_else(|problems| problems)
+                    .errors()
+                    .iter()
+                    .map(|d| d.code)
+                    .collect::<Vec<_>>()
+            })
+            .any(|code| code == rule.code);
+        assert_eq!(is_error, !LINTS.contains(&rule.code), "{}", rule.code);
+    }
 }
 
 #[test]

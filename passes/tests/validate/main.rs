@@ -52,6 +52,21 @@ fn every_fixture_has_the_diagnostics_on_its_lines() {
 }
 
 #[test]
+fn every_error_and_warning_has_help() {
+    let mut without = BTreeSet::new();
+    for path in fixtures::files() {
+        let (_, problems) = found(&std::fs::read_to_string(&path).unwrap());
+        for problem in problems.iter() {
+            let is_advised = problem.help.as_deref().is_some_and(|help| !help.is_empty());
+            if problem.severity != Severity::Note && !is_advised {
+                without.insert(problem.to_string());
+            }
+        }
+    }
+    assert!(without.is_empty(), "without help: {without:#?}");
+}
+
+#[test]
 fn every_rule_has_a_fixture_that_breaks_it() {
     let seen: BTreeSet<String> = fixtures::files()
         .iter()

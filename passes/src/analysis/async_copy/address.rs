@@ -87,9 +87,9 @@ fn indices(model: &Model, pointer: NodeId, variable: Option<Id>) -> Vec<NodeId> 
 }
 
 impl AddressValue {
-    /// Whether some invocation's part of the one and some invocation's part of the other may have
-    /// bytes in common. An index that is out of bounds is undefined behaviour for Workgroup
-    /// variables, so parts with different indices of one array do not overlap.
+    /// Returns true if some invocation's part of the one and some invocation's part of the other
+    /// may have bytes in common. An index that is out of bounds is undefined behaviour for
+    /// Workgroup variables, so parts with different indices of one array do not overlap.
     pub(super) fn may_overlap(&self, other: &AddressValue) -> bool {
         match (self.variable, other.variable) {
             (Some(a), Some(b)) if a != b => false,
@@ -102,8 +102,8 @@ impl AddressValue {
     }
 }
 
-/// Whether the addresses, taken in one run of a block, cannot be equal for one invocation: the same
-/// sum, with different constants.
+/// Returns true if the addresses, taken in one run of a block, cannot be equal for one invocation:
+/// the same sum, with different constants.
 pub(super) fn differ_by_a_constant(model: &Model, a: &Address, b: &Address) -> bool {
     a.variable == b.variable
         && a.nodes.len() == b.nodes.len()

@@ -1,4 +1,4 @@
-//! Which stores are copies, and why the others are none.
+//! Finds the stores that are copies, and the reasons why others are not.
 
 use super::origin::Origin;
 use super::{Reason, Zeros};
@@ -174,16 +174,16 @@ impl<'m> StoreContext<'_, 'm> {
         indexed
     }
 
-    /// Whether a part of a matrix is addressed: its components need not follow each other in
-    /// memory.
+    /// Returns true if a part of a matrix is addressed: its components need not follow each other
+    /// in memory.
     fn crosses_matrix(&self, pointer: Id) -> bool {
         let is_matrix = |ty: Id| matches!(self.declarations.ty(ty), Some(Type::Matrix { .. }));
         self.indexed(pointer).iter().any(|(ty, _)| is_matrix(*ty))
     }
 }
 
-/// Whether the memory operands of `inst`, from operand `place` on, say more than how it is aligned,
-/// that others may touch the memory, and what it does not overlap (SPIR-V 3.26).
+/// Returns true if the memory operands of `inst`, from operand `place` on, say more than how it is
+/// aligned, that others may touch the memory, and what it does not overlap (SPIR-V 3.26).
 fn is_qualified(inst: Inst<'_>, place: usize) -> bool {
     const VOLATILE: u32 = 1;
     const NONTEMPORAL: u32 = 4;

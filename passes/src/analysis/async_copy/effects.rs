@@ -1,4 +1,4 @@
-//! Which functions do nothing that a copy in flight could meet.
+//! Finds the functions without effects that could conflict with an outstanding copy.
 
 use crate::analysis::callgraph::CallGraph;
 use crate::analysis::uniformity::memory;
@@ -26,7 +26,7 @@ impl Effects {
         }
     }
 
-    /// Whether a call of `function` may do such a thing.
+    /// Returns true if a call of `function` may do such a thing.
     pub(super) fn touches(&self, function: Id) -> bool {
         self.touching.contains(&function)
     }

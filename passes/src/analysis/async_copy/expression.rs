@@ -184,7 +184,7 @@ impl Expression {
     }
 }
 
-/// Whether the value of a node is looked for in its arguments.
+/// Returns true if the value of a node is looked for in its arguments.
 fn has_arguments(op: &Op) -> bool {
     matches!(op, Op::Pure(..))
 }

@@ -62,7 +62,7 @@ impl Fills {
         fills
     }
 
-    /// Whether copy `copy` fills.
+    /// Returns true if copy `copy` fills.
     pub(super) fn contains(&self, copy: usize) -> bool {
         self.copies.contains(&copy)
     }
@@ -73,8 +73,8 @@ impl Fills {
     }
 }
 
-/// Whether control can come to `block` twice in one iteration of the loop: a cycle in it that is no
-/// loop with one way in.
+/// Returns true if control can come to `block` twice in one iteration of the loop: a cycle in it
+/// that is no loop with one way in.
 fn repeats(model: &Model, inside: &Loop, block: BlockIndex) -> bool {
     let mut seen = BTreeSet::new();
     let mut work = vec![block];
@@ -91,8 +91,8 @@ fn repeats(model: &Model, inside: &Loop, block: BlockIndex) -> bool {
     false
 }
 
-/// Whether `index` has another value in each iteration of the loop: the counter and something that
-/// stays, or the counter divided by no more than its step.
+/// Returns true if `index` has another value in each iteration of the loop: the counter and
+/// something that stays, or the counter divided by no more than its step.
 fn differs(model: &Model, inside: &Loop, counter: Induction, index: NodeId) -> bool {
     let sum = Sum::analyze(model, index);
     let (counters, others): (Vec<NodeId>, Vec<NodeId>) =
@@ -119,7 +119,7 @@ fn differs(model: &Model, inside: &Loop, counter: Induction, index: NodeId) -> b
     *dividend == counter.phi && (1..=counter.step).contains(&divisor)
 }
 
-/// Whether `node` has one value for an invocation in all iterations of one run of the loop.
+/// Returns true if `node` has one value for an invocation in all iterations of one run of the loop.
 fn stays(model: &Model, inside: &Loop, node: NodeId) -> bool {
     let expression = Expression::analyze(&model.graph, node);
     expression.leaves().all(|leaf| {

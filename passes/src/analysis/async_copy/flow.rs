@@ -1,4 +1,4 @@
-//! What has to be complete where, in the split graph: copies as bits, and what each event asks for.
+//! Dataflow over the split graph: the copies, as bits, that must be complete at each event.
 //!
 //! The parts that copies write are numbered: a slot is a copy in the module and a place that it
 //! writes. What the invocation itself does asks for the slots that it may touch. What others do is
@@ -31,7 +31,7 @@ pub(super) struct Event {
     pub(super) what: What,
     /// The slots that must be complete before it.
     pub(super) need: Slots,
-    /// Whether the invocation itself asks, and no release does.
+    /// True if the invocation itself asks, and no release does.
     pub(super) is_own: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked about the copies of a function.
+//! The input of the analysis of a function's copies.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::uniformity::memory::Memory;
@@ -7,7 +7,7 @@ use crate::module::{Constants, Declarations, Function};
 /// A function, and what is known of it.
 #[derive(Copy, Clone)]
 pub struct Input<'i, 'm> {
-    /// What its module declares.
+    /// The declarations of its module.
     pub declarations: &'i Declarations<'m>,
     /// The constants of the module.
     pub constants: &'i Constants,

@@ -1,4 +1,4 @@
-//! Whether the invocations of a subgroup copy to places that follow each other.
+//! Checks that the invocations of a subgroup copy to consecutive addresses.
 
 use super::Input;
 use super::address::Address;

@@ -1,6 +1,6 @@
-//! Plain copies from global to workgroup memory that may run on while the invocation goes on: which
-//! stores are such copies, where they must be complete, and how many newer ones may be outstanding
-//! there.
+//! Finds plain copies from global to workgroup memory that can run while the invocation continues:
+//! the stores that are such copies, the places where they must be complete, and the number of newer
+//! ones that may be outstanding there.
 //!
 //! A copy is an OpStore to Workgroup memory of a value that an OpLoad has read from global memory,
 //! in the same block or in one that leads there alone, with zeros on the other ways. Made
@@ -58,15 +58,15 @@ const MOST_ROUNDS: usize = 8;
 /// Loops of a function; where there are more, none is looked at.
 const MOST_LOOPS: usize = 256;
 
-/// What was found in one function.
+/// The asynchronous copies of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AsyncCopies {
     /// The copies, in module order.
     pub copies: Vec<AsyncCopy>,
     /// Stores of loaded values that stay as they are, in module order.
     pub refused: Vec<Refused>,
-    /// Word offsets of the instructions before which a mark stands, ascending, each once. Where a
-    /// wait stands before the same instruction, the mark comes first.
+    /// Word offsets of the instructions with a mark before them, ascending, each once. If a wait is
+    /// before the same instruction, the mark comes first.
     pub marks: Vec<WordOffset>,
     /// The waits, by their places.
     pub waits: Vec<Wait>,
@@ -80,19 +80,19 @@ pub struct AsyncCopies {
 pub struct AsyncCopy {
     /// Word offset of the OpLoad. Its value has no other use than the store.
     pub load: WordOffset,
-    /// Word offset of the OpStore: where the copy is issued. Nothing that orders memory stands
-    /// between the two.
+    /// Word offset of the OpStore, where the copy is issued. No instruction between load and store
+    /// orders memory.
     pub store: WordOffset,
-    /// Where zeros are copied instead.
+    /// The conditions under which zeros are copied instead.
     pub zeros: Zeros,
-    /// How much one invocation copies: 4, 8 or 16 bytes.
+    /// Bytes that one invocation copies: 4, 8 or 16.
     pub bytes: u32,
-    /// Whether all invocations of the workgroup execute the store, or none. Else it is behind a
-    /// branch that some of them may not take.
+    /// True if all invocations of the workgroup execute the store, or none. Otherwise it depends on
+    /// a branch that some of them may not take.
     pub uniform: bool,
-    /// Whether the destination of the invocation with LocalInvocationIndex `i` is
-    /// `base + i * bytes`, with one `base` for all invocations of a subgroup that execute the store
-    /// together: the only form that LDS DMA of gfx9 and gfx10 has.
+    /// True if the destination of the invocation with LocalInvocationIndex `i` is `base + i *
+    /// bytes`, with one `base` for all invocations of a subgroup that execute the store together:
+    /// the only form that LDS DMA of gfx9 and gfx10 has.
     pub lane_linear: bool,
 }
 

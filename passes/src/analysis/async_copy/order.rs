@@ -1,4 +1,4 @@
-//! Where marks stand, and how many of them each wait may leave outstanding.
+//! Places marks, and counts the marks that each wait may leave outstanding.
 //!
 //! A mark closes a group: the copies that are asked for at the same places. It stands before a
 //! release, where copies without a mark may be outstanding, and before a copy that is asked for
@@ -166,7 +166,7 @@ fn drop_empty(input: Input<'_, '_>, marks: &mut BTreeSet<WordOffset>) {
 struct Missing {
     /// The instruction that it has to stand before.
     offset: WordOffset,
-    /// Whether that is a copy.
+    /// True if that is a copy.
     is_copy: bool,
     /// For one before a copy: the slots that it would cover, where all of them come from before its
     /// block.
@@ -383,9 +383,9 @@ fn prune(
 /// A wait for copies.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
-    /// Word offset of the instruction before which it stands: a release point (before its fence), a
-    /// return, or an access of the invocation itself.
+    /// Word offset of the instruction after it: a release point (before its fence), a return, or an
+    /// access of the invocation itself.
     pub before: WordOffset,
-    /// How many marks, the newest, may still be outstanding behind it.
+    /// The number of newest marks that may still be outstanding after it.
     pub outstanding: u32,
 }

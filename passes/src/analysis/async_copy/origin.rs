@@ -1,5 +1,5 @@
-//! Where a value that is stored comes from: a load of global memory, straight or behind a branch
-//! with zeros on the other ways.
+//! Finds the origin of a stored value: a load of global memory, either unconditional or merged with
+//! zeros from other paths.
 //!
 //! `tile[l] = g < n ? source[g] : 0` loads behind a branch; where the branch joins, a phi, or a
 //! variable that nothing else uses, has the loaded value or zero. The copy is made where the store
@@ -266,8 +266,8 @@ impl<'o, 'm> Origins<'o, 'm> {
         })
     }
 
-    /// Whether control can go from `here` to `here` again through neither `from` nor a block of
-    /// `zeroed`: there it would find what was stored before.
+    /// Returns true if control can go from `here` to `here` again through neither `from` nor a
+    /// block of `zeroed`: there it would find what was stored before.
     fn comes_again(
         &self,
         here: BlockIndex,
@@ -292,7 +292,8 @@ impl<'o, 'm> Origins<'o, 'm> {
         false
     }
 
-    /// Whether `id` is a number or a vector of numbers all of whose bits are zero, or undefined.
+    /// Returns true if `id` is a number or a vector of numbers all of whose bits are zero, or
+    /// undefined.
     fn is_zero(&self, id: Id) -> bool {
         let is_zero = |constant: &Constant| match constant {
             Constant::Int { bits, .. } | Constant::Float { bits, .. } => *bits == 0,

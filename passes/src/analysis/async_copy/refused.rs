@@ -40,7 +40,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// All reasons, in their order; a size stands for all sizes.
+    /// All reasons, in their order; one size represents all sizes.
     pub const ALL: [Reason; 10] = [
         Reason::OtherBlock,
         Reason::UsedTwice,
@@ -58,16 +58,16 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::OtherBlock => f.write_str("the load stands in another block"),
+            Reason::OtherBlock => f.write_str("the load is in another block"),
             Reason::UsedTwice => f.write_str("the loaded value has another use"),
             Reason::Qualified => f.write_str("the load or the store is volatile, nontemporal, or makes memory available or visible"),
-            Reason::Size(bytes) => write!(f, "{bytes} bytes are not copied at once; 4, 8 and 16 are"),
+            Reason::Size(bytes) => write!(f, "{bytes} bytes cannot be copied at once; 4, 8 and 16 can"),
             Reason::Shape => f.write_str("the value is not a number or a vector of numbers"),
-            Reason::Unaligned => f.write_str("the load or the store is not known to be aligned to the bytes that are copied"),
-            Reason::Separated => f.write_str("a barrier, a fence, a call or a write that may change the source stands between load and store"),
-            Reason::Destination => f.write_str("which variable the destination is in is not known, or it overlaps others"),
-            Reason::WaitedAtOnce => f.write_str("the invocation itself comes to the destination before it is published"),
-            Reason::TooMany => f.write_str("the function has more copies than are looked at"),
+            Reason::Unaligned => f.write_str("the load or the store may not be aligned to the size of the copy"),
+            Reason::Separated => f.write_str("a barrier, a fence, a call or a write that may change the source is between load and store"),
+            Reason::Destination => f.write_str("the variable of the destination is unknown, or overlaps others"),
+            Reason::WaitedAtOnce => f.write_str("the invocation itself accesses the destination before it is published"),
+            Reason::TooMany => f.write_str("the function has more copies than the limit of the analysis"),
         }
     }
 }

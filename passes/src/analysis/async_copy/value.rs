@@ -1,6 +1,6 @@
-//! What is known of a scalar integer: its bounds, its low bits, and what it leaves when it is
-//! divided by some number. The bounds tell parts of an array apart (`stage * 256 + lane`), the low
-//! bits follow a counter of which only `i % 4` matters, the rest one of which only `i % 3` does.
+//! Facts about a scalar integer: its bounds, its low bits, and its remainder modulo some number.
+//! The bounds distinguish parts of an array (`stage * 256 + lane`), the low bits follow a counter
+//! of which only `i % 4` matters, and the remainder one of which only `i % 3` matters.
 
 use crate::analysis::uniformity::arithmetic;
 use spirv::Op;
@@ -122,7 +122,7 @@ impl Value {
         (self.known >= count.min(self.width)).then_some(self.bits & mask(count))
     }
 
-    /// Whether no number is in both sets, by their bounds.
+    /// Returns true if no number is in both sets, by their bounds.
     pub(super) fn is_apart_from(self, other: Value) -> bool {
         self.most < other.least || other.most < self.least
     }
@@ -146,7 +146,7 @@ impl Value {
             .congruent(self.rest, modulus)
     }
 
-    /// Whether all numbers are the same with a sign and without.
+    /// Returns true if all numbers are the same with a sign and without.
     fn is_positive(self) -> bool {
         self.most <= mask(self.width) >> 1
     }

@@ -2,34 +2,34 @@
 
 use crate::module::WordOffset;
 
-/// Where a copy takes zeros and not what its load reads: `tile[l] = g < n ? source[g] : 0`.
-/// Nowhere, unless something is said here.
+/// The conditions under which a copy writes zeros instead of the loaded value, as in `tile[l] = g <
+/// n ? source[g] : 0`. The default is never.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Zeros {
-    /// Where control has come to the store without the load. That stands in a block from which the
-    /// only way leads to the store.
+    /// True if control can reach the store without the load. The only successor of the load's block
+    /// leads to the store.
     pub by_branch: bool,
-    /// Where an OpSelect between load and store does not take what was loaded.
+    /// The OpSelect between load and store that can choose zeros, if there is one.
     pub by_select: Option<Choice>,
 }
 
 /// An OpSelect between a loaded value and zero, by a scalar condition.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Choice {
-    /// Its word offset. It stands in the block of the store.
+    /// Its word offset. It is in the block of the store.
     pub select: WordOffset,
     /// The condition with which it takes what was loaded.
     pub when: bool,
 }
 
 impl Zeros {
-    /// Where control comes another way.
+    /// Zeros on the paths to the store without the load.
     pub const BY_BRANCH: Zeros = Zeros {
         by_branch: true,
         by_select: None,
     };
 
-    /// Whether there are any.
+    /// Returns true if there are any.
     pub fn any(self) -> bool {
         self.by_branch || self.by_select.is_some()
     }

@@ -1,4 +1,4 @@
-//! Where events come from: copies, phis, and variables that hold them.
+//! Finds the origins of events: copies, phis, and variables that hold them.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::marks::{Group, Move};
@@ -191,7 +191,7 @@ impl<'e> Events<'e> {
         None
     }
 
-    /// Whether a variable is an event or an array of events of the invocation's own.
+    /// Returns true if a variable is an event or an array of events of the invocation's own.
     fn holds_events(&self, variable: Inst<'_>) -> bool {
         let ty = variable
             .result_type()

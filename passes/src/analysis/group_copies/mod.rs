@@ -21,7 +21,7 @@ use crate::module::{
 use events::Events;
 use spirv::{Op, StorageClass};
 
-/// Which way a copy goes.
+/// The direction of a copy.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From global to workgroup memory; the stride is that of the source.
@@ -35,18 +35,18 @@ pub enum Direction {
 pub struct GroupCopy {
     /// Its word offset.
     pub offset: WordOffset,
-    /// The block that it stands in.
+    /// Its block.
     pub block: BlockIndex,
     /// Whose invocations make the copy; `None` when the operand is not a constant scope.
     pub scope: Option<Scope>,
-    /// Which way; `None` when the storage classes do not say it.
+    /// The direction; `None` if the storage classes do not determine it.
     pub direction: Option<Direction>,
     /// Bytes of an element, which its type has to be aligned to: a power of two. `None` when the
     /// pointers do not point to numbers or vectors of them.
     pub element_bytes: Option<u32>,
-    /// How many elements, if it is a constant.
+    /// The number of elements, if it is a constant.
     pub elements: Option<u32>,
-    /// Whether the elements follow each other in global memory: the stride is the constant 1.
+    /// True if the elements follow each other in global memory: the stride is the constant 1.
     pub contiguous: bool,
     /// The name of its event.
     pub event: Group,
@@ -57,7 +57,7 @@ pub struct GroupCopy {
 pub struct GroupWait {
     /// Its word offset.
     pub offset: WordOffset,
-    /// The block that it stands in.
+    /// Its block.
     pub block: BlockIndex,
     /// Whose invocations wait for each other; `None` when the operand is not a constant scope.
     pub scope: Option<Scope>,
@@ -76,18 +76,17 @@ pub struct GroupCopies {
     pub moves: Vec<Move>,
 }
 
-/// Some of the copies, each with a mark of its own behind it, and all waits.
+/// Some of the copies, each followed by its own mark, and all waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// What happens in each block, in order, with the word offset of the instruction that it
-    /// belongs to.
+    /// The events of each block in order, each with the word offset of its instruction.
     pub events: BlockMap<Vec<(WordOffset, Event)>>,
-    /// What the waits come to, by the places of the events.
+    /// The marks and waits, by the places of the events.
     pub marks: Marks,
 }
 
 impl GroupCopies {
-    /// What `function` has; `cfg` is its graph.
+    /// Finds the group copies of `function`, whose graph is `cfg`.
     pub fn analyze(
         declarations: &Declarations<'_>,
         constants: &Constants,
@@ -167,7 +166,7 @@ impl GroupCopies {
     }
 }
 
-/// Whether the instruction is an OpGroupAsyncCopy or OpGroupWaitEvents.
+/// Returns true if the instruction is an OpGroupAsyncCopy or OpGroupWaitEvents.
 pub fn is_group_copy(inst: Inst<'_>) -> bool {
     matches!(inst.facts().class, Class::AsyncCopy | Class::WaitEvents)
 }

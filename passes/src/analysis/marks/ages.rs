@@ -1,5 +1,5 @@
-//! How many marks were made since a copy, at least: a shortest path from the copy, in a graph whose
-//! edges cost the marks on them.
+//! The minimum number of marks since a copy: a shortest path from the copy, in a graph whose edges
+//! cost the marks on them.
 //!
 //! The nodes are the pairs of a block and a group, at the start of the block. A block leads a group
 //! on to its successors at the cost of its marks, unless it needs the group: then nothing of it is
@@ -17,7 +17,7 @@ const NONE: u8 = u8::MAX;
 /// Groups as numbers.
 struct Columns {
     numbers: BTreeMap<Group, usize>,
-    /// Whether there are too many: all have the number 0.
+    /// True if there are too many: all have the number 0.
     one: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Marks that no copy stands before, and waits that do not count them.
+//! Finds marks without a copy before them, and adjusts waits so that they do not count them.
 
 use super::{EventPlace, MAX_MARKS};
 use crate::analysis::cfg::Cfg;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Blocks times waits above which a wait waits for all marks instead of being counted anew.
 const MOST_WORK: usize = 1 << 16;
 
-/// What happens in a block, for this question.
+/// A mark, a copy or a wait in a block.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// A copy is started.
@@ -20,17 +20,17 @@ pub enum Moment {
     Wait(u8),
 }
 
-/// What [`without_empty`] has found.
+/// The result of [`without_empty`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WithoutEmpty {
     /// The marks that on no path have a copy between them and the mark before.
     pub empty: BTreeSet<EventPlace>,
-    /// For each wait how many of the other marks it may leave outstanding, so that it waits for
-    /// what it waited for; waits that wait for nothing are left out.
+    /// For each wait, the number of the other marks that it may leave outstanding, so that it waits
+    /// for the same copies; waits without copies are omitted.
     pub waits: BTreeMap<EventPlace, u8>,
 }
 
-/// Which marks are empty, and the waits when they are not made: of the marks that a wait leaves
+/// Finds the empty marks, and adjusts the waits for their removal: of the marks that a wait leaves
 /// outstanding it counts those that are kept, on the path that has the fewest.
 pub fn without_empty(cfg: &Cfg, moments: &BlockMap<Vec<Moment>>) -> WithoutEmpty {
     // Whether there may be a copy that no mark covers yet.

@@ -1,4 +1,4 @@
-//! What marks stand for, and what happens to them in a block.
+//! The events that concern marks in a block.
 
 use crate::module::BlockIndex;
 
@@ -9,12 +9,12 @@ pub const LIMIT: usize = 1 << 24;
 /// Ages of copies, and counts of outstanding marks, are not told apart from here on.
 pub const MAX_MARKS: u8 = 63;
 
-/// A name for copies. A new copy under a name stands for the earlier ones of that name as well:
-/// marks complete in order.
+/// A name for copies. A new copy under a name also represents the earlier ones of that name,
+/// because marks complete in order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Group(pub u32);
 
-/// What happens in a block, in order.
+/// An event in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A copy is started.
@@ -40,7 +40,7 @@ pub struct Move {
     pub from: Vec<(BlockIndex, Group)>,
 }
 
-/// What a [`Event::Need`] or [`Event::NeedAll`] takes.
+/// The wait for a [`Event::Need`] or [`Event::NeedAll`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wait {
     /// Nothing: on every path the copies are complete, or there are none.

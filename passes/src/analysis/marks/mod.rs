@@ -33,7 +33,7 @@ pub use event::{Event, EventPlace, Group, LIMIT, MAX_MARKS, Move, Wait};
 pub use outstanding::{Pruned, Tick, most_outstanding, prune};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What [`solve`] has found.
+/// The result of [`solve`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// For each need in a block that control can reach.

@@ -7,7 +7,7 @@ use crate::analysis::dataflow::{Analysis, Direction, solve, solve_any};
 use crate::module::{BlockIndex, BlockMap};
 use std::collections::BTreeSet;
 
-/// What happens to the sequence of marks.
+/// A change of the sequence of marks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Tick {
     /// A mark is made.
@@ -20,7 +20,7 @@ pub enum Tick {
     Unknown,
 }
 
-/// What [`prune`] has found.
+/// The result of [`prune`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Marks that no wait counts, but for those in `waits`.

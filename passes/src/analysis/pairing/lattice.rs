@@ -1,5 +1,5 @@
-//! What can be outstanding at a place of the program, for one execution scope: a set of arrives,
-//! and whether none may be.
+//! The arrives that can be outstanding at a place of the program, for one execution scope: a set of
+//! arrives, and whether the set can be empty.
 //!
 //! The order of the lattice is that of sets: more arrives or "may be closed" is higher. The bottom,
 //! no arrive and not closed, is a place that no path reaches. An arrive replaces the state by
@@ -8,7 +8,8 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Whether an arrive is outstanding at a place: executed, and no wait of its scope executed since.
+/// The possible states of a place: an arrive is outstanding if it was executed and no wait of its
+/// scope was executed since.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Open {
     /// On no path; also at places that control cannot reach.

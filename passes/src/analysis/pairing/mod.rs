@@ -1,4 +1,4 @@
-//! Which wait belongs to which arrive, and what is outstanding where.
+//! Pairs arrives and waits, and computes the outstanding arrives at each place.
 //!
 //! Vulkan pairs arrives and waits by time, per invocation and execution scope alone (VUIDs 13559 to
 //! 13561); memory scope and semantics of the two sides may differ, the pair may stand under two
@@ -62,15 +62,14 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// How many instructions of the window compute, read or write something: its length without
-    /// branches, merges, phis and variables.
+    /// The length of the window: its instructions without branches, merges, phis and variables.
     pub fn operations(&self, module: &Module<'_>) -> usize {
         let window = self.window.iter().filter_map(|offset| module.at(*offset));
         window.filter(|inst| !is_structure(*inst)).count()
     }
 }
 
-/// Whether `inst` only says where control goes or what is declared.
+/// Returns true if `inst` only says where control goes or what is declared.
 fn is_structure(inst: Inst<'_>) -> bool {
     matches!(
         inst.op(),
@@ -110,7 +109,7 @@ pub struct Pairing {
     /// Word offsets of the instructions that end the entry function (returns and kills, not
     /// OpUnreachable), in module order.
     pub returns: Vec<WordOffset>,
-    /// Whether an instruction that the entry point reaches may release memory to more than the
+    /// True if an instruction that the entry point reaches may release memory to more than the
     /// workgroup. What others of the workgroup have released to its invocation before is then
     /// released with it.
     pub releases_beyond_workgroup: bool,
@@ -226,8 +225,8 @@ impl Pairing {
         self.sites.get(id.0 as usize)
     }
 
-    /// Whether an arrive of `scope` is outstanding before the instruction that starts at word
-    /// `offset`. Only a wait closes.
+    /// The state of `scope` before the instruction that starts at word `offset`. Only a wait
+    /// completes an arrive.
     ///
     /// Outside of the entry function nothing is known: the answer is `Sometimes` if the entry
     /// function has an arrive of the scope at all.
@@ -250,9 +249,9 @@ impl Pairing {
         }
     }
 
-    /// Whether every path from a wait of `scope` to the next arrive of `scope` crosses an
-    /// OpControlBarrier of `scope`, so that nobody arrives for a phase before everybody has waited
-    /// for the one before. True as well when there is no such path.
+    /// Returns true if every path from a wait of `scope` to the next arrive of `scope` has an
+    /// OpControlBarrier of `scope`, so that no invocation arrives for a phase before all have
+    /// waited for the previous one. Also true if there is no such path.
     pub fn barrier_between_phases(&self, scope: Scope) -> bool {
         SCOPES
             .iter()
@@ -269,8 +268,8 @@ impl Pairing {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The arrives that some OpControlBarrier of the same execution scope stands behind, with no
-    /// other arrive or wait of the scope between.
+    /// The arrives that an OpControlBarrier of the same execution scope follows, with no other
+    /// arrive or wait of the scope between.
     pub fn arrives_before_barriers(&self) -> BTreeSet<SiteId> {
         let barriers = self
             .sites
@@ -357,15 +356,15 @@ impl Pairing {
             let problem = match caller {
                 Some(caller) => Diagnostic::error(
                     Code::UnsupportedInstruction,
-                    format!("a control barrier in a function that {} calls", caller.name()),
+                    format!("{} calls a function with a control barrier", caller.name()),
                 )
-                .because("such a function runs once for each element of a matrix, in an order that nobody knows, and no other invocation runs it as often")
+                .because("such a function runs once for each element of a matrix, in an undefined order and not equally often in each invocation")
                 .help("move the barrier out of the function"),
                 None => Diagnostic::error(
                     Code::Internal,
-                    "a control barrier outside of the entry function was not inlined",
+                    "a function with a control barrier was not inlined",
                 )
-                .help("inline the functions that contain barriers before the analysis; report this if a tool of splitbar said it"),
+                .help("inline functions that contain barriers before the analysis; if this is from a splitbar program, please report it"),
             };
             diagnostics.push(problem.at_word(site.offset));
         }
@@ -396,15 +395,15 @@ impl ScopeProblem<'_, '_> {
     fn too_many(&self) -> Diagnostic {
         let (arrives, blocks) = (self.arrives.len(), self.cfg.len());
         let message = format!(
-            "{arrives} arrives of scope {} in {blocks} blocks are more than the pairing analysis takes",
+            "{arrives} arrives of scope {} in {blocks} blocks exceed the limit of the pairing analysis",
             self.scope
         );
         Diagnostic::error(Code::ModuleTooLarge, message)
             .at_word(self.function.offset)
             .because(format!(
-                "the sets of arrives that reach a block may have {MAX_FACTS} members together"
+                "the sets of arrives that reach each block can have {MAX_FACTS} members in total"
             ))
-            .help("split the kernel, or unroll less")
+            .help("split the kernel, or unroll fewer loops")
     }
 
     /// Stores verdicts and reaching arrives in `pairing`, reports waits without arrive, returns the
@@ -529,8 +528,8 @@ impl ScopeProblem<'_, '_> {
     }
 }
 
-/// Whether a barrier or an atomic operation may release to more than the workgroup. What cannot be
-/// told may.
+/// Returns true if a barrier or an atomic operation may release to more than the workgroup. What
+/// cannot be told may.
 fn releases_beyond_workgroup(function: &Function<'_>, constants: &Constants) -> bool {
     function.syncs.iter().any(|inst| {
         let inst = *inst;
@@ -578,8 +577,8 @@ fn caller_for_elements<'m>(
 }
 
 fn without_arrive(site: &Site, scope: Scope) -> Diagnostic {
-    Diagnostic::error(Code::WaitWithoutArrive, format!("no path to this wait has an arrive of scope {scope} that is still outstanding"))
+    Diagnostic::error(Code::WaitWithoutArrive, format!("no path to this wait has an outstanding arrive of scope {scope}"))
         .at_word(site.offset)
-        .because("a wait needs an arrive of the same execution scope before it, and no other wait between them (VUIDs 13559 and 13560)")
-        .help("add the arrive, or give both sides the same execution scope")
+        .because("a wait needs an earlier arrive of the same execution scope, with no other wait between them (VUIDs 13559 and 13560)")
+        .help("add the arrive, or use the same execution scope for both")
 }

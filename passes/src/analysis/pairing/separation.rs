@@ -1,4 +1,4 @@
-//! Whether a full barrier stands between one phase of a split barrier and the next.
+//! Checks that a full barrier separates one phase of a split barrier from the next.
 //!
 //! Some ways to lower a split barrier use one set of barrier objects for every phase. They are
 //! right only if nobody can arrive for the next phase while somebody has still to wait for this
@@ -9,8 +9,8 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
 use crate::module::{BlockIndex, BlockMap};
 
-/// Whether every path from a wait to the next arrive crosses an OpControlBarrier. `sites` are those
-/// of one execution scope, in module order.
+/// Returns true if every path from a wait to the next arrive crosses an OpControlBarrier. `sites`
+/// are those of one execution scope, in module order.
 pub(super) fn separated(cfg: &Cfg, sites: &[Site]) -> bool {
     let mut kinds = BlockMap::filled(cfg.len(), Vec::new());
     for site in sites {
@@ -35,7 +35,7 @@ pub(super) fn separated(cfg: &Cfg, sites: &[Site]) -> bool {
     })
 }
 
-/// Whether a wait may have been passed with no full barrier since, after a site.
+/// Returns true if a wait may have been passed with no full barrier since, after a site.
 fn after(waited: bool, kind: SiteKind) -> bool {
     match kind {
         SiteKind::Wait => true,

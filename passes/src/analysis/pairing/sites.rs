@@ -15,7 +15,7 @@ use crate::module::{
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SiteId(pub u32);
 
-/// What a site is.
+/// The kind of a site.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SiteKind {
     /// OpControlBarrierArriveEXT (6142).
@@ -29,7 +29,7 @@ pub enum SiteKind {
 }
 
 impl SiteKind {
-    /// Which kind of barrier `inst` is.
+    /// The kind of barrier that `inst` is.
     pub fn from_inst(inst: Inst<'_>) -> Option<SiteKind> {
         match inst.facts().class {
             Class::Barrier(Barrier::Arrive) => Some(SiteKind::Arrive),
@@ -46,12 +46,11 @@ impl SiteKind {
 pub struct Site {
     /// Its name.
     pub id: SiteId,
-    /// What it is.
+    /// The kind.
     pub kind: SiteKind,
     /// Word offset of the instruction.
     pub offset: WordOffset,
-    /// The function that it stands in: the entry function; for OpMemoryBarrier also a function that
-    /// it calls.
+    /// Its function: the entry function; for OpMemoryBarrier also a function that it calls.
     pub function: Id,
     /// The label of its block.
     pub block: Id,
@@ -61,15 +60,15 @@ pub struct Site {
     pub memory: Scope,
     /// Memory semantics.
     pub semantics: Semantics,
-    /// Whether a run of its function can end without it: its block does not post-dominate the
+    /// True if a run of its function can end without it: its block does not post-dominate the
     /// function's first block.
     pub conditional: bool,
-    /// Whether control can reach it from its function's first block.
+    /// True if control can reach it from its function's first block.
     pub reachable: bool,
-    /// Whether control can come to it more than once in one run of the entry point: it stands in a
-    /// loop, or in a function that the entry point calls.
+    /// True if it can be executed more than once in one run of the entry point: it is in a loop, or
+    /// in a function that the entry point calls.
     pub repeats: bool,
-    /// Whether a site stands before it in its block, and nothing between the two touches memory.
+    /// True if an earlier site is in its block, and no instruction between the two accesses memory.
     pub adjoins: bool,
 }
 
@@ -217,18 +216,18 @@ fn refuse(kind: SiteKind, execution: Scope, inst: Inst<'_>) -> Option<Diagnostic
     match (kind, execution) {
         (SiteKind::MemoryBarrier, _) | (_, Scope::Workgroup | Scope::Subgroup) => None,
         (SiteKind::Arrive | SiteKind::Wait, _) => Some(
-            Diagnostic::error(Code::BadExecutionScope, format!("{} has execution scope {execution}", inst.name()))
+            Diagnostic::error(Code::BadExecutionScope, format!("the execution scope of {} is {execution}", inst.name()))
                 .at_word(inst.offset)
-                .because("a split barrier is for a workgroup or a subgroup (VUID-StandaloneSpirv-OpControlBarrierArriveEXT-13553)")
-                .help("use scope Workgroup (2) or Subgroup (3)"),
+                .because("split barriers synchronise a workgroup or a subgroup (VUID-StandaloneSpirv-OpControlBarrierArriveEXT-13553)")
+                .help("use the scope Workgroup (2) or Subgroup (3)"),
         ),
         // One invocation has nobody to wait for.
         (SiteKind::ControlBarrier, Scope::Invocation) => None,
         (SiteKind::ControlBarrier, Scope::CrossDevice | Scope::Device | Scope::QueueFamily | Scope::ShaderCall) => Some(
             Diagnostic::error(Code::UnsupportedExecutionScope, format!("OpControlBarrier has execution scope {execution}"))
                 .at_word(inst.offset)
-                .because("a barrier of more than a workgroup needs a launch that makes all workgroups resident at once")
-                .help("end the dispatch here and start another one, or use scope Workgroup (2)"),
+                .because("a barrier across workgroups needs all workgroups to be resident at the same time")
+                .help("split the work into two dispatches, or use the scope Workgroup (2)"),
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! Which buffers, images and pointers are memory of their own.
+//! Finds the buffers, images and pointers that do not alias others.
 //!
 //! SPIR-V 2.18.2, Aliasing: with the memory models Simple, GLSL450 and Vulkan, memory object
 //! declarations that are not decorated Aliased may be taken not to overlap; with the model OpenCL
@@ -11,7 +11,7 @@ use crate::module::{Declarations, Function, Id};
 use spirv::{Decoration, FunctionParameterAttribute, MemoryModel, StorageClass};
 use std::collections::BTreeMap;
 
-/// Whether variables may overlap that the module does not say it of.
+/// The aliasing to assume for variables without a decoration.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Aliasing {
     /// Any two buffers, images and pointers may be the same memory.
@@ -81,7 +81,7 @@ struct Descriptor {
     is_aliased: bool,
 }
 
-/// Whether Restrict, or the attribute NoAlias of OpenCL, is on the parameter `id`.
+/// Returns true if Restrict, or the attribute NoAlias of OpenCL, is on the parameter `id`.
 fn is_restricted(declarations: &Declarations<'_>, id: Id) -> bool {
     let no_alias = FunctionParameterAttribute::NoAlias as u32;
     declarations.decorations(id).iter().any(|decoration| {

@@ -9,7 +9,7 @@ use crate::module::{BlockIndex, BlockMap, Declarations, Function, Id, Inst, Scop
 use spirv::Op;
 use std::collections::BTreeMap;
 
-/// Which side of a barrier an instruction is.
+/// The side of a barrier: arrive or wait.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Side {
     /// OpControlBarrierArriveEXT.
@@ -20,7 +20,7 @@ pub enum Side {
     Both,
 }
 
-/// What may be done with an instruction's place.
+/// The ways in which an instruction can be moved.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It stands at the beginning of its block, and nothing may stand before it: OpPhi, OpVariable.
@@ -36,11 +36,11 @@ pub enum Role {
 /// An instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Where it stands in the module, in words.
+    /// Its word offset in the module.
     pub offset: WordOffset,
-    /// What it does to memory; a half stops.
+    /// Its effect on memory; an arrive or a wait stops other instructions.
     pub effect: Effect,
-    /// What may be done with its place.
+    /// The ways in which it can be moved.
     pub role: Role,
 }
 
@@ -56,7 +56,7 @@ pub struct Barrier {
     /// Memory that it may order: what a side of it or an OpMemoryBarrier of the entry point names.
     /// An OpMemoryBarrier beside a barrier without semantics makes one with them.
     pub may_order: MemoryRegions,
-    /// Its operands are constants that no specialization changes, and none asks for Volatile.
+    /// True if its operands are constants that no specialization changes, without Volatile.
     pub is_known: bool,
 }
 
@@ -70,8 +70,8 @@ pub struct Body {
 }
 
 impl Body {
-    /// That of `function`, whose barriers are those of `pairing`. With `orders_all` every barrier
-    /// is taken to order all memory, whatever its semantics say.
+    /// Collects the instructions of `function`, whose barriers are in `pairing`. With `orders_all`,
+    /// every barrier is assumed to order all memory.
     pub fn analyze<'m>(
         declarations: &Declarations<'m>,
         function: &Function<'m>,
@@ -123,12 +123,12 @@ impl Body {
         self.blocks.get(block).map_or(&[], Vec::as_slice)
     }
 
-    /// How many instructions there are.
+    /// The number of instructions.
     pub fn len(&self) -> usize {
         self.blocks.values().map(Vec::len).sum()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -154,7 +154,7 @@ fn role(inst: Inst<'_>, behind: usize) -> Role {
     }
 }
 
-/// Whether the barrier is an OpControlBarrier.
+/// Returns true if the barrier is an OpControlBarrier.
 fn is_whole(declarations: &Declarations<'_>, barrier: &Barrier) -> bool {
     let first = barrier.arrives.first();
     let inst = first.and_then(|at| declarations.module.at(*at));

@@ -1,4 +1,4 @@
-//! What an instruction does that other invocations of the workgroup may notice.
+//! The effects of an instruction that other invocations of the workgroup can observe.
 
 use super::aliasing::{Aliasing, separate};
 use super::memory_regions::MemoryRegions;
@@ -18,12 +18,12 @@ use std::ops::BitOr;
 /// Longest way that is followed from a pointer to its variable.
 const MOST_STEPS: usize = 64;
 
-/// What one or several instructions do.
+/// The effect of one or several instructions.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
-    /// What they read.
+    /// The memory that they read.
     pub reads: MemoryRegions,
-    /// What they write.
+    /// The memory that they write.
     pub writes: MemoryRegions,
     /// Memory whose order atomic operations may make known to others, with no barrier: all memory,
     /// for those that order more than their own location.
@@ -78,7 +78,7 @@ impl Effect {
         }
     }
 
-    /// What is read or written.
+    /// The memory that is read or written.
     pub fn touches(self) -> MemoryRegions {
         self.reads | self.writes
     }
@@ -94,8 +94,8 @@ impl Effect {
         }
     }
 
-    /// Whether the order of accesses of both can be told: they touch one memory and one of them
-    /// writes it, or one of them may publish what the other did.
+    /// Returns true if the order of accesses of both can be told: they touch one memory and one of
+    /// them writes it, or one of them may publish what the other did.
     pub fn conflicts(self, other: Effect) -> bool {
         self.writes.meets(other.touches())
             || other.writes.meets(self.touches())
@@ -117,7 +117,7 @@ impl BitOr for Effect {
     }
 }
 
-/// What the instructions of a module do.
+/// The effects of the instructions of a module.
 pub struct Effects<'e, 'm> {
     pub(super) declarations: &'e Declarations<'m>,
     constants: &'e Constants,
@@ -174,7 +174,8 @@ impl<'e, 'm> Effects<'e, 'm> {
         effects
     }
 
-    /// What `inst` does. Barriers stop; what they order is not told here.
+    /// The effect of `inst`. Barriers stop other instructions; the memory that they order is not
+    /// included.
     pub fn instruction(&self, inst: Inst<'m>) -> Effect {
         let facts = self.declarations.facts(inst);
         match facts.class {
@@ -327,8 +328,8 @@ impl<'e, 'm> Effects<'e, 'm> {
         }
     }
 
-    /// Whether the memory or image operands of an access say that it is volatile; for a copy,
-    /// those of one side.
+    /// Returns true if the memory or image operands of an access say that it is volatile; for a
+    /// copy, those of one side.
     pub(super) fn is_volatile(&self, inst: Inst<'m>) -> bool {
         let mut operands = self.declarations.module.operands(inst);
         operands.any(|operand| {
@@ -424,8 +425,8 @@ impl<'e, 'm> Effects<'e, 'm> {
         MemoryRegions::IMAGES
     }
 
-    /// Whether a variable of class Uniform may be written: BufferBlock is the storage buffer of old
-    /// modules, and what is Aliased may be one under another name.
+    /// Returns true if a variable of class Uniform may be written: BufferBlock is the storage
+    /// buffer of old modules, and what is Aliased may be one under another name.
     fn is_written_block(&self, variable: Id) -> bool {
         let has = |id, kind| self.declarations.decoration(id, kind).is_some();
         has(variable, Decoration::Aliased)

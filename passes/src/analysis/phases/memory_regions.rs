@@ -72,7 +72,7 @@ impl MemoryRegions {
         one(CROSS_WORKGROUP, number)
     }
 
-    /// What semantics with `classes` speak of (SPIR-V 3.25).
+    /// The memory to which memory semantics with `classes` apply (SPIR-V 3.25).
     pub fn from_classes(classes: Classes) -> MemoryRegions {
         let part = |named: bool, places| if named { places } else { MemoryRegions::NONE };
         part(classes.uniform, MemoryRegions::BUFFERS)
@@ -81,7 +81,7 @@ impl MemoryRegions {
             | part(classes.image, MemoryRegions::IMAGES)
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     pub fn is_empty(self) -> bool {
         self == MemoryRegions::NONE
     }
@@ -92,9 +92,9 @@ impl MemoryRegions {
         MemoryRegions(self.0 & !other.0)
     }
 
-    /// Whether memory of `self` may be memory of `other`. Workgroup variables do not overlap; one
-    /// buffer or image can be bound in many places, so what is not a variable that overlaps no
-    /// other may be any of them.
+    /// Returns true if memory of `self` may be memory of `other`. Workgroup variables do not
+    /// overlap; one buffer or image can be bound in many places, so what is not a variable that
+    /// overlaps no other may be any of them.
     pub fn meets(self, other: MemoryRegions) -> bool {
         let has = |places: MemoryRegions, part| !(places & part).is_empty();
         let may_be_any = has(self, MemoryRegions::ANY) && has(other, MemoryRegions::GLOBAL)

@@ -1,4 +1,4 @@
-//! What the barriers of a workgroup order, access by access.
+//! The accesses that the barriers of a workgroup order.
 //!
 //! An arrive at which all before it is released, and a wait behind which all after it is acquired,
 //! order the accesses before the arrive (A) before those behind the wait (C) in all invocations of

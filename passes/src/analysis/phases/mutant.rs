@@ -35,13 +35,13 @@ thread_local! {
     static LEFT_OUT: std::cell::Cell<Option<Rule>> = const { std::cell::Cell::new(None) };
 }
 
-/// Whether a rule is left out.
+/// Returns true if a rule is left out.
 #[cfg(test)]
 pub(crate) fn is_out(rule: Rule) -> bool {
     LEFT_OUT.get() == Some(rule)
 }
 
-/// Whether a rule is left out: never.
+/// Returns true if a rule is left out: never.
 #[cfg(not(test))]
 pub(crate) const fn is_out(_: Rule) -> bool {
     false

@@ -43,7 +43,7 @@ pub struct Narrowed {
 }
 
 impl Narrowed {
-    /// That of the entry function `function`, whose graph is `cfg` and whose barriers are those of
+    /// Analyses the entry function `function`, whose graph is `cfg` and whose barriers are in
     /// `pairing`.
     ///
     /// # Errors
@@ -167,7 +167,7 @@ fn narrow(
     (narrowed, body.barriers)
 }
 
-/// Whether the memory scope of a barrier is wider than the workgroup.
+/// Returns true if the memory scope of a barrier is wider than the workgroup.
 fn is_wide(site: &Site) -> bool {
     match site.memory {
         Scope::Workgroup | Scope::Subgroup | Scope::Invocation => false,

@@ -1,4 +1,4 @@
-//! Where pairs of the workgroup are open.
+//! Computes the places where pairs of the workgroup are open.
 
 use super::body::{Body, Role, Side};
 use crate::analysis::cfg::Cfg;
@@ -6,7 +6,8 @@ use crate::analysis::dataflow::{Direction, solve_any};
 use crate::module::{BlockIndex, BlockMap};
 use std::ops::BitOr;
 
-/// Whether the last half before a place is an arrive or a wait, on some path.
+/// The possible states of a place: the last barrier instruction before it, on some path, is an
+/// arrive or a wait.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Open {
     may_be_open: bool,
@@ -23,7 +24,7 @@ impl Open {
         may_be_closed: true,
     };
 
-    /// Whether no path comes with an open pair.
+    /// Returns true if no path comes with an open pair.
     pub fn is_closed(self) -> bool {
         !self.may_be_open
     }
@@ -56,7 +57,7 @@ pub struct Openness<'b> {
 }
 
 impl<'b> Openness<'b> {
-    /// That of `body`, whose blocks are those of `cfg`.
+    /// Analyses `body`, whose blocks are those of `cfg`.
     pub fn analyze(body: &'b Body, cfg: &Cfg) -> Openness<'b> {
         let pass = |block, open: Open| {
             let open = if block == BlockIndex::ENTRY {
@@ -81,12 +82,12 @@ impl<'b> Openness<'b> {
         items.fold(start, |open, item| open.pass(item.role))
     }
 
-    /// Whether an OpControlBarrier of the workgroup, barrier `number`, may stand in a window.
+    /// Returns true if barrier `number`, an OpControlBarrier of the workgroup, may be in a window.
     pub fn is_in_a_window(&self, number: usize) -> bool {
         self.any(|open, role| open.may_be_open && role == Role::Half(number, Side::Both))
     }
 
-    /// Whether arrives and waits alternate on all paths (VUIDs 13559 to 13561).
+    /// Returns true if arrives and waits alternate on all paths (VUIDs 13559 to 13561).
     pub fn alternates(&self) -> bool {
         !self.any(|open, role| match role {
             Role::Half(_, Side::Arrive) => open.may_be_open,

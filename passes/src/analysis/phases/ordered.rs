@@ -1,5 +1,5 @@
-//! Whether accesses that barriers kept apart are kept apart still: a check of motion that shares
-//! nothing with what decides on it.
+//! Checks that barriers still order the accesses that they ordered before code motion. It shares no
+//! code with the motion itself.
 //!
 //! Number the phases that a workgroup goes through. An access happens behind wait number w of its
 //! invocation and before arrive number a; two accesses of different invocations may happen at once
@@ -33,9 +33,9 @@ const CLASSES: [&[MemoryRegions]; 7] = [
     &[MemoryRegions::CROSS_WORKGROUP, MemoryRegions::IMAGES],
 ];
 
-/// Whether every two conflicting accesses that the barriers of `before` keep apart are kept apart
-/// by those of `after`. Each access of `after` is one of `before`, or a copy of one: `origin` says
-/// of which, in words of both. Each body comes with its control-flow graph.
+/// Checks that the barriers of `after` order every two conflicting accesses that those of `before`
+/// order. Each access of `after` is one of `before` or a copy of one: `origin` maps the words of
+/// the former to those of the latter. Each body comes with its control-flow graph.
 ///
 /// `None`: the function is too large to say, or accesses are not those that there were. Otherwise
 /// the places, in words of `after`, of the accesses that have lost their order.
@@ -177,7 +177,7 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    /// Whether the barrier orders all of the classes.
+    /// Returns true if the barrier orders all of the classes.
     fn orders(&self, number: usize) -> bool {
         let barrier = self.body.barriers.get(number);
         barrier.is_some_and(|barrier| {

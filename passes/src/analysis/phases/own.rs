@@ -1,5 +1,5 @@
-//! What an instruction does to memory that its invocation alone can see: variables of the classes
-//! Function and Private. No barrier orders it; the program's own order does.
+//! The effects of an instruction on private memory of its invocation: variables of the classes
+//! Function and Private. Program order orders it, not barriers.
 
 use super::effects::Effects;
 use crate::analysis::uniformity::memory;
@@ -30,7 +30,7 @@ impl Variables {
     }
 }
 
-/// What instructions do to the memory of their invocation.
+/// The effects of instructions on private memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     reads: Variables,
@@ -56,7 +56,7 @@ impl Own {
         self.writes.add(&other.writes);
     }
 
-    /// Whether it makes a difference which comes first.
+    /// Returns true if it makes a difference which comes first.
     pub fn conflicts(&self, other: &Own) -> bool {
         self.writes.meets(&other.writes)
             || self.writes.meets(&other.reads)
@@ -65,8 +65,8 @@ impl Own {
 }
 
 impl<'m> Effects<'_, 'm> {
-    /// What `inst` does to the memory of its invocation; `None`: nothing is known of it, and it
-    /// stays where it is.
+    /// The effect of `inst` on private memory; `None` if it is unknown, so that `inst` cannot be
+    /// moved.
     pub fn own(&self, inst: Inst<'m>) -> Option<Own> {
         let facts = self.declarations.facts(inst);
         let is_known = match facts.class {

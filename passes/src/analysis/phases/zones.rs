@@ -1,5 +1,5 @@
-//! What a barrier orders: the accesses that may be in front of it and not in front of the barrier
-//! before it, and those that may be behind it and not behind the barrier that follows.
+//! The accesses that a barrier orders: those that can be before it and after the previous barrier,
+//! and those that can be after it and before the next one.
 
 use super::body::{Body, Item, Role, Side};
 use super::effects::Effect;
@@ -52,14 +52,14 @@ impl Zones {
         zones
     }
 
-    /// What may happen before the arrives of barrier `number`, back to the arrive of the barrier
-    /// before it.
+    /// The possible effects before the arrives of barrier `number`, back to the arrives of the
+    /// previous barrier.
     pub fn before(&self, number: usize) -> Effect {
         self.before.get(number).copied().unwrap_or(Effect::UNKNOWN)
     }
 
-    /// What may happen behind the waits of barrier `number`, up to the wait of the barrier that
-    /// follows.
+    /// The possible effects after the waits of barrier `number`, up to the waits of the next
+    /// barrier.
     pub fn behind(&self, number: usize) -> Effect {
         self.behind.get(number).copied().unwrap_or(Effect::UNKNOWN)
     }

@@ -1,7 +1,6 @@
-//! Which values of a function may be undefined where they arise (SPIR-V 1.6, section 2.2.1: an
-//! undefined value is still one value of its type). What is defined there stays so: every other
-//! instruction computes from values. So only the sources are found, and code generators give each
-//! of them some value.
+//! Finds the values of a function that may be undefined at their origin (SPIR-V 1.6, section 2.2.1:
+//! an undefined value is still one value of its type). All other instructions compute from values,
+//! so only the origins are found, and code generators choose a value for each of them.
 
 mod range;
 mod source;
@@ -18,7 +17,7 @@ use spirv::StorageClass;
 use std::collections::BTreeMap;
 use unwritten::Unwritten;
 
-/// What may be undefined in one function.
+/// The possibly undefined values of one function.
 #[derive(Clone, Debug, Default)]
 pub struct Undefined {
     results: BTreeMap<Id, Cause>,
@@ -26,9 +25,9 @@ pub struct Undefined {
 }
 
 impl Undefined {
-    /// What may be undefined in `function`. `uses` says which module-scope variables functions
-    /// touch. In the function of an entry point (`is_entry`) Private variables begin without a
-    /// value.
+    /// Finds the possibly undefined values of `function`. `uses` are the module-scope variables
+    /// that functions use. In the function of an entry point (`is_entry`), Private variables begin
+    /// without a value.
     pub fn analyze(
         declarations: &Declarations<'_>,
         constants: &Constants,

@@ -1,4 +1,4 @@
-//! Unsigned ranges of integers, as far as constants and the operations on them say.
+//! Unsigned ranges of integers, from constants and operations on them.
 
 use crate::module::{Constant, Constants, Declarations, Id, Type};
 use spirv::Op;

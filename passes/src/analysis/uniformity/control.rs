@@ -1,5 +1,5 @@
-//! Which branches decide whether, or how often, a block is executed: control dependence (Ferrante,
-//! Ottenstein, Warren 1987).
+//! Control dependence (Ferrante, Ottenstein, Warren 1987): the branches that decide whether, or how
+//! often, a block is executed.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;

@@ -199,13 +199,13 @@ impl Solver<'_> {
     }
 }
 
-/// Whether non-uniform arguments say nothing about the result: it is the same for the scope by what
-/// the instruction does.
+/// Returns true if non-uniform arguments say nothing about the result: it is the same for the scope
+/// by what the instruction does.
 fn hides_arguments(op: &Op) -> bool {
     matches!(op, Op::Leaf(Source::Group(_)))
 }
 
-/// Whether a node with uniform arguments is uniform, where control is.
+/// Returns true if a node with uniform arguments is uniform, where control is.
 fn is_uniform_source(op: &Op, level: Level) -> bool {
     match op {
         Op::Number(_)

@@ -29,7 +29,7 @@ impl Key for NodeId {
 /// A table with an entry for each node.
 pub type NodeMap<T> = Table<NodeId, T>;
 
-/// Where a leaf takes its value from.
+/// The source of a leaf's value.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// A parameter of the entry point: an argument of the dispatch.
@@ -54,7 +54,7 @@ pub enum Source {
     Other(u16),
 }
 
-/// What a node is.
+/// The operation of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
     /// A scalar constant: zero-extended bits.
@@ -86,9 +86,9 @@ pub enum Op {
 /// A node.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
+    /// The operation.
     pub op: Op,
-    /// What it is computed from. Arguments of a phi stand in the order of its `from` blocks.
+    /// The arguments. Those of a phi are in the order of its `from` blocks.
     pub args: Vec<NodeId>,
     /// Bits of a scalar integer, 1 for a Boolean, 0 for anything else.
     pub width: u32,

@@ -4,8 +4,8 @@ use super::arithmetic;
 use super::graph::{Graph, NodeId, Op};
 use std::collections::HashMap;
 
-/// Largest workgroup of which every invocation is looked at. Vulkan asks for 128 at the least; 1024
-/// is the most that devices offer.
+/// Largest workgroup whose invocations are analysed one by one. Vulkan requires at least 128;
+/// devices support up to 1024.
 pub const MOST_LANES: u32 = 1024;
 
 /// Bound on nodes times invocations that conditions of one function may cost.

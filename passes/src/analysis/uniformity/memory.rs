@@ -1,5 +1,5 @@
-//! What the module as a whole does to memory: which variables it writes, and which functions depend
-//! on their arguments alone.
+//! The effects of the whole module on memory: the variables that it writes, and the functions that
+//! depend only on their arguments.
 //!
 //! Assumptions, each granted by the specification: the module has no data race (one is undefined
 //! behaviour: SPIR-V 2.18.1, Vulkan memory model), and memory objects without the decoration
@@ -140,21 +140,22 @@ impl Memory {
         }
     }
 
-    /// Whether the results of `function` depend on its arguments alone (and on memory that is never
-    /// written, and built-ins of the workgroup), and it writes only through pointers of class
-    /// Function.
+    /// Returns true if the results of `function` depend on its arguments alone (and on memory that
+    /// is never written, and built-ins of the workgroup), and it writes only through pointers of
+    /// class Function.
     pub fn is_pure(&self, function: Id) -> bool {
         !self.impure.contains(&function)
     }
 
-    /// Whether a function other than `function` names the Private variable.
+    /// Returns true if a function other than `function` names the Private variable.
     pub(super) fn is_shared_private(&self, variable: Id, function: Id) -> bool {
         self.private
             .range((variable, Id(0))..=(variable, Id(u32::MAX)))
             .any(|(_, other)| *other != function)
     }
 
-    /// Whether no invocation writes what a load of `pointer`, whose variable is `variable`, reads.
+    /// Returns true if no invocation writes what a load of `pointer`, whose variable is `variable`,
+    /// reads.
     pub(in crate::analysis) fn is_constant(
         &self,
         declarations: &Declarations<'_>,
@@ -318,7 +319,7 @@ fn is_fixed(declarations: &Declarations<'_>, pointer: Id, class: Option<StorageC
     ) || is_of_workgroup(declarations, pointer)
 }
 
-/// Whether `pointer` leads to a built-in that has one value in a workgroup.
+/// Returns true if `pointer` leads to a built-in that has one value in a workgroup.
 fn is_of_workgroup(declarations: &Declarations<'_>, pointer: Id) -> bool {
     let built_in = root(declarations.module, pointer)
         .and_then(|variable| declarations.decoration(variable, Decoration::BuiltIn));

@@ -1,5 +1,4 @@
-//! Which values are the same, and which blocks are executed alike, for all invocations of a
-//! workgroup or of a subgroup.
+//! Uniformity analysis: the values and blocks that are uniform in a workgroup or in a subgroup.
 //!
 //! Values are followed through the graph of [`graph`], control through the regions of [`regions`]:
 //! a branch on a value that is not uniform makes the blocks up to the place where its ways meet

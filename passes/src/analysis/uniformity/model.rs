@@ -6,7 +6,7 @@ use crate::analysis::dominance::PostDominators;
 use crate::module::{BlockIndex, BlockMap, Id};
 use std::collections::HashMap;
 
-/// How a block ends.
+/// The terminator of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Branch {
     /// With one successor or none, or with a branch that was not asked about.
@@ -42,7 +42,7 @@ impl Branch {
         }
     }
 
-    /// Where to for a value of the condition.
+    /// The target for a value of the condition.
     pub fn target(&self, value: u64) -> Option<BlockIndex> {
         match self {
             Branch::None => None,
@@ -68,9 +68,9 @@ pub struct Model {
     pub graph: Graph,
     /// Phis of each block.
     pub phis: BlockMap<Vec<NodeId>>,
-    /// How each block ends.
+    /// The terminator of each block.
     pub branches: BlockMap<Branch>,
-    /// Whether GlobalInvocationId is counted from 0: kernels may be enqueued with an offset.
+    /// True if GlobalInvocationId is counted from 0: kernels may be enqueued with an offset.
     pub without_offset: bool,
     /// Values that each block computes, in order.
     pub computed: BlockMap<Vec<NodeId>>,

@@ -1,4 +1,4 @@
-//! Which variables can be followed as values, what changes them, and where their values meet.
+//! Promotes variables to values: their definitions, and the places where these merge.
 //!
 //! A variable of class Function or Private is followed when its address goes nowhere but into
 //! loads, stores and calls. Phis stand at the iterated dominance frontier of its stores (Cytron and
@@ -172,7 +172,7 @@ impl<'m> Variables<'m> {
             .map_or(&[], |variable| variable.changes.as_slice())
     }
 
-    /// Whether calls can change the variable `number` without being given its address.
+    /// Returns true if calls can change the variable `number` without being given its address.
     pub(super) fn is_shared(&self, memory: &Memory, function: Id, number: u32) -> bool {
         self.all
             .get(number as usize)

@@ -1,5 +1,5 @@
-//! Where no invocation can have written a Workgroup variable since the last barrier of the
-//! workgroup.
+//! Finds the places where no invocation can have written a Workgroup variable since the last
+//! barrier of the workgroup.
 //!
 //! There, all invocations that load from one address get one value: a write in between would be a
 //! data race, which is undefined behaviour. A wait only settles what was written before its arrive.

@@ -1,4 +1,4 @@
-//! What a branch decides: the blocks between it and the place where all its ways meet again.
+//! The region of a branch: the blocks between it and the merge of all its paths.
 //!
 //! Invocations that go different ways are taken to be together again at the immediate
 //! post-dominator of the branch. SPIR-V grants that for the merge block of a construct; for a
@@ -15,7 +15,7 @@ pub struct Region {
     /// The blocks, in no particular order; the branch's own block is among them when a way leads
     /// back to it.
     pub blocks: Vec<BlockIndex>,
-    /// Where the ways meet; `None` when that is the end of the function.
+    /// The block where the paths merge; `None` if that is the end of the function.
     pub end: Option<BlockIndex>,
 }
 

@@ -20,7 +20,7 @@ use spirv::{Op, StorageClass};
 pub struct SlicingCriterion<'a> {
     /// The blocks whose execution is asked about.
     pub places: &'a [BlockIndex],
-    /// The ids whose values are asked for.
+    /// The ids whose values are requested.
     pub values: &'a [Id],
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Slice<'m> {
     pub(super) branches: BlockMap<bool>,
     /// Numbers of the variables whose values are asked for.
     pub(super) variables: Vec<u32>,
-    /// Whether a variable of class Workgroup is among what is loaded.
+    /// True if a variable of class Workgroup is among what is loaded.
     pub(super) loads_workgroup: bool,
 }
 
@@ -95,7 +95,7 @@ impl<'m> Slice<'m> {
         }
     }
 
-    /// Whether no branch matters.
+    /// Returns true if no branch matters.
     pub(super) fn is_empty(&self) -> bool {
         !self.branches.values().any(|matters| *matters)
     }

@@ -1,4 +1,4 @@
-//! What is uniform in a function, and why the rest is not.
+//! The uniform values and blocks of a function, and the causes for the others.
 
 use super::graph::{NodeId, NodeMap};
 use crate::module::{BlockIndex, BlockMap};
@@ -16,7 +16,7 @@ pub enum Cause {
     TooLarge,
 }
 
-/// Which values and blocks of a function are uniform.
+/// The uniformity of the values and blocks of a function.
 #[derive(Clone, Debug)]
 pub struct Uniformity {
     pub(super) values: NodeMap<Option<Cause>>,

@@ -1,5 +1,5 @@
-//! What the ids of an invocation and the size of the workgroup say about values: a part that the
-//! whole workgroup shares, and a part of each invocation's own in a range.
+//! Facts about values from the ids of an invocation and the workgroup size: a part that is uniform
+//! in the workgroup, and a part of each invocation in a range.
 //!
 //! With a workgroup of 64, GlobalInvocationId.x is a multiple of 64 and 0 to 63. Its quotient by 64
 //! is so the same for the workgroup, and its comparison with any multiple of 64. All arithmetic is
@@ -246,7 +246,7 @@ impl Form {
         None
     }
 
-    /// Whether `self < other` is the same for the workgroup.
+    /// Returns true if `self < other` is the same for the workgroup.
     fn less_is_same(self, other: Form, width: u32, signed: bool) -> bool {
         // The sign is part of what is shared.
         let limit = if signed { width - 1 } else { width };
@@ -272,7 +272,7 @@ impl Form {
         }
     }
 
-    /// Whether `self == other` is.
+    /// Returns true if `self == other` is.
     fn equal_is_same(self, other: Form, width: u32) -> bool {
         let (one, varies) = match (self.is_same(), other.is_same()) {
             (true, true) => return true,
@@ -320,7 +320,7 @@ impl Form {
 pub(super) struct Ids {
     /// Size of the workgroup.
     pub(super) size: [u32; 3],
-    /// Whether GlobalInvocationId is counted from 0.
+    /// True if GlobalInvocationId is counted from 0.
     pub(super) without_offset: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The command line: flags of passes come from the table of passes, and their order is kept.
+//! The command line. The table of passes defines the flags of passes, and their order is kept.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use splitbar_passes::pipeline::Step;
@@ -6,12 +6,12 @@ use splitbar_passes::transform::registry::{OPTIMIZE, PASSES};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What the help says at its end.
+/// The end of the help.
 const AFTER: &str = "\
-Passes run in the order of their flags; a flag may be given several times.
+Passes run in the order of their flags. A flag can be repeated.
 
-Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
-3 a pass cannot do it or a limit is exceeded, 4 a bug in splitbar.";
+Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read or written,
+3 unsupported by a pass or a limit is exceeded, 4 a bug in splitbar.";
 
 /// A whole command line.
 #[derive(Debug)]
@@ -26,38 +26,38 @@ pub(crate) struct Arguments {
     pub steps: Vec<Step>,
     /// Print the module first and after every pass that changed it.
     pub print_all: bool,
-    /// Say what the passes did and how long they took.
+    /// Print the result and the time of each pass.
     pub time_report: bool,
-    /// Say how much work the window of each pair has in the end.
+    /// Print the number of instructions in each window after all passes.
     pub window_report: bool,
-    /// Look closely at the module after every pass.
+    /// Check the module after every pass.
     pub validate_after_all: bool,
-    /// How many passes may change the module.
+    /// The number of passes that can change the module.
     pub fuel: Option<u64>,
 }
 
-/// What is to be done.
+/// The action of a command line.
 #[derive(Debug)]
 pub(crate) enum Asked {
     /// Run passes.
     Run(Box<Arguments>),
-    /// Name them.
+    /// List the passes.
     ListPasses,
 }
 
-/// Why there is nothing to run.
+/// The reason why no pass runs.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// What the parser says: what is wrong with the command line, the help, or the version.
+    /// The message of the parser: an error, the help, or the version.
     Parser(clap::Error),
-    /// What is wrong with the value of a pass.
+    /// A wrong value of a pass.
     Values(String),
 }
 
 /// Reads the command line of the process.
 ///
 /// # Errors
-/// What is wrong with it, or the help or the version, if it asks for one.
+/// The error in it, or the help or the version if it contains such a flag.
 pub(crate) fn read() -> Result<Asked, Refused> {
     let matches = command().try_get_matches().map_err(Refused::Parser)?;
     asked(&matches).map_err(Refused::Values)
@@ -73,7 +73,7 @@ fn command() -> Command {
                 .value_name("IN.spv")
                 .value_parser(value_parser!(OsString))
                 .required_unless_present("list-passes")
-                .help("The module to read, - for the standard input"),
+                .help("Module to read; - is standard input"),
         )
         .arg(
             Arg::new("output")
@@ -81,7 +81,7 @@ fn command() -> Command {
                 .value_name("OUT.spv")
                 .value_parser(value_parser!(OsString))
                 .required_unless_present("list-passes")
-                .help("The module to write, - for the standard output"),
+                .help("Module to write; - is standard output"),
         )
         .arg(
             Arg::new("link")
@@ -89,7 +89,7 @@ fn command() -> Command {
                 .value_name("MODULE.spv")
                 .value_parser(value_parser!(OsString))
                 .action(ArgAction::Append)
-                .help("Another module, which exports what the first imports or the other way round; linked before any pass"),
+                .help("Links this module with IN.spv before the first pass; can be repeated"),
         )
         .arg(
             Arg::new("optimize")
@@ -97,31 +97,31 @@ fn command() -> Command {
                 .action(ArgAction::Append)
                 .num_args(0)
                 .default_missing_value("")
-                .help(format!("Stands for {}", optimize_flags())),
+                .help(format!("Runs {}", optimize_flags())),
         )
-        .arg(flag("list-passes", "Name all passes and end"))
+        .arg(flag("list-passes", "Lists all passes"))
         .arg(flag(
             "print-all",
-            "Print the module to the standard error, first and after every pass that changed it",
+            "Prints the module to standard error, first and after every pass that changed it",
         ))
         .arg(flag(
             "time-report",
-            "Say what the passes did and how long they took",
+            "Prints the result and the time of each pass",
         ))
         .arg(flag(
             "window-report",
-            "Say how many instructions the window of each barrier of the workgroup has in the end",
+            "Prints the number of instructions in the window of each workgroup barrier after all passes",
         ))
         .arg(flag(
             "validate-after-all",
-            "Check all rules on the module after every pass that changed it, and that a second run changes nothing",
+            "After every pass that changed the module, checks all rules, and that a second run changes nothing",
         ))
         .arg(
             Arg::new("fuel")
                 .long("fuel")
                 .value_name("N")
                 .value_parser(value_parser!(u64))
-                .help("Leave passes out once N of them have changed the module"),
+                .help("Skips the remaining passes after N of them have changed the module"),
         );
     for pass in PASSES {
         let mut arg = Arg::new(pass.name)
@@ -176,7 +176,7 @@ fn asked(matches: &ArgMatches) -> Result<Asked, String> {
     })))
 }
 
-/// The flags that `-O` stands for.
+/// The flags that `-O` expands to.
 pub(super) fn optimize_flags() -> String {
     let flags: Vec<String> = OPTIMIZE
         .iter()

@@ -13,7 +13,7 @@ const MOST: usize = 1 << 28;
 /// Reads `path`, or the standard input for `-`.
 ///
 /// # Errors
-/// What the system says, with the path in front; more than [`MOST`] bytes.
+/// The error of the system after the path; a file of more than [`MOST`] bytes.
 pub(crate) fn read(path: &OsStr) -> Result<Vec<u8>, String> {
     // One byte more shows that the file is too long.
     let limit = MOST as u64 + 1;
@@ -60,12 +60,12 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes to the standard output and gives the exit code. A reader that has gone away is no error;
-/// a terminal gets no binary data.
+/// Writes to standard output and returns the exit code. A closed pipe is not an error. Binary data
+/// is not written to a terminal.
 pub(crate) fn to_stdout(bytes: &[u8]) -> u8 {
     let mut out = io::stdout().lock();
     if out.is_terminal() && std::str::from_utf8(bytes).is_err() {
-        stderr("error: standard output: a module is not for a terminal\n");
+        stderr("error: standard output: a module cannot be written to a terminal\n");
         return exit::USAGE;
     }
     printed(out.write_all(bytes).and_then(|()| out.flush()))

@@ -1,4 +1,4 @@
-//! How much work lies in the windows of a module's barriers.
+//! Counts the instructions in the windows of a module's barriers.
 
 use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::analysis::program::Program;

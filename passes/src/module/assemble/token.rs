@@ -5,9 +5,9 @@
 pub(super) struct Token<'t> {
     /// As it is written; a string without its quotes, escapes still in it.
     pub text: &'t str,
-    /// Whether it stood in quotes.
+    /// True if it stood in quotes.
     pub quoted: bool,
-    /// Where it starts, from 1, in bytes.
+    /// Its first column, in bytes from 1.
     pub column: usize,
 }
 

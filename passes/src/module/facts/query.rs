@@ -65,8 +65,8 @@ impl Facts {
         grammar::shape(op as u16).facts
     }
 
-    /// Returns true if the row says all that the instruction does. If not, it may access memory
-    /// through any pointer, and order memory.
+    /// Returns true if the row describes all effects of the instruction. If not, it may access
+    /// memory through any pointer, and order memory.
     pub fn is_described(&self) -> bool {
         !matches!(
             self.class,

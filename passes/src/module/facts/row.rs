@@ -1,4 +1,4 @@
-//! What is known of one instruction, and the words that the tables write it in.
+//! The facts about one instruction, and the notation of the tables for them.
 
 /// Facts of one instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -152,7 +152,7 @@ pub struct Access {
     pub operand: u8,
     /// The use of the memory.
     pub role: Role,
-    /// What the operand is.
+    /// The kind of the operand.
     pub kind: Operand,
     /// The part of the memory.
     pub extent: Extent,

@@ -210,7 +210,7 @@ impl<'m> Arrays<'m> {
         Ok(())
     }
 
-    /// Whether the chain of `pointer` begins in the loop.
+    /// Returns true if the chain of `pointer` begins in the loop.
     fn is_made_inside(&self, pointer: Id, made_inside: &BTreeSet<Id>) -> bool {
         let mut at = pointer;
         loop {
@@ -226,7 +226,7 @@ impl<'m> Arrays<'m> {
     }
 }
 
-/// Whether a variable's type has no explicit layout, and its decorations ask for none.
+/// Returns true if a variable's type has no explicit layout, and its decorations ask for none.
 fn is_laid_out_freely(declarations: &Declarations<'_>, variable: Inst<'_>) -> bool {
     let is_free = |id: Id| {
         let decorations = declarations.decorations(id);

@@ -1,4 +1,4 @@
-//! What loops do to variables of the invocation.
+//! The effects of loops on private variables.
 
 use crate::analysis::phases::{Effects, Own};
 use crate::module::Inst;

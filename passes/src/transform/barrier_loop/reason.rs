@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-/// What a transformation of a loop finds in its way.
+/// The reason why a loop cannot be transformed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// Several blocks lead to the loop, or back to its header.
@@ -67,8 +67,10 @@ pub enum Reason {
 impl Reason {
     fn text(self) -> &'static str {
         match self {
-            Reason::Entries => "several blocks lead to its header, or back to it",
-            Reason::Front => "the branch that leads to it may go elsewhere",
+            Reason::Entries => {
+                "its header has several predecessors outside of it, or several latches"
+            }
+            Reason::Front => "the branch to it can also go elsewhere",
             Reason::NoBarrier => "it has no barrier of the workgroup that every iteration executes",
             Reason::AlreadySplit => "one of its barriers is split already",
             Reason::EarlyBarrier => {
@@ -81,7 +83,7 @@ impl Reason {
             Reason::ExitInWork => "a branch between its barriers leaves it",
             Reason::HeaderBarrier => "a barrier is in the block with its OpLoopMerge",
             Reason::Region => {
-                "what comes before its first barrier has too many blocks, or branches back"
+                "the code before its first barrier has too many blocks, or a branch back"
             }
             Reason::OneBarrier => "an iteration has one barrier alone",
             Reason::NoStores => "nothing is stored to workgroup memory before its first barrier",
@@ -91,14 +93,14 @@ impl Reason {
             Reason::NotEarly => {
                 "what a store to workgroup memory depends on is not known an iteration early"
             }
-            Reason::Condition => "whether it goes on is not known an iteration early",
+            Reason::Condition => "its condition is not known one iteration early",
             Reason::NoLoads => "what is stored to workgroup memory needs no load",
             Reason::ReadEarly => "an array is read before the first barrier of an iteration",
             Reason::WrittenLate => "an array is written after the first barrier of an iteration",
             Reason::Carried => "an iteration may read what an earlier one stored",
             Reason::UsedElsewhere => "an array is used outside of it, too",
             Reason::Pointers => {
-                "a pointer to an array is not used by loads, stores and access chains alone"
+                "a pointer to an array is used by other instructions than loads, stores and access chains"
             }
             Reason::Layout => "an array has an explicit layout or an initializer",
             Reason::Conflict => {
@@ -107,11 +109,11 @@ impl Reason {
             Reason::Registers => "the loaded values need more registers than are allowed",
             Reason::Memory => "more workgroup memory would be needed than is allowed",
             Reason::NotUniform => {
-                "it is not shown that all of the workgroup comes to it and leaves it together"
+                "it cannot be proved that the whole workgroup enters and leaves it together"
             }
             Reason::Open => "an arrive before it has its wait after it",
             Reason::Semantics => {
-                "the operands of a barrier are no constants, or it does not order workgroup memory"
+                "the operands of a barrier are not constants, or it does not order workgroup memory"
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The part of a loop in front of its first barrier: a graph without back edges. Loops in it are
-//! passed as a whole.
+//! The part of a loop before its first barrier: a graph without back edges. Loops in it are passed
+//! as a whole.
 
 use crate::analysis::cfg::Cfg;
 use crate::module::{BlockIndex, Function};

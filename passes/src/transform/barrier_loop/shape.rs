@@ -20,7 +20,7 @@ pub(in crate::transform) struct Exit {
     pub(in crate::transform) block: BlockIndex,
     pub(in crate::transform) condition: Id,
     pub(in crate::transform) stays_if_true: bool,
-    /// Whether an iteration asks before it comes to the barrier.
+    /// True if an iteration asks before it comes to the barrier.
     pub(in crate::transform) is_first: bool,
     /// The block outside that it leads to.
     pub(in crate::transform) target: BlockIndex,
@@ -236,7 +236,7 @@ impl<'m> Shape<'_, 'm> {
         insts.get(index).copied()
     }
 
-    /// Whether control has come through `spot` whenever it comes to the end of the barrier.
+    /// Returns true if control has come through `spot` whenever it comes to the end of the barrier.
     pub(in crate::transform) fn is_before(&self, spot: Spot) -> bool {
         if spot.0 == self.block {
             spot.1 < self.barrier
@@ -245,12 +245,13 @@ impl<'m> Shape<'_, 'm> {
         }
     }
 
-    /// Whether the loop may change what an access with `effect` touches.
+    /// Returns true if the loop may change what an access with `effect` touches.
     pub(in crate::transform) fn changes(&self, effect: Effect) -> bool {
         effect.touches().meets(self.changes) && !is_out(Rule::Unchanged)
     }
 
-    /// Whether the loop leaves the variables of the invocation as they are that `load` reads.
+    /// Returns true if the loop leaves the variables of the invocation as they are that `load`
+    /// reads.
     pub(in crate::transform) fn keeps_own(
         &self,
         effects: &Effects<'_, 'm>,
@@ -260,12 +261,12 @@ impl<'m> Shape<'_, 'm> {
         own.is_some_and(|own| !own.conflicts(&self.private))
     }
 
-    /// Whether `block` is in no loop inside of this one.
+    /// Returns true if `block` is in no loop inside of this one.
     pub(in crate::transform) fn is_own(&self, block: BlockIndex) -> bool {
         self.own.contains(&block)
     }
 
-    /// Whether every iteration comes to `block` once.
+    /// Returns true if every iteration comes to `block` once.
     pub(in crate::transform) fn is_in_each(&self, block: BlockIndex) -> bool {
         self.own.contains(&block) && self.dominators.dominates(block, self.latch)
     }
@@ -278,7 +279,7 @@ impl<'m> Shape<'_, 'm> {
         pair.first().map(|value| Id(*value))
     }
 
-    /// Whether an instruction may be executed before the end of the first barrier, in its
+    /// Returns true if an instruction may be executed before the end of the first barrier, in its
     /// iteration.
     pub(in crate::transform) fn may_precede(&self, spot: Spot) -> bool {
         if spot.0 == self.block {
@@ -297,7 +298,7 @@ impl<'m> Shape<'_, 'm> {
         })
     }
 
-    /// Whether the branch at the end of `block` names `next`.
+    /// Returns true if the branch at the end of `block` names `next`.
     pub(in crate::transform) fn leads_to(&self, block: BlockIndex, next: BlockIndex) -> bool {
         let label = self.function.block(next).map(|next| next.label.0);
         let end = self.function.block(block).and_then(|of| of.terminator());
@@ -313,7 +314,7 @@ impl<'m> Shape<'_, 'm> {
         targets.contains(&label)
     }
 
-    /// Whether an instruction is of the region.
+    /// Returns true if an instruction is of the region.
     pub(in crate::transform) fn is_in_region(&self, spot: Spot) -> bool {
         self.region.has(spot.0) && (spot.0 != self.block || spot.1 < self.barrier)
     }

@@ -1,5 +1,5 @@
-//! What of a region has to be computed for some of its loads and stores: their operands, and the
-//! branches that lead to them.
+//! The slice of a region for some of its loads and stores: their operands, and the branches that
+//! lead to them.
 
 use super::arrays::is_store;
 use super::region::{Inner, Region};
@@ -56,7 +56,7 @@ pub(in crate::transform) struct Slicer<'s, 'm> {
     pub(in crate::transform) declarations: &'s Declarations<'m>,
     pub(in crate::transform) effects: &'s Effects<'s, 'm>,
     pub(in crate::transform) variables: &'s Variables,
-    /// Whether stores to workgroup memory may be copied.
+    /// True if stores to workgroup memory may be copied.
     pub(in crate::transform) can_store: bool,
     /// Variables that are needed with all of their stores, where these may be copied.
     pub(in crate::transform) scratch: Option<&'s Scratch>,
@@ -107,7 +107,7 @@ impl<'m> Slicer<'_, 'm> {
         all.copied().filter(|spot| self.is_staged(*spot)).collect()
     }
 
-    /// Whether the instruction at `spot` is a load of the region whose value can be kept.
+    /// Returns true if the instruction at `spot` is a load of the region whose value can be kept.
     pub(in crate::transform) fn is_staged(&self, spot: Spot) -> bool {
         let inst = self.shape.inst(spot);
         let inst = inst.filter(|inst| inst.op() == Some(Op::Load) && self.shape.is_in_region(spot));
@@ -155,7 +155,8 @@ impl<'m> Slicer<'_, 'm> {
         None
     }
 
-    /// Whether a copy of the branch at the end of `block` has several ways to go, or a merge block.
+    /// Returns true if a copy of the branch at the end of `block` has several ways to go, or a
+    /// merge block.
     pub(in crate::transform) fn decides(&self, block: BlockIndex, next: &[BlockIndex]) -> bool {
         let exit = self.shape.exit;
         let merge = self
@@ -231,8 +232,8 @@ impl<'m> Slicer<'_, 'm> {
         (is_closed && is_empty && is_same).then_some(merge)
     }
 
-    /// Whether a copy of the slice has selections in selections: what a selection names as its end
-    /// is there, and control leaves the loop from none.
+    /// Returns true if a copy of the slice has selections in selections: what a selection names as
+    /// its end is there, and control leaves the loop from none.
     fn is_nested(&self, slice: &Slice) -> bool {
         let is_shader = self.declarations.has_capability(Capability::Shader);
         let exit = self.shape.exit;
@@ -422,8 +423,8 @@ impl<'m> Slicer<'_, 'm> {
         Some(())
     }
 
-    /// Whether a load gives the same in front of the loop or in the iteration before: the loop does
-    /// not change what it reads.
+    /// Returns true if a load gives the same in front of the loop or in the iteration before: the
+    /// loop does not change what it reads.
     fn is_early(&self, load: Inst<'m>) -> bool {
         self.shape.keeps_own(self.effects, load) && self.reads_early(load)
     }

@@ -1,4 +1,4 @@
-//! Values that the next iteration of a loop begins with, computed behind the first barrier of this
+//! Values at the start of the next iteration of a loop, computed after the first barrier of this
 //! one.
 
 use super::shape::Shape;
@@ -238,7 +238,8 @@ impl<'v, 'm> Values<'v, 'm> {
     }
 }
 
-/// Whether an instruction gives the same result for the same operands, and does nothing else.
+/// Returns true if an instruction gives the same result for the same operands, and does nothing
+/// else.
 pub(in crate::transform) fn is_copied<'m>(
     declarations: &Declarations<'m>,
     effects: &Effects<'_, 'm>,
@@ -256,7 +257,7 @@ pub(in crate::transform) fn is_copied<'m>(
     is_of_values && is_plain(declarations, inst)
 }
 
-/// Whether no decoration of its result asks for more than the instruction says.
+/// Returns true if no decoration of its result asks for more than the instruction says.
 pub(in crate::transform) fn is_plain(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
     let result = inst.result();
     let decorations = result.map_or(&[][..], |id| declarations.decorations(id));

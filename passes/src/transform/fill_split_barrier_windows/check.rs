@@ -1,5 +1,5 @@
-//! Whether what was moved has passed only what it may pass, asked of the function before and after
-//! and of nothing that decided on it.
+//! Checks that the moved instructions passed only instructions that they may pass. It compares the
+//! function before and after, independently of the code that moves.
 
 use super::facts::Facts;
 use crate::analysis::cfg::Cfg;
@@ -30,7 +30,7 @@ pub(super) fn program_order(
     let mut work = 0;
     for offset in moved {
         let (Some((from, item)), Some((to, _))) = (old.get(offset), new.get(offset)) else {
-            return Err(Diagnostic::bug("an instruction was lost in motion").at_word(*offset));
+            return Err(Diagnostic::bug("code motion lost an instruction").at_word(*offset));
         };
         let (above, below) = (from.min(to), from.max(to));
         // What control comes through from the one place to the other.
@@ -49,7 +49,10 @@ pub(super) fn program_order(
             let (Some((then, _)), Some((now, _))) =
                 (old.get(&other.offset), new.get(&other.offset))
             else {
-                return Err(Diagnostic::bug("motion adds or takes away").at_word(other.offset));
+                return Err(
+                    Diagnostic::bug("code motion added or removed an instruction")
+                        .at_word(other.offset),
+                );
             };
             if (then < from) != (now < to) && depends(item, other, facts) {
                 return Err(Diagnostic::bug(format!(
@@ -74,7 +77,7 @@ fn spots(body: &Body, cfg: &Cfg) -> BTreeMap<WordOffset, (Spot, Item)> {
     spots
 }
 
-/// Whether it makes a difference which of the two comes first.
+/// Returns true if it makes a difference which of the two comes first.
 fn depends(one: &Item, other: &Item, facts: &Facts) -> bool {
     if one.offset == other.offset || matches!(other.role, Role::Half(..)) {
         return false;

@@ -1,4 +1,4 @@
-//! What motion has to know of each instruction of a function.
+//! The facts about each instruction of a function that code motion needs.
 
 use crate::analysis::dominance::PostDominators;
 use crate::analysis::layout::Extents;
@@ -116,12 +116,12 @@ impl Facts {
         self.words.get(&id).copied().unwrap_or(0)
     }
 
-    /// Whether no more than one instruction uses the result.
+    /// Returns true if no more than one instruction uses the result.
     pub(super) fn has_one_use(&self, id: Id) -> bool {
         self.uses.get(&id).is_none_or(|uses| *uses <= 1)
     }
 
-    /// Whether the result is used where no walk from one block to the next comes by.
+    /// Returns true if the result is used where no walk from one block to the next comes by.
     pub(super) fn is_pinned(&self, id: Id) -> bool {
         self.pinned.contains(&id)
     }

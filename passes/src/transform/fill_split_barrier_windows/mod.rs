@@ -1,5 +1,5 @@
-//! Moves instructions from in front of arrives and from behind waits into the windows. The halves
-//! stay where they are; `move-split-barriers` goes first.
+//! Moves instructions from before arrives and from after waits into the windows. Arrives and waits
+//! stay in place; `move-split-barriers` runs first.
 //!
 //! An instruction goes down over an arrive where the arrive could go up over it, and up over a wait
 //! where the wait could come down over it ([`crate::analysis::phases`]). On its way it passes
@@ -42,7 +42,7 @@ pub(super) fn run(
     _: &mut Diagnostics,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Fill(fill) = *options else {
-        return Err(Diagnostic::bug("how windows are filled was not said").into());
+        return Err(Diagnostic::bug("the pass has no options for filling windows").into());
     };
     if !module.instructions().any(is_split) {
         return Ok(None);
@@ -88,7 +88,7 @@ fn write(edit: &mut Edit<'_, '_>, filled: &Filled) -> Result<(), Diagnostic> {
                 let inst = edit.module().at(offset);
                 let Some((op, words)) = inst.and_then(|inst| Some((inst.op()?, inst.words))) else {
                     return Err(
-                        Diagnostic::bug("what was moved is not an instruction").at_word(offset)
+                        Diagnostic::bug("the moved word is not an instruction").at_word(offset)
                     );
                 };
                 edit.remove(offset);
@@ -96,7 +96,7 @@ fn write(edit: &mut Edit<'_, '_>, filled: &Filled) -> Result<(), Diagnostic> {
             }
         }
         if let Some(offset) = waiting.first() {
-            return Err(Diagnostic::bug("a block ends with what was moved").at_word(*offset));
+            return Err(Diagnostic::bug("a block ends with the moved instruction").at_word(*offset));
         }
     }
     Ok(())

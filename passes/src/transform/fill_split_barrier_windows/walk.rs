@@ -1,4 +1,4 @@
-//! Which instructions move over which half.
+//! Chooses the instructions to move past arrives and waits.
 
 use super::facts::{Fact, Facts};
 use crate::analysis::cfg::Cfg;
@@ -243,7 +243,7 @@ impl<'f> Filling<'f> {
         }
     }
 
-    /// Whether an instruction may pass what stays.
+    /// Returns true if an instruction may pass what stays.
     fn may(&self, item: &Item, fact: &Fact, way: Way, staying: &Staying) -> bool {
         let Some(own) = &fact.own else {
             return false;

@@ -165,13 +165,13 @@ impl Caller<'_> {
         if *self.used + self.code.len() + more > MAX_WORDS {
             return Err(Diagnostic::error(
                 Problem::ModuleTooLarge,
-                "the functions that contain barriers get too large when they are inlined",
+                "the functions that contain barriers become too large when they are inlined",
             )
             .at_word(at)
             .because(format!(
-                "{MAX_WORDS} words are the limit for all of them together"
+                "the limit for all of them together is {MAX_WORDS} words"
             ))
-            .help("call them less often, or take the barriers out of them"));
+            .help("call them in fewer places, or move the barriers out of them"));
         }
         Ok(())
     }

@@ -111,8 +111,8 @@ pub(super) fn inline_functions(
     write(module, shared, &kept, &removed)
 }
 
-/// Whether `function` has a control barrier, or copies of a group: their waits are barriers, and
-/// which copies are outstanding depends on the caller as well.
+/// Returns true if `function` has a control barrier, or copies of a group: their waits are
+/// barriers, and which copies are outstanding depends on the caller as well.
 fn has_control_barrier(function: &Function<'_>) -> bool {
     function
         .syncs

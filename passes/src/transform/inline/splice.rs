@@ -233,9 +233,14 @@ impl Copy {
             .def(Id(ty))
             .and_then(|ty| ty.operand(0).ok());
         if class != Some(FUNCTION_CLASS) {
-            return Err(Diagnostic::error(Problem::UnsupportedInstruction, "a parameter by value points to memory other than the function's own")
-                .at_word(self.origin)
-                .because("a function that contains barriers is copied into its callers, and its copy of the argument with it"));
+            return Err(Diagnostic::error(
+                Problem::UnsupportedInstruction,
+                "a parameter passed by value does not point to private memory of the function",
+            )
+            .at_word(self.origin)
+            .because(
+                "a function that contains barriers is inlined, and so is its copy of the argument",
+            ));
         }
         let variable = shared.copy_of(param)?;
         place.variables.push(
@@ -418,7 +423,7 @@ fn no_result(inst: Inst<'_>) -> Diagnostic {
     Diagnostic::bug(format!("{} has no result", inst.name())).at_word(inst.offset)
 }
 
-/// Whether the grammar tells which words of `inst` are ids.
+/// Returns true if the grammar tells which words of `inst` are ids.
 fn is_known(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
     match inst.op() {
         Some(Op::ExtInst | Op::ExtInstWithForwardRefsKHR) => {
@@ -440,13 +445,13 @@ fn unknown(inst: Inst<'_>, call: WordOffset) -> Diagnostic {
     )
     .at_word(inst.offset)
     .because(format!(
-        "its function contains barriers, so it is copied into its caller at word {call}"
+        "its function contains barriers, so it is inlined into its caller at word {call}"
     ))
-    .because("which of its words are ids is not known")
+    .because("the operands of this opcode are unknown, so its ids cannot be renumbered")
     .help("inline the function in the front end")
 }
 
-/// Whether `inst` is an OpExtInst of a set that only describes the program.
+/// Returns true if `inst` is an OpExtInst of a set that only describes the program.
 pub(super) fn is_debug(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
     inst.id(0)
         .is_ok_and(|set| declarations.ext_inst_sets.get(&set) == Some(&ExtInstSet::NonSemantic))

@@ -1,4 +1,4 @@
-//! What is said of modules that do not fit together.
+//! Diagnostics about modules that cannot be linked.
 
 use crate::diagnostic::{Code, Diagnostic};
 

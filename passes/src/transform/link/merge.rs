@@ -46,7 +46,7 @@ pub(super) struct Merge<'u, 'm> {
     version: u32,
 }
 
-/// Whether an equal declaration of another module can stand in.
+/// Returns true if an equal declaration of another module can stand in.
 fn is_shared(op: Op) -> bool {
     op.is_type()
         || matches!(
@@ -132,7 +132,7 @@ impl<'u, 'm> Merge<'u, 'm> {
                 Code::UnsupportedInstruction,
                 format!("{} of module {} cannot be linked", inst.name(), unit + 1),
             )
-            .because("which of its operands are ids is not known"));
+            .because("the operands of this opcode are unknown, so its ids cannot be renumbered"));
         }
         let mut words = inst.words.to_vec();
         let Some(module) = self.units.get(unit).map(|u| u.declarations.module) else {
@@ -220,7 +220,7 @@ impl<'u, 'm> Merge<'u, 'm> {
         Ok(())
     }
 
-    /// Whether `inst` speaks of an id that the new module does not declare from this one.
+    /// Returns true if `inst` speaks of an id that the new module does not declare from this one.
     fn is_gone(&self, unit: usize, inst: Inst<'_>) -> bool {
         let gone = |id: &u32| {
             self.units
@@ -332,11 +332,11 @@ impl<'u, 'm> Merge<'u, 'm> {
                 let name = self.symbols.names.get(by).map_or("", String::as_str);
                 diagnostics.push(
                     conflict(format!(
-                        "module {} declares {name} with another type than module {} defines it with",
+                        "the type of {name} in module {} is not the type of its definition in module {}",
                         replaced.unit + 1,
                         by.unit + 1
                     ))
-                    .help("compile both with the same declaration"),
+                    .help("use the same declaration in both"),
                 );
             }
         }

@@ -71,7 +71,7 @@ fn check(units: &[Declarations<'_>], diagnostics: &mut Diagnostics) {
         if (unit.addressing, unit.memory_model) != (first.addressing, first.memory_model) {
             diagnostics.push(
                 conflict(format!(
-                    "module {number} has another addressing or memory model than module 1"
+                    "the addressing or memory model of module {number} is not that of module 1"
                 ))
                 .help("compile all modules for one environment"),
             );
@@ -80,7 +80,7 @@ fn check(units: &[Declarations<'_>], diagnostics: &mut Diagnostics) {
             let model = entry.model.map(|model| model as u32);
             if !entries.insert((model, entry.name.clone())) {
                 diagnostics.push(conflict(format!(
-                    "module {number} has an entry point {}, and so has a module before it",
+                    "module {number} has an entry point {} that an earlier module also has",
                     entry.name
                 )));
             }

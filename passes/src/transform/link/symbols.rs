@@ -1,4 +1,4 @@
-//! What modules import and export, and who provides what.
+//! The imports and exports of modules, and the definition of each import.
 
 use super::conflict;
 use crate::diagnostic::Diagnostics;

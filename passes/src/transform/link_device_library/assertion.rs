@@ -72,7 +72,8 @@ impl Assertion {
     }
 }
 
-/// Whether the pointer is one to a constant that the module has, by casts and access chains.
+/// Returns true if the pointer is one to a constant that the module has, by casts and access
+/// chains.
 fn is_literal(declarations: &Declarations<'_>, mut id: Id) -> bool {
     for _ in 0..MOST_STEPS {
         if let Some(variable) = declarations.variable(id) {

@@ -1,7 +1,6 @@
-//! Provides the functions that a module imports and that belong to no module of its program: those
-//! of DPC++'s device library (`__devicelib_cexpf`), the functions of C that it stands for (`sinf`),
-//! and instructions that a front end called as functions (`__spirv_ocl_fmin`,
-//! `_Z22__spirv_ControlBarrierjjj`).
+//! Defines imported functions that no module of the program defines: those of DPC++'s device
+//! library (`__devicelib_cexpf`), the functions of C that it replaces (`sinf`), and instructions
+//! that a front end called as functions (`__spirv_ocl_fmin`, `_Z22__spirv_ControlBarrierjjj`).
 //!
 //! | file | what it has |
 //! |---|---|
@@ -363,7 +362,7 @@ impl<'m> Linking<'_, 'm> {
     }
 }
 
-/// Whether the instruction gives Booleans by its own definition.
+/// Returns true if the instruction gives Booleans by its own definition.
 fn is_test(op: Op) -> bool {
     matches!(
         op,

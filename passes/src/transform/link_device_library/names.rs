@@ -1,4 +1,4 @@
-//! What the name of an imported function asks for.
+//! Decodes the name of an imported function.
 //!
 //! Sources: the Itanium C++ ABI, section 5.1 (names `_Z` LENGTH NAME ...), "Representation of
 //! SPIR-V in LLVM" of the LLVM SPIR-V translator (`__spirv_NAME`, `__spirv_ocl_NAME`), and "Device

@@ -93,7 +93,7 @@ fn gives(signature: &Signature) -> Option<(Sort, &[Sort])> {
     Some((result, rest))
 }
 
-/// Whether a complex function has this signature: numbers come by value or by pointers.
+/// Returns true if a complex function has this signature: numbers come by value or by pointers.
 fn fits(kind: Kind, bits: u32, signature: &Signature) -> bool {
     let Some((result, params)) = gives(signature) else {
         return false;

@@ -50,8 +50,8 @@ impl Signature {
         }
     }
 
-    /// Whether result and parameters are those of `letters`, with `f` of so many bits: `i` and `l`
-    /// integers of 32 and 64 bits, capitals pointers.
+    /// Returns true if result and parameters are those of `letters`, with `f` of so many bits: `i`
+    /// and `l` integers of 32 and 64 bits, capitals pointers.
     pub(super) fn is(&self, letters: &str, bits: u32) -> bool {
         let sort = |letter: char| match letter {
             'f' => Sort::Float(bits),

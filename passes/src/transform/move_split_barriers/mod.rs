@@ -220,7 +220,7 @@ pub(super) fn prove(before: &Body, after: &Body, cfg: &Cfg) -> Result<(), Diagno
     let alternates = |body| Openness::analyze(body, cfg).alternates();
     if alternates(before) && !alternates(after) {
         return Err(Diagnostic::bug(
-            "arrives and waits that were moved do not alternate any more",
+            "arrives and waits no longer alternate after they were moved",
         ));
     }
     if cfg!(debug_assertions) {
@@ -239,7 +239,7 @@ fn compare(
     match lost.first() {
         None => Ok(()),
         Some((one, other)) => Err(Diagnostic::bug(format!(
-            "the accesses at words {one} and {other} are not ordered by barriers any more"
+            "barriers no longer order the accesses at words {one} and {other}"
         ))
         .at_word(*one)),
     }
@@ -258,11 +258,11 @@ fn write(edit: &mut Edit<'_, '_>, before: &Body, moved: &Moved) -> Result<(), Di
             let like = moved.added.get(&item.offset);
             let half = edit.module().at(*like.unwrap_or(&item.offset));
             let (Some(next), Some(half)) = (next, half) else {
-                let lost = Diagnostic::bug("a half of a barrier has no place in its block");
+                let lost = Diagnostic::bug("an arrive or a wait has no place in its block");
                 return Err(lost.at_word(item.offset));
             };
             let Some(op) = half.op() else {
-                let unknown = Diagnostic::bug("a half of a barrier is no instruction");
+                let unknown = Diagnostic::bug("an arrive or a wait is not an instruction");
                 return Err(unknown.at_word(item.offset));
             };
             if like.is_none() {

@@ -1,4 +1,4 @@
-//! Which pair moves when.
+//! The order in which pairs move.
 
 use super::travel::{HalfPosition, Limit, Terrain, Travel, Way};
 use crate::analysis::cfg::Cfg;
@@ -86,7 +86,7 @@ impl<'c> Motion<'c> {
         Zones::analyze(&self.body, self.terrain.cfg)
     }
 
-    /// Whether the pair is one arrive and one wait that control comes to equally often.
+    /// Returns true if the pair is one arrive and one wait that control comes to equally often.
     pub(in crate::transform) fn can_move(&self, number: usize) -> bool {
         let Some(barrier) = self.body.barriers.get(number) else {
             return false;

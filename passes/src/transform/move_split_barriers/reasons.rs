@@ -1,5 +1,6 @@
-//! Why the halves of pairs stand where they are: what the arrive cannot pass going up, and what the
-//! wait cannot going down. It is asked of the module as motion left it.
+//! The reasons why arrives and waits are at their places: the instruction that the arrive cannot
+//! pass going up, and the one that the wait cannot pass going down. It analyses the module after
+//! motion.
 
 use super::motion::Motion;
 use super::travel::{HalfPosition, Limit, Way};
@@ -11,7 +12,7 @@ use crate::module::{Constants, Declarations, SpecValues, WordOffset};
 use crate::transform::inlined::entries;
 use std::fmt;
 
-/// What keeps one half of a pair where it stands.
+/// The reason why an arrive or a wait stops moving.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The access at this word, in memory that the barrier orders: the other side of the barrier
@@ -62,14 +63,14 @@ impl fmt::Display for Stop {
             }
             Stop::Orders(word) => write!(f, "the instruction at word {word}, which orders memory"),
             Stop::Barrier(word) => write!(f, "the barrier at word {word}"),
-            Stop::Paths => f.write_str("the end of a block, behind which paths differ or conflict"),
-            Stop::Several => f.write_str("its way around a loop, or several arrives or waits"),
+            Stop::Paths => f.write_str("the end of a block, after which paths differ or conflict"),
+            Stop::Several => f.write_str("a path around a loop, or several arrives or waits"),
             Stop::Operands => f.write_str("its operands"),
         }
     }
 }
 
-/// Where a pair of the workgroup stands, and why.
+/// The place of a pair of the workgroup, and the reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
     /// Words of its arrives and waits, the first arrive's first.
@@ -80,8 +81,8 @@ pub struct Stopped {
     pub wait: Stop,
 }
 
-/// Why the pairs of the workgroup in entry functions stand where they are. With `orders_all` every
-/// barrier is taken to order all memory, as by the pass. Nothing where barriers break rules.
+/// The reasons for the places of the workgroup's pairs in entry functions. With `orders_all`, every
+/// barrier is assumed to order all memory, as by the pass. Empty if barriers break rules.
 pub fn stops(declarations: &Declarations<'_>, orders_all: bool) -> Vec<Stopped> {
     let mut diagnostics = Diagnostics::new();
     let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);

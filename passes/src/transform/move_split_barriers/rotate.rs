@@ -128,7 +128,7 @@ impl Ring {
         places.find_map(|(place, one)| (*one == block).then_some(place))
     }
 
-    /// Whether control comes through `block` once whenever it goes back.
+    /// Returns true if control comes through `block` once whenever it goes back.
     fn is_in_every_iteration(&self, block: BlockIndex) -> bool {
         let places = self.place(block).zip(self.place(self.latch));
         places.is_some_and(|(block, latch)| {
@@ -216,7 +216,7 @@ impl Motion<'_> {
         false
     }
 
-    /// Whether all invocations come to the same wait behind the loop. They leave it in one
+    /// Returns true if all invocations come to the same wait behind the loop. They leave it in one
     /// iteration or the next, since each of its iterations has the barrier, but not by one exit.
     fn leave_as_one(&self, rotation: &Rotation) -> bool {
         rotation.exits.len() <= 1 || rotation.exits.iter().all(|exit| (self.is_uniform)(*exit))

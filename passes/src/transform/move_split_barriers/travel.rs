@@ -1,4 +1,4 @@
-//! How far a half can go.
+//! Computes how far an arrive or a wait can move.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;
@@ -43,7 +43,7 @@ impl Limit {
         }
     }
 
-    /// Whether the half may pass `item`.
+    /// Returns true if the half may pass `item`.
     pub(in crate::transform) fn lets(self, item: &Item) -> bool {
         let stops = item.effect.ordering_barrier && !is_out(Rule::Stops);
         let conflicts = self.zone.conflicts(item.effect.within(self.may_order));
@@ -83,7 +83,7 @@ impl<'c> Terrain<'c> {
         }
     }
 
-    /// Whether control comes to `above` exactly as often as to `below`, and there first.
+    /// Returns true if control comes to `above` exactly as often as to `below`, and there first.
     pub(in crate::transform) fn are_equivalent(
         &self,
         above: BlockIndex,
@@ -103,7 +103,7 @@ impl<'c> Terrain<'c> {
             && innermost(one).is_some_and(|found| innermost(other) == Some(found))
     }
 
-    /// Whether `block` is in the innermost loop around `inner`, or that is in none.
+    /// Returns true if `block` is in the innermost loop around `inner`, or that is in none.
     fn is_in_loop_of(&self, inner: BlockIndex, block: BlockIndex) -> bool {
         let innermost = self
             .innermost
@@ -180,7 +180,7 @@ impl<'c> Terrain<'c> {
         found
     }
 
-    /// Whether a run can come through `block`.
+    /// Returns true if a run can come through `block`.
     fn leads(&self, block: BlockIndex) -> bool {
         self.cfg.is_reachable(block) && self.post.reaches_end(block)
     }

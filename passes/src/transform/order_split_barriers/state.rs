@@ -1,5 +1,4 @@
-//! What the barriers of one scope have come to at each place: a set of states, one for each kind of
-//! path.
+//! The states of the barriers of one scope at each place: one for each kind of path.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::at;

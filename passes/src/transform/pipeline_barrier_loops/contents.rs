@@ -1,4 +1,4 @@
-//! Whether each iteration writes all of an array that it reads.
+//! Checks that each iteration writes all elements of an array that it reads.
 //!
 //! A stage that stores to the same places in every iteration, on every path, leaves nothing of an
 //! earlier one there: what an iteration reads is its own, or was never written at all. Places are
@@ -470,7 +470,8 @@ impl<'m> Walk<'_, '_, 'm> {
         accesses.any(|(_, one)| one.offset == inst.offset)
     }
 
-    /// Whether inner loops are entered in every iteration, or in the same ones by each invocation.
+    /// Returns true if inner loops are entered in every iteration, or in the same ones by each
+    /// invocation.
     fn is_always_entered(&self, inner: &Inner) -> bool {
         let shape = self.all.shape;
         inner.preds.iter().all(|pred| {
@@ -591,7 +592,7 @@ impl<'m> Walk<'_, '_, 'm> {
         }
     }
 
-    /// Whether a load reads memory that the loop and those around it leave as it is.
+    /// Returns true if a load reads memory that the loop and those around it leave as it is.
     fn is_unchanged(&self, load: Inst<'m>) -> bool {
         let effect = self.all.effects.instruction(load);
         let own = self.all.effects.own(load);
@@ -599,7 +600,7 @@ impl<'m> Walk<'_, '_, 'm> {
         !effect.ordering_barrier && !effect.touches().meets(self.all.changes) && is_kept
     }
 
-    /// Whether a variable with these stores has none in the loop and in those around it.
+    /// Returns true if a variable with these stores has none in the loop and in those around it.
     fn is_left_alone(&self, stores: &[(Spot, Id)]) -> bool {
         stores
             .iter()
@@ -645,7 +646,7 @@ impl<'m> Walk<'_, '_, 'm> {
         later.any(|at| is_last(at) || region.leads_to(block, *at) && self.is_always_the_same(*at))
     }
 
-    /// Whether every branch that decides about `block` goes the same way in all iterations.
+    /// Returns true if every branch that decides about `block` goes the same way in all iterations.
     fn is_always_the_same(&self, block: BlockIndex) -> bool {
         let region = &self.all.shape.region;
         let exit = self.all.shape.exit;

@@ -1,4 +1,4 @@
-//! Whether a loop can be pipelined, and what of it moves.
+//! Checks that a loop can be pipelined, and finds the part that moves.
 
 use super::contents::Contents;
 use super::unguarded::can_run_always;
@@ -62,7 +62,7 @@ pub(super) struct Pipeline<'p, 'm> {
     pub(super) fence: Fence,
     /// The first instruction that is executed after the loop and is no phi.
     pub(super) after: WordOffset,
-    /// Whether the loop has to be passed where it has no iteration: its barriers are not executed
+    /// True if the loop has to be passed where it has no iteration: its barriers are not executed
     /// then.
     pub(super) is_passed: bool,
 }
@@ -186,8 +186,8 @@ fn around(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>) -> Result<(WordOffset, b
     Ok((first.offset, is_passed))
 }
 
-/// Whether nothing after the loop uses values of it but variables, and control can go there from
-/// before the loop.
+/// Returns true if nothing after the loop uses values of it but variables, and control can go there
+/// from before the loop.
 fn can_be_passed(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>, target: BlockIndex) -> bool {
     let label = facts.function.block(target).map(|block| block.label.0);
     facts.function.numbered().all(|(number, block)| {

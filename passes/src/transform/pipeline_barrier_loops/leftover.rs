@@ -40,7 +40,7 @@ struct Leftover<'l, 'm> {
 }
 
 impl<'m> Leftover<'_, 'm> {
-    /// Whether the loops do nothing and give nothing.
+    /// Returns true if the loops do nothing and give nothing.
     fn is_idle(&self, used: &[u32]) -> bool {
         let shape = &self.pipeline.shape;
         let moved: BTreeSet<WordOffset> =

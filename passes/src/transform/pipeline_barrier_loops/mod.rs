@@ -94,7 +94,7 @@ pub(super) fn run(
     _: &mut Diagnostics,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::PipelineLoops(options) = *options else {
-        return Err(Diagnostic::bug("how loops are pipelined was not said").into());
+        return Err(Diagnostic::bug("the pass has no options for pipelining").into());
     };
     if !can_have_loops(module, declarations) {
         return Ok(None);
@@ -121,7 +121,7 @@ fn prepared(declarations: &Declarations<'_>) -> Result<Option<RewrittenModule>, 
     }
 }
 
-/// What becomes of a loop.
+/// The outcome for a loop.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct LoopOutcome {
     /// The header of the loop: its word in the module after inlining.
@@ -130,8 +130,8 @@ pub struct LoopOutcome {
     pub stays: Option<Reason>,
 }
 
-/// What `pipeline-barrier-loops` makes of each loop of a module that has a barrier of the
-/// workgroup, in the order of the loops that comes out of inlining and unrolling.
+/// The outcome of `pipeline-barrier-loops` for each loop with a workgroup barrier, in the order of
+/// the loops after inlining and unrolling.
 ///
 /// # Errors
 /// What the pass would say.
@@ -168,7 +168,7 @@ pub fn pipelined_loops(
     Ok(found)
 }
 
-/// Whether the module has whole barriers, and entry points that may have halves.
+/// Returns true if the module has whole barriers, and entry points that may have halves.
 fn can_have_loops(module: &Module<'_>, declarations: &Declarations<'_>) -> bool {
     let is_whole = |inst: Inst<'_>| inst.op() == Some(Op::ControlBarrier);
     let is_compute = declarations.entry_points.iter().all(EntryPoint::is_compute);

@@ -1,4 +1,4 @@
-//! What an iteration does between its first barrier and its last one, and what it does elsewhere.
+//! The parts of an iteration: between its first and its last barrier, and elsewhere.
 
 use super::super::barrier_loop::arrays::Arrays;
 use super::super::barrier_loop::reason::Reason;
@@ -75,7 +75,7 @@ impl Work {
         })
     }
 
-    /// Whether an instruction of the loop is between the barriers.
+    /// Returns true if an instruction of the loop is between the barriers.
     pub(super) fn has(&self, spot: Spot) -> bool {
         let (block, index) = spot;
         if block == self.first.0 && block == self.last.0 {

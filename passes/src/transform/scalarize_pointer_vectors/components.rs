@@ -15,7 +15,7 @@ pub(super) struct Components<'t, 'd, 'm> {
     edit: Edit<'d, 'm>,
     /// The vectors of pointers: type of a component, and their number.
     vectors: &'t BTreeMap<Id, (Id, u32)>,
-    /// Whether there is a predicated access now.
+    /// True if there is a predicated access now.
     has_accesses: bool,
 }
 

@@ -150,8 +150,8 @@ impl<'u, 'd, 'm> Unrolling<'u, 'd, 'm> {
         Ok(())
     }
 
-    /// Whether an instruction has no place in a copy: phis and the merge instruction of the header,
-    /// and that of the branch that leaves the loop.
+    /// Returns true if an instruction has no place in a copy: phis and the merge instruction of the
+    /// header, and that of the branch that leaves the loop.
     fn is_dropped(&self, number: BlockIndex, block: &Block<'_>, inst: Inst<'_>) -> bool {
         let is_header = number == self.unrollable.header;
         let is_end = block.end().map(|end| end.offset) == Some(inst.offset);

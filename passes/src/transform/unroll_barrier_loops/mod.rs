@@ -1,7 +1,7 @@
-//! Unrolls loops with barriers whose number of iterations is constant, completely: what stood in
-//! the next iteration is then behind the barrier, and halves and other instructions move to it
-//! without going around a back edge. In loops that stay, loops that copy to shared memory are
-//! unrolled: `prefetch-barrier-loop-loads` then has their loads in a row.
+//! Completely unrolls loops with barriers and a constant number of iterations: code of the next
+//! iteration then follows the barrier, and arrives, waits and other instructions move to it without
+//! passing a back edge. In loops that are not unrolled, inner loops that copy to workgroup memory
+//! are: `prefetch-barrier-loop-loads` then has their loads in a row.
 //!
 //! Loops with one way in, one way back, and one way out by a branch that every iteration comes to;
 //! whose LoopControl does not say DontUnroll; and whose copies have at most so many instructions
@@ -44,7 +44,7 @@ pub(super) fn run(
     _: &mut Diagnostics,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Unroll(most) = *options else {
-        return Err(Diagnostic::bug("how far loops are unrolled was not said").into());
+        return Err(Diagnostic::bug("the pass has no limit for unrolling").into());
     };
     if !module.instructions().any(is_barrier) {
         return Ok(None);
@@ -191,7 +191,8 @@ fn unrollable<'f, 'm>(
     (is_wanted && unrollable.is_in_order()).then_some(unrollable)
 }
 
-/// Whether a loop loads from memory that workgroups share, and stores to that of the workgroup.
+/// Returns true if a loop loads from memory that workgroups share, and stores to that of the
+/// workgroup.
 fn copies(declarations: &Declarations<'_>, unrollable: &Unrollable<'_, '_>) -> bool {
     let (mut loads, mut stores) = (false, false);
     for inst in unrollable.insts() {
@@ -213,7 +214,7 @@ fn copies(declarations: &Declarations<'_>, unrollable: &Unrollable<'_, '_>) -> b
     loads && stores
 }
 
-/// Whether a loop is in one that has a barrier.
+/// Returns true if a loop is in one that has a barrier.
 fn is_in_barrier_loop(function: &Function<'_>, loops: &Loops, natural: &Loop) -> bool {
     let around = loops
         .natural

@@ -1,4 +1,4 @@
-//! How often a loop's condition holds.
+//! The trip count of a loop.
 
 use super::Unrollable;
 use crate::module::{BlockIndex, Constants, Declarations, Id, Inst};
@@ -131,7 +131,7 @@ impl<'t, 'm> Trips<'t, 'm> {
         self.state = next;
     }
 
-    /// Whether every iteration that goes on comes to `block` once.
+    /// Returns true if every iteration that goes on comes to `block` once.
     fn is_in_each(&self, block: BlockIndex) -> bool {
         let dominators = self.unrollable.dominators;
         self.unrollable.own.contains(&block) && dominators.dominates(block, self.unrollable.latch)
@@ -169,7 +169,7 @@ impl<'t, 'm> Trips<'t, 'm> {
         }
     }
 
-    /// Whether a value is an integer of 32 bits, or a truth value.
+    /// Returns true if a value is an integer of 32 bits, or a truth value.
     fn has_32_bits(&self, id: Id) -> bool {
         use crate::module::Type;
         let ty = self.declarations.type_of(id);

@@ -22,7 +22,7 @@ pub(super) struct Unrollable<'f, 'm> {
     /// Where control goes from there: in the loop, and out of it.
     pub(super) stays: BlockIndex,
     pub(super) leaves: BlockIndex,
-    /// Whether it stays when the condition is true.
+    /// True if it stays when the condition is true.
     pub(super) stays_if_true: bool,
 }
 
@@ -50,7 +50,8 @@ impl<'m> Unrollable<'_, 'm> {
         found
     }
 
-    /// Whether nothing leads from behind the way out to what the last iteration comes to before it.
+    /// Returns true if nothing leads from behind the way out to what the last iteration comes to
+    /// before it.
     pub(super) fn is_in_order(&self) -> bool {
         let last = self.last();
         let is_alone = |block: &BlockIndex| {

@@ -1,4 +1,4 @@
-//! What is known of one entry point before its rules are checked.
+//! The analyses of one entry point that its rules need.
 
 use crate::analysis::pairing::{Pairing, Site, SiteKind};
 use crate::analysis::program::Program;
@@ -62,12 +62,12 @@ pub(crate) struct Entry<'e, 'm> {
     pub(crate) uniformity: Uniformity,
     /// Sites and pairs.
     pub(crate) pairing: &'e Pairing,
-    /// Whether every arrive and wait has a scope that it can have; else none can be said to lack
+    /// True if every arrive and wait has a scope that it can have; else none can be said to lack
     /// its other side.
     pub(crate) has_all_events: bool,
     /// Word offsets of arrives and waits whose scope is known at run time only.
     pub(super) open_scopes: Vec<WordOffset>,
-    /// Whether the operands of all barriers are right, so that [`Entry::pairing`] has all of them.
+    /// True if the operands of all barriers are right, so that [`Entry::pairing`] has all of them.
     pub(crate) has_all_sites: bool,
     /// Values of constants in this run, with which [`Entry::model`] need not have been built.
     pub(crate) constants: &'e Constants,
@@ -91,7 +91,7 @@ impl<'e, 'm> Entry<'e, 'm> {
         let message = format!("the execution scope of {name} is not a constant");
         Diagnostic::error(Code::UndecidedScope, message)
             .at_word(word)
-            .because("which arrives and waits belong together depends on it, so that pairing is undecided for this entry point")
+            .because("the pairing of arrives and waits depends on it, so it is undecided for this entry point")
             .help("use the constant Workgroup (2) or Subgroup (3)")
     }
 
@@ -253,8 +253,8 @@ pub(super) fn may_be_uneven(site: &Site) -> bool {
         && (site.conditional || site.repeats)
 }
 
-/// Whether the execution scope of a split barrier is known at run time only. Shaders have constant
-/// scopes, and a static rule for it.
+/// Returns true if the execution scope of a split barrier is known at run time only. Shaders have
+/// constant scopes, and a static rule for it.
 pub(super) fn scope_is_open(
     declarations: &Declarations<'_>,
     constants: &Constants,

@@ -1,4 +1,4 @@
-//! Words for values, blocks and reasons.
+//! Text for values, blocks and reasons.
 
 use super::trace::Step;
 use super::{Entry, Event};
@@ -57,7 +57,7 @@ impl Entry<'_, '_> {
         }
     }
 
-    /// What decides at the end of `block`.
+    /// The condition at the end of `block`.
     pub(in crate::validate) fn condition_name(&self, block: BlockIndex) -> String {
         let condition = self.model.condition(block);
         condition.map_or_else(
@@ -66,8 +66,8 @@ impl Entry<'_, '_> {
         )
     }
 
-    /// The specialization constants without a value that decide, with others, at the end of
-    /// `block`.
+    /// The specialization constants without a value that the condition at the end of `block`
+    /// depends on.
     pub(in crate::validate) fn open_constants(&self, block: BlockIndex) -> Option<String> {
         let condition = self.model.condition(block)?;
         let graph = &self.model.graph;
@@ -88,18 +88,18 @@ impl Entry<'_, '_> {
         let names: Vec<String> = open.into_iter().map(|id| self.named(id)).collect();
         (!names.is_empty()).then(|| {
             format!(
-                "nothing says which values the specialization constants {} have: those of this run may differ from the defaults",
+                "the values of the specialization constants {} are not given, and may differ from their defaults",
                 names.join(", ")
             )
         })
     }
 
-    /// Why `block` is not executed by all invocations of the workgroup alike, down to the source.
+    /// The reasons why `block` is not uniform in the workgroup, down to their source.
     pub(in crate::validate) fn reasons_of_block(&self, block: BlockIndex) -> Vec<String> {
         match self.uniformity.block(block) {
             Some(cause) => {
                 let first = format!(
-                    "the block {} is executed by some invocations of a workgroup and not by others, or not equally often",
+                    "only some invocations of a workgroup execute block {}, or some execute it more often than others",
                     self.block_name(block)
                 );
                 self.chain(first, cause)
@@ -132,7 +132,7 @@ impl Entry<'_, '_> {
         let mut places = self.places(&steps, 0);
         if is_complete {
             places.push(
-                "from here to its end the invocation does not execute the barrier"
+                "from here to the end, the invocation does not execute the barrier"
                     .to_owned()
                     .into(),
             );
@@ -174,7 +174,7 @@ impl Entry<'_, '_> {
         Vec::new()
     }
 
-    /// Why `value` is not uniform, down to the source.
+    /// The reasons why `value` is not uniform, down to their source.
     fn chain(&self, first: String, mut cause: Cause) -> Vec<String> {
         let mut reasons = vec![first];
         let mut last_at = None;
@@ -188,7 +188,7 @@ impl Entry<'_, '_> {
                     break;
                 }
                 Cause::TooLarge => {
-                    reasons.push("the function is larger than the analysis takes, so nothing is said to be uniform".to_owned());
+                    reasons.push("the function is larger than the limit of the analysis, so no value counts as uniform".to_owned());
                     break;
                 }
                 Cause::Value(node) => (Some(node), None),
@@ -198,14 +198,13 @@ impl Entry<'_, '_> {
             let at = self.model.graph.node(node).at;
             match (by, subject) {
                 (Some(block), Some(value)) => reasons.push(format!(
-                    "{} depends on which way the branch on {} in block {} goes",
+                    "{} depends on the branch on {} in block {}",
                     self.value_name(value),
                     self.value_name(node),
                     self.block_name(block)
                 )),
                 (Some(block), None) => reasons.push(format!(
-                    "the branch on {} in block {} decides, and {} is not uniform",
-                    self.value_name(node),
+                    "it depends on the branch in block {}, whose condition {} is not uniform",
                     self.block_name(block),
                     self.value_name(node)
                 )),
@@ -236,7 +235,7 @@ impl Entry<'_, '_> {
                     "{name} is loaded from {known:?}, which differs between the invocations of a workgroup"
                 ),
                 None => format!(
-                    "{name} is loaded from an input that is not known to be the same for a workgroup"
+                    "{name} is loaded from an input that may differ between the invocations of a workgroup"
                 ),
             },
             Op::Leaf(source) => match source {
@@ -258,14 +257,14 @@ impl Entry<'_, '_> {
                     "{name} is the result of a group instruction, which has no single value for a workgroup"
                 ),
                 Source::Call(function) => format!(
-                    "{name} is what the function {} leaves, which reads more than its arguments",
+                    "{name} is the result of the function {}, which reads more than its arguments",
                     self.named(*function)
                 ),
                 Source::Undefined => format!(
-                    "{name} has no value on some path, and what has none may differ between invocations"
+                    "{name} is undefined on some path, and an undefined value may differ between invocations"
                 ),
                 Source::Other(opcode) => format!(
-                    "{name} is the result of an instruction (opcode {opcode}) that is not known to give all invocations one value"
+                    "{name} is the result of an instruction (opcode {opcode}) whose result may differ between invocations"
                 ),
                 Source::Parameter | Source::QuietWorkgroup(_) => {
                     format!("{name} is the same for all invocations")
@@ -296,16 +295,16 @@ impl Entry<'_, '_> {
         let cut = steps.len().saturating_sub(MOST_PLACES);
         let mut places = Vec::new();
         if cut + before > 0 {
-            places.push(format!("{} steps before", cut + before).into());
+            places.push(format!("{} earlier steps are not shown", cut + before).into());
         }
         places.extend(steps.iter().skip(cut).map(|step| self.place(step)));
         places
     }
 
     fn place(&self, step: &Step) -> WitnessStep {
-        let branch = |block: BlockIndex, goes: String| {
+        let branch = |block: BlockIndex, to: String| {
             let text = format!(
-                "block {}: the branch on {} goes {goes}",
+                "block {}: the branch on {} goes to {to}",
                 self.block_name(block),
                 self.condition_name(block)
             );
@@ -316,8 +315,8 @@ impl Entry<'_, '_> {
             }
         };
         match step {
-            Step::Branch(block, to) => branch(*block, format!("to {}", self.block_name(*to))),
-            Step::Gap(block) => branch(*block, "any way".to_owned()),
+            Step::Branch(block, to) => branch(*block, self.block_name(*to)),
+            Step::Gap(block) => branch(*block, "any of its targets".to_owned()),
             Step::Site(site) => WitnessStep {
                 word: self.events.get(*site).map(|event| self.word(event.offset)),
                 ..self.site_name(*site).into()

@@ -1,5 +1,5 @@
-//! What the run-time rules share: an entry point with its barrier functions inlined, its values,
-//! its control flow, and its sites.
+//! The common input of the run-time rules: an entry point with its barrier functions inlined, its
+//! values, its control flow, and its sites.
 //!
 //! Needs declarations without errors. Offsets and ids in diagnostics are those of the module that
 //! was given, not of the one with inlined functions.

@@ -89,7 +89,8 @@ impl Paths {
         paths
     }
 
-    /// Whether some path, which may be one that no execution takes, breaks the rule of the site.
+    /// Returns true if some path, which may be one that no execution takes, breaks the rule of the
+    /// site.
     pub(in crate::validate) fn is_broken(&self, site: usize) -> bool {
         self.broken.contains_key(&site)
     }
@@ -105,7 +106,7 @@ impl Paths {
         )
     }
 
-    /// Whether a path may end with a barrier of `scope` open.
+    /// Returns true if a path may end with a barrier of `scope` open.
     pub(in crate::validate) fn may_dangle(&self, scope: Scope) -> bool {
         SCOPES
             .iter()

@@ -1,4 +1,4 @@
-//! How bad it is when a rule may be broken.
+//! The severity of a rule that may be broken.
 
 use crate::diagnostic::{Diagnostic, Severity};
 

@@ -30,7 +30,7 @@ const OPEN: u8 = 2;
 struct Count {
     /// At the least.
     least: u32,
-    /// Whether it is no more than that.
+    /// True if it is no more than that.
     exact: bool,
 }
 
@@ -44,7 +44,7 @@ pub(in crate::validate) struct Violation {
     pub(in crate::validate) steps: Vec<Step>,
     /// Steps before these.
     pub(in crate::validate) before: usize,
-    /// Whether it has executed a wait of the scope before.
+    /// True if it has executed a wait of the scope before.
     pub(in crate::validate) waited: bool,
 }
 
@@ -66,7 +66,7 @@ pub(in crate::validate) struct Trace {
     most: Vec<(u32, u32)>,
     /// By site: the least that one invocation executes it at the most, and which one.
     least: Vec<Option<(u32, u32)>>,
-    /// Whether all invocations of a workgroup have taken the same way past everything that decides
+    /// True if all invocations of a workgroup have taken the same way past everything that decides
     /// about sites.
     alike: bool,
     /// By site: whether it lies in no gap and keeps its rule, in all runs.
@@ -138,7 +138,7 @@ impl Trace {
         (most > least).then_some((eager, other))
     }
 
-    /// Whether all invocations execute the site alike.
+    /// Returns true if all invocations execute the site alike.
     pub(in crate::validate) fn is_alike(&self, site: usize) -> bool {
         self.alike
             && self
@@ -151,7 +151,7 @@ impl Trace {
                 })
     }
 
-    /// Whether every execution of the site keeps the rules of pairing.
+    /// Returns true if every execution of the site keeps the rules of pairing.
     pub(in crate::validate) fn is_kept(&self, site: usize) -> bool {
         self.kept.get(site).copied().unwrap_or(false)
     }

@@ -1,4 +1,4 @@
-//! What is legal and likely not meant, or costs something.
+//! Lints: code that is legal, but probably a mistake or expensive.
 
 mod counted;
 mod order;
@@ -49,8 +49,8 @@ fn note(code: Code, message: impl Into<String>) -> Diagnostic {
     }
 }
 
-/// An arrive that nothing waits for: legal, and the barrier that the lowering completes at the end
-/// of the shader orders nothing. `is_alone` says that the pair is the only one of its scope.
+/// An arrive without a wait. It is legal; the lowering completes the barrier at the end of the
+/// shader, and it orders nothing. `is_alone` is true if the pair is the only one of its scope.
 fn dangling(
     entry: &Entry<'_, '_>,
     paths: &Paths,
@@ -67,26 +67,27 @@ fn dangling(
     let word = entry.word(arrive.offset);
     let name = name(entry, arrive.offset);
     let problem = if pair.waits.is_empty() {
-        Diagnostic::warning(Code::DanglingArrive, format!("nothing waits for this {name}"))
-            .because("Vulkan allows it; nothing that other invocations did before they arrived becomes visible")
+        Diagnostic::warning(Code::DanglingArrive, format!("{name} has no wait")).because(
+            "Vulkan allows it, but earlier accesses of other invocations do not become visible",
+        )
     } else if is_alone && paths.may_dangle(pair.scope) {
         note(
             Code::DanglingArrive,
-            format!("on some paths nothing waits for this {name}"),
+            format!("{name} has no wait on some paths"),
         )
-        .because("Vulkan allows it; the barrier is completed when the shader ends")
+        .because("Vulkan allows it: the barrier completes when the shader ends")
     } else {
         return;
     };
     diagnostics.push(
         problem
             .at_word(word)
-            .help("wait before the shader ends, or take the arrive away"),
+            .help("wait before the shader ends, or remove the arrive"),
     );
 }
 
-/// A window without work: the split costs and gains nothing. `before_barriers` are the arrives that
-/// control barriers stand behind.
+/// A window without work, where the split gains nothing. `before_barriers` are the arrives that
+/// control barriers follow.
 fn empty(
     entry: &Entry<'_, '_>,
     pair: &Pair,
@@ -124,10 +125,10 @@ fn empty(
         return;
     }
     diagnostics.push(
-        note(Code::EmptyWindow, format!("nothing stands between this {} and its wait", name(entry, arrive.offset)))
+        note(Code::EmptyWindow, format!("there is no work between {} and its wait", name(entry, arrive.offset)))
             .at_word(entry.word(arrive.offset))
-            .because("a split barrier gains the time of the work between its sides; without work it is a control barrier in two instructions")
-            .help("move independent work between the two, or use OpControlBarrier"),
+            .because("a split barrier hides latency by work in its window; with an empty window it is a full barrier in two instructions")
+            .help("move independent work into the window, or use OpControlBarrier"),
     );
 }
 
@@ -141,10 +142,10 @@ fn inside(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
             continue;
         }
         diagnostics.push(
-            note(Code::BarrierInWindow, "a control barrier stands between an arrive and its wait")
+            note(Code::BarrierInWindow, "OpControlBarrier is between an arrive and its wait")
                 .at_word(entry.word(site.offset))
-                .because("it is legal, and closes nothing; a target with one barrier object for a workgroup has to complete the split barrier first, which costs the split")
-                .help("move it before the arrive or after the wait, or leave it out if the split barrier orders enough"),
+                .because("it is legal, but a target with one barrier object for each workgroup must complete the split barrier first, so the window has no effect")
+                .help("move it before the arrive or after the wait, or remove it if the split barrier is enough"),
         );
     }
 }

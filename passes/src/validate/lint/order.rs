@@ -23,7 +23,7 @@ fn bits(classes: Classes) -> u8 {
     flags.iter().fold(0, |bits, set| bits << 1 | u8::from(*set))
 }
 
-/// Sides that name storage classes, and none that both name.
+/// Pairs whose arrive and wait name storage classes, but none in common.
 pub(super) struct Disjoint<'d, 'e, 'm> {
     entry: &'d Entry<'e, 'm>,
     /// By what a wait looks like from its arrives (their set and the wait's classes): the first
@@ -65,7 +65,7 @@ impl<'d, 'e, 'm> Disjoint<'d, 'e, 'm> {
                 Diagnostic::warning(
                     Code::DisjointClasses,
                     format!(
-                        "{} acquires other storage classes than its arrive releases",
+                        "{} acquires only storage classes that its arrive does not release",
                         name(entry, wait.offset)
                     ),
                 )
@@ -77,7 +77,7 @@ impl<'d, 'e, 'm> Disjoint<'d, 'e, 'm> {
                     wait.semantics
                 ))
                 .because(
-                    "memory is ordered for the storage classes that both sides name: for none here",
+                    "a split barrier orders the storage classes that both sides name, and here they have none in common",
                 )
                 .help("name the same storage classes on both sides"),
             );
@@ -85,7 +85,7 @@ impl<'d, 'e, 'm> Disjoint<'d, 'e, 'm> {
     }
 }
 
-/// Whether the arrive orders memory, and none of the storage classes `of_wait`.
+/// Returns true if the arrive orders memory, but none of the storage classes `of_wait`.
 fn apart(arrive: &Site, of_wait: u8) -> bool {
     let classes = bits(arrive.semantics.classes);
     arrive.semantics.order != Order::Relaxed && classes != 0 && classes & of_wait == 0
@@ -120,18 +120,18 @@ pub(super) fn fences(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
             neighbour(entry, fence, true).and_then(|offset| relaxed(offset, SiteKind::Wait));
         let (what, side) = match (after, before) {
             (Some(arrive), _) if order.releases() && !order.acquires() => {
-                ("release fence stands after the arrive", arrive)
+                ("release fence is after the arrive", arrive)
             }
             (_, Some(wait)) if order.acquires() && !order.releases() => {
-                ("acquire fence stands before the wait", wait)
+                ("acquire fence is before the wait", wait)
             }
             _ => continue, // it may order something else
         };
         diagnostics.push(
-            Diagnostic::warning(Code::FenceOutsideSplit, format!("the {what} and orders nothing through this barrier"))
+            Diagnostic::warning(Code::FenceOutsideSplit, format!("the {what}, so the barrier does not order its accesses"))
                 .at_word(entry.word(fence.offset))
-                .because(format!("{} at word {} is relaxed, and a split barrier orders what is released before its arrive with what is acquired after its wait", name(entry, side), entry.word(side)))
-                .help("put the release before the arrive and the acquire after the wait, or give the order to the barrier itself"),
+                .because(format!("{} at word {} has no memory order of its own, and a split barrier orders a release before its arrive with an acquire after its wait", name(entry, side), entry.word(side)))
+                .help("put the release fence before the arrive and the acquire fence after the wait, or set the memory orders of arrive and wait"),
         );
     }
 }

@@ -87,7 +87,7 @@ pub(super) fn check(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagno
             diagnostics.push(
                 Diagnostic::warning(Code::WindowRace, format!("the workgroup variable {name} is read between the arrive and the wait"))
                     .at_word(entry.word(inst.offset))
-                    .because(format!("it is written before the arrive at word {}; what other invocations write there is visible only after the wait", entry.word(arrive.offset)))
+                    .because(format!("it is written before the arrive at word {}; writes of other invocations become visible only after the wait", entry.word(arrive.offset)))
                     .help("move the load after the wait"),
             );
         }
@@ -136,7 +136,7 @@ impl Stores {
     }
 }
 
-/// Whether two addresses have indices that are loads of the same variable, or the same ids.
+/// Returns true if the indices of two addresses are loads of the same variable, or the same ids.
 fn same_value(entry: &Entry<'_, '_>, a: Id, b: Id) -> bool {
     let (a, b) = (indices(entry, a), indices(entry, b));
     let key = |id: u32| match entry.declarations.module.def(Id(id)) {

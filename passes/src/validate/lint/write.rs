@@ -188,10 +188,10 @@ fn report(
             entry.word(load.offset),
             entry.word(candidate.wait)
         ))
-        .help("move the store before the arrive, or write to memory that nothing reads before the next barrier");
+        .help("move the store before the arrive, or use memory that is not read before the next barrier");
     problem.witness = vec![
         format!("the invocation with LocalInvocationIndex {writer} writes an element").into(),
-        format!("the one with LocalInvocationIndex {reader} reads that element").into(),
+        format!("the invocation with LocalInvocationIndex {reader} reads that element").into(),
     ];
     diagnostics.push(problem);
 }

@@ -29,23 +29,23 @@ struct Rule {
 const UNARRIVED: Rule = Rule {
     code: Code::UnarrivedWait,
     vuid: "VUID-RuntimeSpirv-OpControlBarrierWaitEXT-13559",
-    refuted: "waits and no invocation has arrived: no arrive of this execution scope comes before it",
+    refuted: "is executed, but no arrive of its execution scope was executed before it",
     unknown: "may be executed without an arrive before it",
-    help: "arrive before the wait on every path that leads to it",
+    help: "put an arrive on every path to this wait",
 };
 const REPEATED_WAIT: Rule = Rule {
     code: Code::RepeatedWait,
     vuid: "VUID-RuntimeSpirv-OpControlBarrierWaitEXT-13560",
     refuted: "waits a second time for one arrive",
     unknown: "may wait a second time for one arrive",
-    help: "arrive again before it, or take one of the waits away",
+    help: "arrive again before this wait, or remove one of the waits",
 };
 const REPEATED_ARRIVE: Rule = Rule {
     code: Code::RepeatedArrive,
     vuid: "VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13561",
-    refuted: "arrives a second time and nothing has waited for the first arrive",
-    unknown: "may arrive a second time before anything has waited",
-    help: "wait between the two arrives on every path",
+    refuted: "arrives a second time without a wait for the first arrive",
+    unknown: "may arrive a second time without a wait for the first arrive",
+    help: "put a wait between the two arrives on every path",
 };
 
 fn rule(event: &Event, waited: bool) -> &'static Rule {
@@ -80,7 +80,7 @@ pub(super) fn check(
             let rule = rule(event, violation.waited);
             let mut problem = severity(Diagnostic::error(rule.code, format!("{name} {}", rule.refuted)), true, strict)
                 .at_word(word)
-                .because(format!("every execution goes this way; barriers pair by time, for each invocation and execution scope ({})", event.scope))
+                .because(format!("every execution takes this path; arrives and waits pair in execution order, separately for each invocation and execution scope ({})", event.scope))
                 .help(rule.help);
             problem.vuid = Some(rule.vuid);
             problem.witness = entry.places(&violation.steps, violation.before);
@@ -105,11 +105,11 @@ pub(super) fn check(
         .help(rule.help);
         problem = match deciding(entry, &steps, &witness, site) {
             Some(block) => problem.because(format!(
-                "whether {} in block {} goes with the other conditions on the way could not be decided",
+                "the analysis cannot decide whether {} in block {} agrees with the other conditions on this path",
                 entry.condition_name(block),
                 entry.block_name(block)
             )),
-            None => problem.because("the paths that lead there could not all be told apart"),
+            None => problem.because("the analysis cannot distinguish all paths to this instruction"),
         };
         let branches = steps.iter().filter_map(|step| match step {
             Step::Branch(block, _) => Some(*block),
@@ -121,7 +121,7 @@ pub(super) fn check(
         {
             problem = problem
                 .because(open)
-                .help("give the constants values, or check with their defaults");
+                .help("set the specialization constants, or check with their default values");
         }
         problem.vuid = Some(rule.vuid);
         problem.witness = entry.places(&steps, before);
@@ -129,7 +129,7 @@ pub(super) fn check(
     }
 }
 
-/// Whether the path passes the site before it ends there.
+/// Returns true if the path passes the site before it ends there.
 fn repeats(steps: &[Step], site: usize) -> bool {
     steps
         .iter()

@@ -1,5 +1,4 @@
-//! Atomics: their types, their memory, and the capabilities that they need. Named barriers are here
-//! too.
+//! Rules for atomics (types, storage classes, capabilities) and for named barriers.
 
 use super::super::context::{Kind, Operand, Operation};
 use super::super::{Check, Context, Rule};
@@ -62,11 +61,12 @@ pub(super) const RESULT: Rule = Rule {
                 .result_type()
                 .filter(|_| operation.inst.op() == Some(Op::AtomicFlagTestAndSet));
             if flag.is_some_and(|ty| context.declarations.ty(ty) != Some(&Type::Bool)) {
-                to.push(RESULT.error(
-                    context,
-                    operation.inst,
-                    "the result of OpAtomicFlagTestAndSet is not a Boolean",
-                ));
+                let message = "the result of OpAtomicFlagTestAndSet is not a Boolean";
+                to.push(
+                    RESULT
+                        .error(context, operation.inst, message)
+                        .help("use an OpTypeBool as the result type"),
+                );
             }
             return;
         };
@@ -83,15 +83,20 @@ pub(super) const RESULT: Rule = Rule {
             _ => false,
         };
         if !fits {
-            to.push(RESULT.error(
-                context,
-                operation.inst,
-                format!(
-                    "{} cannot work on the type {}",
-                    context.name(operation),
-                    context.show(ty)
-                ),
-            ));
+            let message = format!(
+                "{} does not support the type {}",
+                context.name(operation),
+                context.show(ty)
+            );
+            to.push(
+                RESULT
+                    .error(context, operation.inst, message)
+                    .help(match numbers(op) {
+                        Numbers::Integers => "use an integer type, or an atomic for this type",
+                        Numbers::Floats => "use a floating-point type, or an atomic for integers",
+                        Numbers::Both | Numbers::Flags => "use an integer or floating-point scalar",
+                    }),
+            );
         }
     }),
 };
@@ -107,12 +112,12 @@ pub(super) const POINTER: Rule = Rule {
         };
         let name = context.name(operation);
         let Some((_, pointee)) = pointer else {
-            to.push(POINTER.error_at(
-                context,
-                operation,
-                operation.pointer,
-                format!("the first operand of {name} is not a pointer"),
-            ));
+            let message = format!("the first operand of {name} is not a pointer");
+            to.push(
+                POINTER
+                    .error_at(context, operation, operation.pointer, message)
+                    .help("pass a pointer to the value"),
+            );
             return;
         };
         let Some(pointee) = pointee else { return };
@@ -124,15 +129,19 @@ pub(super) const POINTER: Rule = Rule {
             ),
         };
         if !fits {
-            to.push(POINTER.error_at(
-                context,
-                operation,
-                operation.pointer,
-                format!(
-                    "the pointer of {name} points to {}, another type than the atomic's",
-                    context.show(pointee)
-                ),
-            ));
+            let wanted = accessed(context, operation).map_or_else(
+                || "a 32-bit integer".to_owned(),
+                |(ty, _)| format!("the type {}", context.show(ty)),
+            );
+            let message = format!(
+                "the pointer of {name} points to {}, not to {wanted}",
+                context.show(pointee)
+            );
+            to.push(
+                POINTER
+                    .error_at(context, operation, operation.pointer, message)
+                    .help(format!("pass a pointer to {wanted}")),
+            );
         }
     }),
 };
@@ -169,7 +178,7 @@ pub(super) const CLASS: Rule = Rule {
             ) && (class != S::Function || !context.has(C::Shader))
         };
         if !fits {
-            to.push(CLASS.error_at(context, operation, operation.pointer, format!("the pointer of {} is in the storage class {class:?}, which has no atomics in {environment}", context.name(operation))));
+            to.push(CLASS.error_at(context, operation, operation.pointer, format!("the pointer of {} has the storage class {class:?}, which does not support atomics in {environment}", context.name(operation))).help("move the variable to a storage class that supports atomics, such as Workgroup"));
         }
     }),
 };
@@ -196,16 +205,16 @@ pub(super) const VALUE: Rule = Rule {
             })
         }) {
             if context.declarations.type_of(operand.id) != Some(ty) {
-                to.push(VALUE.error_at(
-                    context,
-                    operation,
-                    Some(operand),
-                    format!(
-                        "the operand {} of {} has another type than the result",
-                        context.show(operand.id),
-                        context.name(operation)
-                    ),
-                ));
+                let message = format!(
+                    "the type of the operand {} of {} is not the result type",
+                    context.show(operand.id),
+                    context.name(operation)
+                );
+                to.push(
+                    VALUE
+                        .error_at(context, operation, Some(operand), message)
+                        .help(format!("pass a value of the type {}", context.show(ty))),
+                );
             }
         }
     }),
@@ -225,14 +234,15 @@ pub(super) const INTEGER: Rule = Rule {
             Some(Type::Int { width: 64, .. })
         ) && !context.has(C::Int64Atomics)
         {
-            to.push(INTEGER.error(
-                context,
-                operation.inst,
-                format!(
-                    "{} on 64-bit integers needs the capability Int64Atomics",
-                    context.name(operation)
-                ),
-            ));
+            let message = format!(
+                "{} on 64-bit integers needs the capability Int64Atomics",
+                context.name(operation)
+            );
+            to.push(
+                INTEGER
+                    .error(context, operation.inst, message)
+                    .help("declare OpCapability Int64Atomics"),
+            );
         }
     }),
 };
@@ -249,24 +259,25 @@ pub(super) const FLOAT: Rule = Rule {
         let Some(Type::Float { width, .. }) = context.declarations.ty(ty) else {
             return;
         };
-        let needs = match (op, width) {
-            (Op::AtomicFAddEXT, 16) => C::AtomicFloat16AddEXT,
-            (Op::AtomicFAddEXT, 32) => C::AtomicFloat32AddEXT,
-            (Op::AtomicFAddEXT, 64) => C::AtomicFloat64AddEXT,
-            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 16) => C::AtomicFloat16MinMaxEXT,
-            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 32) => C::AtomicFloat32MinMaxEXT,
-            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 64) => C::AtomicFloat64MinMaxEXT,
+        const ADD: &str = "SPV_EXT_shader_atomic_float_add";
+        const ADD_16: &str = "SPV_EXT_shader_atomic_float16_add";
+        const MIN_MAX: &str = "SPV_EXT_shader_atomic_float_min_max";
+        let (needs, extension) = match (op, width) {
+            (Op::AtomicFAddEXT, 16) => (C::AtomicFloat16AddEXT, ADD_16),
+            (Op::AtomicFAddEXT, 32) => (C::AtomicFloat32AddEXT, ADD),
+            (Op::AtomicFAddEXT, 64) => (C::AtomicFloat64AddEXT, ADD),
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 16) => (C::AtomicFloat16MinMaxEXT, MIN_MAX),
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 32) => (C::AtomicFloat32MinMaxEXT, MIN_MAX),
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 64) => (C::AtomicFloat64MinMaxEXT, MIN_MAX),
             _ => return, // loads, stores and exchanges need none
         };
         if !context.has(needs) {
-            to.push(FLOAT.error(
-                context,
-                operation.inst,
-                format!(
-                    "{} on {width} bits needs the capability {needs:?}",
-                    context.name(operation)
-                ),
-            ));
+            let message = format!(
+                "{} on {width}-bit floats needs the capability {needs:?}",
+                context.name(operation)
+            );
+            let help = format!("declare OpCapability {needs:?} and OpExtension \"{extension}\"");
+            to.push(FLOAT.error(context, operation.inst, message).help(help));
         }
     }),
 };
@@ -282,28 +293,27 @@ pub(super) const NAMED: Rule = Rule {
             id.and_then(|id| context.declarations.ty(id)) == Some(&Type::NamedBarrier)
         };
         let value = inst.id(0).ok();
+        let mut wrong = |message: &str, help: &str| {
+            to.push(NAMED.error(context, inst, message).help(help));
+        };
         match operation.kind {
-            Kind::NamedBarrierInitialize if !named(inst.result_type()) => to.push(NAMED.error(
-                context,
-                inst,
+            Kind::NamedBarrierInitialize if !named(inst.result_type()) => wrong(
                 "the result type of OpNamedBarrierInitialize is not an OpTypeNamedBarrier",
-            )),
-            Kind::NamedBarrierInitialize if !value.is_some_and(|id| context.is_int32(id)) => to
-                .push(NAMED.error(
-                    context,
-                    inst,
-                    "the subgroup count of OpNamedBarrierInitialize is not a 32-bit integer",
-                )),
+                "use an OpTypeNamedBarrier as the result type",
+            ),
+            Kind::NamedBarrierInitialize if !value.is_some_and(|id| context.is_int32(id)) => wrong(
+                "the subgroup count of OpNamedBarrierInitialize is not a 32-bit integer",
+                "pass a 32-bit integer",
+            ),
             Kind::MemoryNamedBarrier
                 if !named(value.and_then(|id| context.declarations.type_of(id))) =>
             {
-                to.push(NAMED.error(
-                    context,
-                    inst,
+                wrong(
                     "the first operand of OpMemoryNamedBarrier is not a named barrier",
-                ))
+                    "pass the result of OpNamedBarrierInitialize",
+                )
             }
-            _ => {} // no named barrier, or a right one
+            _ => {} // not a named barrier, or a valid one
         }
     }),
 };

@@ -1,4 +1,4 @@
-//! What scopes and semantics share: they are operands that hold a 32-bit integer, and in shaders a
+//! Checks that scopes and memory semantics share: each is a 32-bit integer, and in shaders a
 //! constant.
 
 use super::super::context::{Operand, Operation};
@@ -19,17 +19,16 @@ pub(super) fn typed(
     for (what, operand) in operands.filter(|(_, operand)| !context.is_int32(operand.id)) {
         let shown = context.show(operand.id);
         let name = context.name(operation);
-        to.push(rule.error_at(
-            context,
-            operation,
-            Some(operand),
-            format!("the {what} {shown} of {name} {verb} no 32-bit integer"),
-        ));
+        let message = format!("the {what} {shown} of {name} {verb} not a 32-bit integer");
+        to.push(
+            rule.error_at(context, operation, Some(operand), message)
+                .help(format!("replace {shown} with a 32-bit integer constant")),
+        );
     }
 }
 
 /// Reports each of `operands` that is an integer and not the kind of constant that the module's
-/// capabilities ask for. The words, as for [`typed`], with the pronoun behind.
+/// capabilities require. `verb` as for [`typed`]; `they` is the pronoun for the operand.
 pub(super) fn fit(
     rule: &Rule,
     context: &Context<'_, '_>,
@@ -40,20 +39,24 @@ pub(super) fn fit(
     to: &mut Diagnostics,
 ) {
     for (what, operand) in operands.filter(|(_, operand)| context.is_int32(operand.id)) {
-        if let Some(must) = unfit(context, operand.id) {
+        if let Some((must, capability)) = unfit(context, operand.id) {
             let shown = context.show(operand.id);
             let name = context.name(operation);
-            let message = format!("the {what} {shown} of {name} {verb} no constant");
+            let message = format!("the {what} {shown} of {name} {verb} not a constant");
             to.push(
                 rule.error_at(context, operation, Some(operand), message)
-                    .because(format!("{they} must be {must}")),
+                    .because(format!(
+                        "{they} must be {must}, because the module declares {capability}"
+                    ))
+                    .help(format!("replace {shown} with {must}")),
             );
         }
     }
 }
 
-/// What the operand must be, where it is something else.
-fn unfit(context: &Context<'_, '_>, id: Id) -> Option<&'static str> {
+/// The kind of constant that the operand must be, and the capability that requires it; `None` if
+/// the operand is right.
+fn unfit(context: &Context<'_, '_>, id: Id) -> Option<(&'static str, &'static str)> {
     use spirv::Op;
     let op = context.declarations.module.def(id)?.op()?;
     let plain = matches!(op, Op::Constant | Op::ConstantNull);
@@ -62,10 +65,11 @@ fn unfit(context: &Context<'_, '_>, id: Id) -> Option<&'static str> {
     if !context.has(spirv::Capability::Shader) || plain || (cooperative && special) {
         None
     } else if cooperative {
-        Some(
-            "a constant or a specialization constant, because the module declares CooperativeMatrixNV",
-        )
+        Some((
+            "a constant or a specialization constant",
+            "CooperativeMatrixNV",
+        ))
     } else {
-        Some("an OpConstant, because the module declares Shader")
+        Some(("an OpConstant", "Shader"))
     }
 }

@@ -1,4 +1,4 @@
-//! What a module must declare to use split barriers, and which entry points may reach them.
+//! The declarations that split barriers need, and the entry points that may reach them.
 
 use super::super::context::Kind;
 use super::super::{Check, Context, Rule};
@@ -22,7 +22,7 @@ fn declared(context: &Context<'_, '_>) -> Vec<&'static str> {
         .collect()
 }
 
-/// 6141 is there when 6142 or 6143 is.
+/// The instructions 6142 and 6143 need the capability 6141.
 pub(super) const CAPABILITY: Rule = Rule {
     code: Code::MissingSplitCapability,
     vuid: None,
@@ -39,7 +39,7 @@ pub(super) const CAPABILITY: Rule = Rule {
     }),
 };
 
-/// An extension comes with 6141.
+/// The capability 6141 needs an extension.
 pub(super) const EXTENSION: Rule = Rule {
     code: Code::MissingSplitExtension,
     vuid: None,
@@ -57,7 +57,7 @@ pub(super) const EXTENSION: Rule = Rule {
     }),
 };
 
-/// One of the two strings is enough.
+/// A module declares one of the two aliases.
 pub(super) const BOTH_EXTENSIONS: Rule = Rule {
     code: Code::BothSplitExtensions,
     vuid: None,
@@ -72,15 +72,15 @@ pub(super) const BOTH_EXTENSIONS: Rule = Rule {
                     .warning(
                         context,
                         inst,
-                        "the module declares the split-barrier extension under both of its names",
+                        "the module declares both aliases of the split-barrier extension",
                     )
-                    .help("keep the one that the client API knows"),
+                    .help("keep SPV_EXT_split_barrier for Vulkan, or SPV_INTEL_split_barrier for OpenCL"),
             );
         }
     }),
 };
 
-/// Vulkan knows EXT, OpenCL knows INTEL.
+/// The alias for Vulkan is EXT, for OpenCL INTEL.
 pub(super) const FOREIGN_EXTENSION: Rule = Rule {
     code: Code::ForeignSplitExtension,
     vuid: None,
@@ -98,11 +98,17 @@ pub(super) const FOREIGN_EXTENSION: Rule = Rule {
                 && *only != known
                 && let Some(inst) = extension(context, only)
             {
-                to.push(FOREIGN_EXTENSION.warning(
-                    context,
-                    inst,
-                    format!("{environment} knows the extension as {known}"),
-                ));
+                to.push(
+                    FOREIGN_EXTENSION
+                        .warning(
+                            context,
+                            inst,
+                            format!("the name of the extension in {environment} is {known}"),
+                        )
+                        .help(format!(
+                            "declare OpExtension \"{known}\" instead of \"{only}\""
+                        )),
+                );
             }
         }
     }),
@@ -131,19 +137,24 @@ pub(super) const SPLIT_MODEL: Rule = Rule {
             return;
         }
         let kernels = !context.settings.environment.is_vulkan();
+        let allowed = if kernels {
+            "compute shader or kernel"
+        } else {
+            "compute shader"
+        };
         for (model, entry) in context.models(operation.function) {
             if model != M::GLCompute as u32 && !(kernels && model == M::Kernel as u32) {
                 let spelled = match context.declarations.split_barrier_extension() {
                     SplitBarrierExtension::Ext => "SplitBarrierEXT",
                     SplitBarrierExtension::Intel => "SplitBarrierINTEL",
                 };
-                to.push(SPLIT_MODEL.error(context, operation.inst, format!("{} is reached from the entry point {entry:?}, which is not a compute shader", context.name(operation))).because(format!("{spelled} is for GLCompute{}", if kernels { " and Kernel" } else { "" })));
+                to.push(SPLIT_MODEL.error(context, operation.inst, format!("{} is reached from the entry point {entry:?}, which is not a {allowed}", context.name(operation))).because(format!("only entry points of the execution model GLCompute{} can use {spelled}", if kernels { " or Kernel" } else { "" })).help(format!("reach the split barrier only from a {allowed}, or use OpControlBarrier")));
             }
         }
     }),
 };
 
-/// Before 1.3, three models have OpControlBarrier.
+/// Before SPIR-V 1.3, only a few execution models have OpControlBarrier.
 pub(super) const CONTROL_MODEL: Rule = Rule {
     code: Code::ControlBarrierModel,
     vuid: None,
@@ -167,7 +178,7 @@ pub(super) const CONTROL_MODEL: Rule = Rule {
             .models(operation.function)
             .filter(|(model, _)| !have.contains(model))
         {
-            to.push(CONTROL_MODEL.error(context, operation.inst, format!("OpControlBarrier is reached from the entry point {entry:?}, whose execution model has it from SPIR-V 1.3 only")));
+            to.push(CONTROL_MODEL.error(context, operation.inst, format!("OpControlBarrier is reached from the entry point {entry:?}, whose execution model allows it only from SPIR-V 1.3 on")).help("write the module for SPIR-V 1.3 or later, or remove the barrier"));
         }
     }),
 };

@@ -1,5 +1,4 @@
-//! Where the ids of a function may be used: behind their definitions on every path, and in OpPhi
-//! along the edges that exist.
+//! Definitions dominate uses, and OpPhi has one entry for each predecessor.
 
 use super::super::{Check, Context, Rule};
 use crate::analysis::cfg::Cfg;
@@ -50,7 +49,7 @@ pub(super) const PHI_PARENTS: Rule = Rule {
     }),
 };
 
-/// An OpPhi stands ahead of everything else in its block.
+/// OpPhi instructions come first in their block.
 pub(super) const PHI_PLACE: Rule = Rule {
     code: Code::MisplacedPhi,
     vuid: None,
@@ -70,12 +69,18 @@ pub(super) const PHI_PLACE: Rule = Rule {
                     leading.count()
                 };
                 for phi in phis.iter().skip(fit) {
-                    let message = if index == BlockIndex::ENTRY {
-                        "OpPhi stands in the first block of its function"
+                    let (message, help) = if index == BlockIndex::ENTRY {
+                        (
+                            "OpPhi is in the first block of its function",
+                            "remove it: the first block has no predecessors",
+                        )
                     } else {
-                        "OpPhi stands behind another instruction of its block"
+                        (
+                            "OpPhi follows an instruction that is not an OpPhi",
+                            "move it to the start of its block",
+                        )
                     };
-                    report.push(PHI_PLACE.error(context, *phi, message));
+                    report.push(PHI_PLACE.error(context, *phi, message).help(help));
                 }
             }
         }
@@ -87,7 +92,7 @@ fn is_phi(inst: Inst<'_>) -> bool {
 }
 
 /// The parents of `phi`, in block `label`, are the predecessors `from`, each with one value. Naming
-/// one again with an equal value is a warning: it leaves nothing open.
+/// one again with an equal value is a warning, since the value is clear.
 fn check_parents(
     context: &Context<'_, '_>,
     phi: Inst<'_>,
@@ -119,7 +124,7 @@ fn check_parents(
                     format!("OpPhi has the parent {shown} more than once, with one value");
                 PHI_PARENTS
                     .warning(context, phi, message)
-                    .because("SPIR-V asks for one entry for each predecessor; the entries agree, and count as one")
+                    .because("SPIR-V requires one entry for each predecessor; the repeated entries are equal and count as one")
                     .help("remove the repeated entry")
             } else {
                 let [first, value] = [first, value].map(|id| context.show(id));
@@ -264,8 +269,8 @@ impl<'u, 'm> Uses<'u, 'm> {
         }
     }
 
-    /// Whether control cannot be at `place` without having passed the definition of `id`, or no
-    /// block defines it. Most definitions are declarations, or stand further up in the block.
+    /// Returns true if control cannot be at `place` without having passed the definition of `id`,
+    /// or no block defines it. Most definitions are declarations, or stand further up in the block.
     fn is_behind(&self, id: Id, place: UseSite) -> bool {
         let Some(def) = self.context.declarations.module.definition(id) else {
             return true;
@@ -312,7 +317,7 @@ impl<'u, 'm> Uses<'u, 'm> {
             format!("block {defined} defines it later")
         } else {
             format!(
-                "block {defined}, which defines it, dominates block {used} and stands behind it"
+                "block {defined}, which defines it, dominates block {used} but follows it in the module"
             )
         }
     }

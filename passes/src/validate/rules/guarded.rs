@@ -1,9 +1,9 @@
-//! Accesses that a Boolean may leave out (SPV_INTEL_predicated_io,
+//! Accesses under a predicate or a mask (SPV_INTEL_predicated_io,
 //! SPV_INTEL_masked_gather_scatter).
 
-use super::super::{Check, Rule};
+use super::super::{Check, Context, Rule};
 use crate::analysis::guarded;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostics};
 
 /// Predicated loads and stores.
 pub(super) const PREDICATED: Rule = Rule {
@@ -11,9 +11,8 @@ pub(super) const PREDICATED: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1701.md"),
     check: Check::Module(|context, to| {
-        for (inst, message) in guarded::predicated(context.declarations) {
-            to.push(PREDICATED.error(context, inst, message));
-        }
+        let found = guarded::predicated(context.declarations);
+        report(&PREDICATED, context, found, to);
     }),
 };
 
@@ -23,25 +22,35 @@ pub(super) const MASKED: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1702.md"),
     check: Check::Module(|context, to| {
-        for (inst, message) in guarded::masked(context.declarations) {
-            to.push(MASKED.error(context, inst, message));
-        }
+        let found = guarded::masked(context.declarations);
+        report(&MASKED, context, found, to);
     }),
 };
 
-/// Capabilities of both.
+/// The capabilities of both extensions.
 pub(super) const CAPABILITY: Rule = Rule {
     code: Code::GuardedCapability,
     vuid: None,
     text: include_str!("explain/SB1703.md"),
     check: Check::Module(|context, to| {
         let declarations = context.declarations;
-        let found = guarded::undeclared_predicated(declarations);
-        for (inst, message) in found
-            .into_iter()
-            .chain(guarded::undeclared_masked(declarations))
-        {
-            to.push(CAPABILITY.error(context, inst, message));
+        for found in [
+            guarded::undeclared_predicated(declarations),
+            guarded::undeclared_masked(declarations),
+        ] {
+            report(&CAPABILITY, context, found, to);
         }
     }),
 };
+
+fn report(
+    rule: &Rule,
+    context: &Context<'_, '_>,
+    found: Vec<guarded::Problem<'_>>,
+    to: &mut Diagnostics,
+) {
+    for (inst, message) in found {
+        let help = guarded::advice(rule.code, inst);
+        to.push(rule.error(context, inst, message).help(help));
+    }
+}

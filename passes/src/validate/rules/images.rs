@@ -1,5 +1,5 @@
-//! Images and samplers: what OpSampledImage brings together and who takes it, and what samples ask
-//! of image, coordinates and result (SPIR-V 1.6, section 3.52.10).
+//! Rules for images and samplers: the operands and uses of OpSampledImage, and the image,
+//! coordinates and result of a sample (SPIR-V 1.6, section 3.52.10).
 
 use super::super::{Check, Context, Rule};
 use crate::diagnostic::{Code, Diagnostic};
@@ -8,7 +8,7 @@ use crate::module::{Constant, Id, Inst, Type};
 use spirv::{Dim, ExecutionMode, ExecutionModel, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What OpTypeImage says.
+/// The operands of OpTypeImage.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct ImageType {
     /// The type of a texel's components.
@@ -47,8 +47,8 @@ impl ImageType {
         }
     }
 
-    /// Directions in which there are neighbours: components of gradients and offsets.
-    pub(super) fn directions(self) -> u32 {
+    /// The number of components of gradients and offsets.
+    pub(super) fn dimensions(self) -> u32 {
         match self.dim {
             Dim::Dim1D | Dim::DimBuffer => 1,
             Dim::Dim3D | Dim::DimCube => 3,
@@ -57,7 +57,7 @@ impl ImageType {
     }
 }
 
-/// What a sampling instruction is.
+/// The kind of a sampling instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sample {
     /// The level of detail comes from the quad.
@@ -120,12 +120,12 @@ pub(super) fn parts<'c>(context: &'c Context<'_, '_>, id: Id) -> Option<(&'c Typ
     Some((ty, count))
 }
 
-/// Whether `id` is a scalar float.
+/// Returns true if `id` is a scalar float.
 pub(super) fn is_single(context: &Context<'_, '_>, id: Id) -> bool {
     matches!(parts(context, id), Some((Type::Float { .. }, 1)))
 }
 
-/// The instructions of functions, of a module that has images.
+/// The instructions of all functions, if the module has images.
 pub(super) fn instructions<'c>(
     context: &'c Context<'_, '_>,
 ) -> impl Iterator<Item = (Inst<'c>, Op)> {
@@ -138,7 +138,7 @@ pub(super) fn instructions<'c>(
     functions.flat_map(|function| function.insts().filter_map(|inst| Some((inst, inst.op()?))))
 }
 
-/// OpSampledImage and who takes its result.
+/// OpSampledImage and the uses of its result.
 pub(super) const SAMPLED_IMAGE: Rule = Rule {
     code: Code::SampledImage,
     vuid: None,
@@ -157,9 +157,9 @@ pub(super) const SAMPLED_IMAGE: Rule = Rule {
                     report.push(problem);
                 }
                 if inst.op() == Some(Op::SampledImage) {
-                    if let Some(wrong) = wrong_combination(context, *inst) {
+                    if let Some((wrong, help)) = wrong_combination(context, *inst) {
                         let message = format!("OpSampledImage: {wrong}");
-                        report.push(SAMPLED_IMAGE.error(context, *inst, message));
+                        report.push(SAMPLED_IMAGE.error(context, *inst, message).help(help));
                     }
                     here.extend(inst.result());
                 }
@@ -171,8 +171,8 @@ pub(super) const SAMPLED_IMAGE: Rule = Rule {
     }),
 };
 
-/// What is wrong with how `inst` takes the results of OpSampledImage, of which those in `here`
-/// stand before it in its block.
+/// The problems of the uses in `inst` of results of OpSampledImage. The results in `here` are from
+/// its block.
 fn taken(
     context: &Context<'_, '_>,
     inst: Inst<'_>,
@@ -194,11 +194,11 @@ fn taken(
         let wrong = match (is_taken, here.contains(&id)) {
             (true, true) => continue,
             (false, _) => format!(
-                "{what}, which OpSampledImage made, is taken by {}",
+                "{} uses {what}, the result of an OpSampledImage, and cannot",
                 inst.name()
             ),
             (true, false) => {
-                format!("{what}, which OpSampledImage made, is taken in another block")
+                format!("{what}, the result of an OpSampledImage, is used in another block")
             }
         };
         let problem = SAMPLED_IMAGE.error(context, inst, wrong).at_operand(index);
@@ -209,26 +209,35 @@ fn taken(
     problems
 }
 
-/// Why an OpSampledImage cannot bring its operands together.
-fn wrong_combination(context: &Context<'_, '_>, inst: Inst<'_>) -> Option<&'static str> {
+/// The reason why an OpSampledImage cannot combine its operands, and what to change.
+fn wrong_combination(
+    context: &Context<'_, '_>,
+    inst: Inst<'_>,
+) -> Option<(&'static str, &'static str)> {
     let def = |id: Id| context.declarations.module.def(id);
     let of_value = |id: Id| context.declarations.type_of(id);
     let (image, sampler) = (of_value(operand(inst, 0)), of_value(operand(inst, 1)));
     let Some(ty) = image.and_then(|ty| ImageType::from_type(context, ty)) else {
-        return Some("its first operand is not an image");
+        return Some(("its first operand is not an image", "pass an image"));
     };
     if ty.sampled == 2 || matches!(ty.dim, Dim::DimSubpassData | Dim::DimBuffer) {
-        return Some("its image cannot be used with a sampler");
+        return Some((
+            "its image cannot be used with a sampler",
+            "use an image with Sampled 1 that is neither a buffer nor subpass data",
+        ));
     }
     if sampler.and_then(def).and_then(|inst| inst.op()) != Some(Op::TypeSampler) {
-        return Some("its second operand is not a sampler");
+        return Some(("its second operand is not a sampler", "pass a sampler"));
     }
     let result = inst.result_type().and_then(def)?;
     let fits = result.op() == Some(Op::TypeSampledImage) && result.id(0).ok() == image;
-    (!fits).then_some("its result type is not that of its image with a sampler")
+    (!fits).then_some((
+        "its result type is not the OpTypeSampledImage of its image",
+        "use an OpTypeSampledImage of the image's type",
+    ))
 }
 
-/// Image, coordinates, references and results of samples.
+/// The image, coordinates, reference and result of a sample.
 pub(super) const SAMPLE: Rule = Rule {
     code: Code::ImageSample,
     vuid: None,
@@ -236,14 +245,14 @@ pub(super) const SAMPLE: Rule = Rule {
     check: Check::Module(|context, to| {
         let mut report = Report::new(to);
         for (inst, op) in instructions(context) {
-            let wrong = match (Sample::from_op(op), op) {
+            let problem = match (Sample::from_op(op), op) {
                 (Some(sample), _) => wrong_sample(context, inst, op, sample),
                 (None, Op::ImageQueryLod) => wrong_query(context, inst),
                 _ => None, // it does not sample
             };
-            if let Some(wrong) = wrong {
+            if let Some((wrong, help)) = problem {
                 let message = format!("{}: {wrong}", inst.name());
-                report.push(SAMPLE.error(context, inst, message));
+                report.push(SAMPLE.error(context, inst, message).help(help));
             }
             if report.is_full() {
                 return;
@@ -252,41 +261,71 @@ pub(super) const SAMPLE: Rule = Rule {
     }),
 };
 
-/// What is wrong with a sampling instruction.
+/// A problem, and what to change.
+type Wrong = (String, String);
+
+fn wrong(is: impl Into<String>, help: impl Into<String>) -> Option<Wrong> {
+    Some((is.into(), help.into()))
+}
+
+/// The problem of a sampling instruction, if it has one.
 fn wrong_sample(
     context: &Context<'_, '_>,
     inst: Inst<'_>,
     op: Op,
     sample: Sample,
-) -> Option<String> {
+) -> Option<Wrong> {
     let Some(image) = ImageType::of_value(context, operand(inst, 0), true) else {
-        return Some("its first operand is not an image with a sampler".to_owned());
+        return wrong(
+            "its first operand is not an image with a sampler",
+            "pass the result of OpSampledImage",
+        );
     };
     if image.has_samples || matches!(image.dim, Dim::DimBuffer | Dim::DimSubpassData) {
-        return Some("its image has no filter".to_owned());
+        return wrong(
+            "its image cannot be sampled",
+            "use OpImageFetch for multisampled images and buffers",
+        );
     }
     if sample.projects && (image.is_arrayed || image.dim == Dim::DimCube) {
-        return Some("only images of one, two and three dimensions are projected".to_owned());
+        return wrong(
+            "its image is arrayed or a cube, which projection does not allow",
+            "divide the coordinates first, and sample without projection",
+        );
     }
     if sample.gathers && !matches!(image.dim, Dim::Dim2D | Dim::DimCube | Dim::DimRect) {
-        return Some("only images of two dimensions and cubes are gathered from".to_owned());
+        return wrong(
+            "its image is not a 2D, Rect or Cube image",
+            "sample each texel instead of gathering four",
+        );
     }
-    let count = image.directions() + u32::from(image.is_arrayed) + u32::from(sample.projects);
+    let count = image.dimensions() + u32::from(image.is_arrayed) + u32::from(sample.projects);
     match parts(context, operand(inst, 1)) {
         Some((Type::Float { .. }, has)) if has >= count => {}
         Some((Type::Int { .. }, has)) if has >= count && op == Op::ImageSampleExplicitLod => {}
         Some((Type::Float { .. }, has)) => {
-            return Some(format!("it has {has} coordinates; the image has {count}"));
+            return wrong(
+                format!("it has {has} coordinates, but needs {count}"),
+                format!("pass {count} coordinates"),
+            );
         }
-        _ => return Some("its coordinates are not floating-point numbers".to_owned()),
+        _ => {
+            return wrong(
+                "its coordinates are not floating-point numbers",
+                format!("pass {count} floats as coordinates"),
+            );
+        }
     }
     if sample.compares && !is_single(context, operand(inst, 2)) {
-        return Some("its reference is not one floating-point number".to_owned());
+        return wrong(
+            "its depth reference is not a floating-point scalar",
+            "pass a 32-bit float as the depth reference",
+        );
     }
     if op == Op::ImageGather
-        && let Some(wrong) = wrong_component(context, operand(inst, 2))
+        && let Some(problem) = wrong_component(context, operand(inst, 2))
     {
-        return Some(wrong);
+        return Some(problem);
     }
     let (component, _, count) = components(context, inst.result_type()?)?;
     let wanted = if sample.compares && !sample.gathers {
@@ -301,46 +340,63 @@ fn wrong_sample(
         } else {
             "four components"
         };
-        return Some(format!("its result is not {what} of the image's type"));
+        return wrong(
+            format!("its result does not have {what} of the image's type"),
+            format!("use {what} of the image's sampled type as the result"),
+        );
     }
     None
 }
 
-fn wrong_component(context: &Context<'_, '_>, id: Id) -> Option<String> {
+fn wrong_component(context: &Context<'_, '_>, id: Id) -> Option<Wrong> {
     let number = context.constants.get(id).and_then(Constant::as_u64);
     let is_int = matches!(context.type_of(id), Some(Type::Int { width: 32, .. }));
     match number.filter(|_| is_int) {
         Some(0..=3) => None,
-        Some(number) => Some(format!("its component is {number}; there are 0 to 3")),
+        Some(number) => wrong(
+            format!("its component is {number}, not 0 to 3"),
+            "use a component from 0 to 3",
+        ),
         // VUID-StandaloneSpirv-OpImageGather-04664
-        None if context.settings.environment.is_vulkan() => {
-            Some("its component is not a constant integer of 32 bits".to_owned())
-        }
+        None if context.settings.environment.is_vulkan() => wrong(
+            "its component is not a 32-bit integer constant",
+            "use a 32-bit integer constant from 0 to 3",
+        ),
         None => None,
     }
 }
 
-fn wrong_query(context: &Context<'_, '_>, inst: Inst<'_>) -> Option<String> {
+fn wrong_query(context: &Context<'_, '_>, inst: Inst<'_>) -> Option<Wrong> {
     let Some(image) = ImageType::of_value(context, operand(inst, 0), true) else {
-        return Some("its first operand is not an image with a sampler".to_owned());
+        return wrong(
+            "its first operand is not an image with a sampler",
+            "pass the result of OpSampledImage",
+        );
     };
-    let count = image.directions();
+    let count = image.dimensions();
     if image.has_samples || matches!(image.dim, Dim::DimBuffer | Dim::DimRect) {
-        return Some("its image has no levels".to_owned());
+        return wrong(
+            "its image has no mip levels",
+            "use an image that is neither multisampled, Rect nor a buffer",
+        );
     }
     if !matches!(parts(context, operand(inst, 1)), Some((Type::Float { .. }, has)) if has >= count)
     {
-        return Some(format!(
-            "its coordinates are not {count} floating-point numbers"
-        ));
+        return wrong(
+            format!("its coordinates are not {count} floating-point numbers"),
+            format!("pass {count} floats as coordinates"),
+        );
     }
     match components(context, inst.result_type()?) {
         Some((_, Type::Float { .. }, 2)) => None,
-        _ => Some("its result is not a vector of two floating-point numbers".to_owned()),
+        _ => wrong(
+            "its result is not a vector of two floats",
+            "use a vector of two floats as the result type",
+        ),
     }
 }
 
-/// Levels of detail that come from the quad.
+/// Implicit levels of detail.
 pub(super) const IMPLICIT: Rule = Rule {
     code: Code::ImplicitLevel,
     vuid: None,
@@ -381,11 +437,11 @@ pub(super) const IMPLICIT: Rule = Rule {
                     continue;
                 }
                 let message = format!(
-                    "{} takes its level of detail from quads, and entry point `{entry}` has none",
+                    "{} computes its level of detail from quads, but the entry point `{entry}` has none",
                     inst.name()
                 );
                 report.push(IMPLICIT.error(context, inst, message).help(
-                    "sample with an explicit level (OpImageSampleExplicitLod), or say how quads are made (DerivativeGroupLinearKHR)",
+                    "use an explicit level of detail (OpImageSampleExplicitLod), or declare the execution mode DerivativeGroupLinearKHR",
                 ));
                 if report.is_full() {
                     return;

@@ -1,6 +1,6 @@
-//! What SPV_INTEL_joint_matrix adds to cooperative matrices: accesses that check bounds,
-//! coordinates of elements, prefetches, the packed layout, and products that read their elements in
-//! another way.
+//! Rules of SPV_INTEL_joint_matrix, which adds to cooperative matrices: accesses that check bounds,
+//! coordinates of elements, prefetches, the packed layout, and products of TF32 and bfloat16
+//! elements.
 
 use super::super::{Check, Context, Rule};
 use super::matrices::{Matrix, differ};
@@ -40,7 +40,10 @@ pub(super) const CAPABILITY: Rule = Rule {
                 }
                 let what = inst.name();
                 let message = format!("{what} needs the capability {name} ({number})");
-                to.push(CAPABILITY.error(context, inst, message));
+                let error = CAPABILITY.error(context, inst, message);
+                to.push(error.help(format!(
+                    "declare OpCapability {name} and OpExtension \"SPV_INTEL_joint_matrix\""
+                )));
             }
         }
     }),
@@ -112,9 +115,11 @@ fn needed(context: &Context<'_, '_>, inst: Inst<'_>) -> Vec<(u32, &'static str)>
     own.into_iter().chain(others).collect()
 }
 
-/// What is wrong with matrices that are bfloat16.
-const WORDS: &str = "have no integers of 16 bits, or are signed";
-const WORD: &str = "has no integers of 16 bits, or is signed";
+/// The rest of the message about a matrix that is bfloat16.
+const NOT_BFLOAT16: &str = "is bfloat16 but not a matrix of unsigned 16-bit integers";
+/// What to change where a matrix is not bfloat16.
+const BFLOAT16: &str =
+    "use components that are 16-bit integers, without the bit for signed components";
 
 /// One instruction and the problems that it has.
 struct Checking<'c, 'p, 'm> {
@@ -139,11 +144,11 @@ impl Checking<'_, '_, '_> {
         }
     }
 
-    /// Reports that `part` of the instruction `is` what it must not be.
-    fn wrong(&mut self, part: &str, is: &str) {
+    /// Reports a problem: `part` of the instruction is the subject of the sentence, `is` the rest.
+    fn wrong(&mut self, part: &str, is: &str, help: &str) {
         let message = format!("{part} of {} {is}", self.inst.name());
         let error = OPERANDS.error(self.context, self.inst, message);
-        self.to.push(error);
+        self.to.push(error.help(help));
     }
 
     /// The type of operand `index`.
@@ -159,22 +164,26 @@ impl Checking<'_, '_, '_> {
         Matrix::from_type(self.context, self.ty(index))
     }
 
-    /// Operands that must be integers: of 32 bits, if `narrow`.
+    /// Reports operands that are not integers, or not 32-bit integers if `narrow`.
     fn integers(&mut self, operands: [usize; 2], narrow: bool, what: &str) {
         let fits = operands.iter().all(|index| match self.kind(*index) {
             Some(Type::Int { width, .. }) => !narrow || *width == 32,
             _ => false,
         });
         if !fits {
-            let bits = if narrow { " of 32 bits" } else { "" };
-            self.wrong(what, &format!("are not integers{bits}"));
+            let bits = if narrow { "32-bit " } else { "" };
+            self.wrong(
+                what,
+                &format!("are not {bits}integers"),
+                &format!("pass {bits}integers"),
+            );
         }
     }
 
     fn pointer(&mut self) {
         let is_pointer = matches!(self.kind(0), Some(Type::Pointer { .. }));
         if !is_pointer {
-            self.wrong("the first operand", "is not a pointer");
+            self.wrong("the first operand", "is not a pointer", "pass a pointer");
         }
     }
 
@@ -184,7 +193,7 @@ impl Checking<'_, '_, '_> {
             .and_then(|id| self.context.value(id))
             .is_some();
         if !is_constant {
-            self.wrong("the layout", "is not a constant");
+            self.wrong("the layout", "is not a constant", "use a constant");
         }
     }
 
@@ -199,7 +208,11 @@ impl Checking<'_, '_, '_> {
         };
         if matrix.is_none() {
             let which = if access.is_store { "object" } else { "result" };
-            self.wrong(&format!("the {which}"), "is not a cooperative matrix");
+            self.wrong(
+                &format!("the {which}"),
+                "is not a cooperative matrix",
+                "use a cooperative matrix",
+            );
         }
         self.pointer();
         self.integers([1, 2], true, "the offsets");
@@ -219,14 +232,19 @@ impl Checking<'_, '_, '_> {
         if !fits {
             self.wrong(
                 "the value",
-                "is not an element of the result, a cooperative matrix",
+                "does not have the component type of the result",
+                "pass a value of the component type of the cooperative matrix",
             );
         }
     }
 
     fn coordinates(&mut self) {
         if self.matrix(0).is_none() {
-            self.wrong("the first operand", "is not a cooperative matrix");
+            self.wrong(
+                "the first operand",
+                "is not a cooperative matrix",
+                "pass a cooperative matrix",
+            );
         }
         self.integers([1, 1], true, "the indices");
         let declarations = self.context.declarations;
@@ -234,7 +252,11 @@ impl Checking<'_, '_, '_> {
         let fits = matches!(result, Some(Type::Vector { component, count: 2 })
             if matches!(declarations.ty(*component), Some(Type::Int { width: 32, .. })));
         if !fits {
-            self.wrong("the result", "is not a vector of two integers of 32 bits");
+            self.wrong(
+                "the result",
+                "is not a vector of two 32-bit integers",
+                "use a vector of two 32-bit integers as the result type",
+            );
         }
     }
 
@@ -249,6 +271,7 @@ impl Checking<'_, '_, '_> {
             self.wrong(
                 "operand and result",
                 "are not cooperative matrices of one scope and size",
+                "use cooperative matrices of the same scope, rows and columns",
             );
         }
         let pointee = match self.kind(0) {
@@ -257,7 +280,11 @@ impl Checking<'_, '_, '_> {
         };
         let pointee = pointee.and_then(|ty| self.context.declarations.ty(ty));
         if !matches!(pointee, Some(Type::Struct { .. })) {
-            self.wrong("the function object", "is not a pointer to a structure");
+            self.wrong(
+                "the function object",
+                "is not a pointer to a structure",
+                "pass a pointer to a structure",
+            );
         }
     }
 
@@ -270,12 +297,12 @@ impl Checking<'_, '_, '_> {
             id.and_then(|id| self.context.value(id)).is_some()
         };
         if !is_constant(3) || !is_constant(4) {
-            self.wrong("rows and columns", "are not constants");
+            self.wrong("rows and columns", "are not constants", "use constants");
         }
         self.layout();
     }
 
-    /// The packed layout is for A and B; what fills 32 bits by itself is not packed.
+    /// The packed layout is for A and B; elements of 32 bits are not packed.
     fn packed(&mut self) {
         let is_packed = layout(self.inst).and_then(|id| self.context.value(id)) == Some(PACKED);
         if !is_packed || self.inst.opcode() == PREFETCH {
@@ -294,7 +321,8 @@ impl Checking<'_, '_, '_> {
         if is_small && matrix.role == Some(Use::MatrixAccumulatorKHR) {
             self.wrong(
                 "the layout",
-                "is PackedINTEL, which an accumulator of small elements does not have",
+                "is PackedINTEL, which an accumulator of small elements cannot have",
+                "use RowMajorKHR or ColumnMajorKHR",
             );
         }
     }
@@ -316,31 +344,35 @@ impl Checking<'_, '_, '_> {
             (
                 FACTORS_TF32,
                 is_float(self.matrix(0)) && is_float(self.matrix(1)),
-                "A and B that are TF32",
-                "have no floats of 32 bits",
+                "A or B",
+                "is TF32 but not a matrix of 32-bit floats",
+                "use components that are 32-bit floats",
             ),
             (
                 FACTORS_BFLOAT16,
                 is_word(self.matrix(0)) && is_word(self.matrix(1)) && !signed.intersects(factors),
-                "A and B that are bfloat16",
-                WORDS,
+                "A or B",
+                NOT_BFLOAT16,
+                BFLOAT16,
             ),
             (
                 SUMMAND_BFLOAT16,
                 is_word(self.matrix(2)) && !signed.intersects(summand),
-                "a summand that is bfloat16",
-                WORD,
+                "C",
+                NOT_BFLOAT16,
+                BFLOAT16,
             ),
             (
                 RESULT_BFLOAT16,
                 is_word(result) && !signed.intersects(own),
-                "a result that is bfloat16",
-                WORD,
+                "the result",
+                NOT_BFLOAT16,
+                BFLOAT16,
             ),
         ];
-        for (bit, fits, part, is) in wanted {
+        for (bit, fits, part, is, help) in wanted {
             if bits & bit != 0 && !fits {
-                self.wrong(part, is);
+                self.wrong(part, is, help);
             }
         }
     }

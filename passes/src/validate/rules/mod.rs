@@ -108,12 +108,25 @@ pub const RULES: &[&Rule] = &[
     &guarded::CAPABILITY,
 ];
 
-/// The rules that code cannot be made without. No waiver covers them; all of them look at the
-/// module as a whole.
+/// The rules that code generation depends on. No waiver covers them, and each checks the module as
+/// a whole.
 pub const REQUIRED: &[&Rule] = &[
     &definitions::DOMINANCE,
     &definitions::PHI_PARENTS,
     &definitions::PHI_PLACE,
+];
+
+/// Codes that are only reported as warnings and notes: a module that gets them is valid.
+pub const LINTS: &[Code] = &[
+    Code::FenceOutsideSplit,
+    Code::BothSplitExtensions,
+    Code::ForeignSplitExtension,
+    Code::DanglingArrive,
+    Code::DisjointClasses,
+    Code::EmptyWindow,
+    Code::BarrierInWindow,
+    Code::WindowRace,
+    Code::WindowWrite,
 ];
 
 /// The rule with this code.

@@ -1,5 +1,4 @@
-//! What OpenCL's SPIR-V environment, and its split barriers, allow. SPIRV-Tools checks none of
-//! these.
+//! Rules of OpenCL's SPIR-V environment and of its split barriers. SPIRV-Tools checks none of them.
 
 use super::super::context::{Kind, Operand, Operation};
 use super::super::{Check, Context, Environment, Rule};
@@ -26,7 +25,7 @@ fn is_barrier(kind: Kind) -> bool {
     matches!(kind, Kind::ControlBarrier | Kind::MemoryBarrier)
 }
 
-/// Split barriers are for work-groups.
+/// Execution scopes of split barriers: only Workgroup.
 pub(super) const SPLIT_SCOPE: Rule = Rule {
     code: Code::OpenClSplitScope,
     vuid: None,
@@ -35,12 +34,12 @@ pub(super) const SPLIT_SCOPE: Rule = Rule {
         if let Some(scope) = scope(context, operation.execution)
             .filter(|scope| operation.is_split() && *scope != Scope::Workgroup)
         {
-            to.push(SPLIT_SCOPE.error_at(context, operation, operation.execution, format!("the execution scope of {} is {scope}; OpenCL has split barriers for Workgroup only", context.name(operation))));
+            to.push(SPLIT_SCOPE.error_at(context, operation, operation.execution, format!("the execution scope of {} is {scope}; OpenCL allows only Workgroup for split barriers", context.name(operation))).help("use the execution scope Workgroup (2)"));
         }
     }),
 };
 
-/// Control barriers are for work-groups and sub-groups.
+/// Execution scopes of control barriers: Workgroup and Subgroup.
 pub(super) const EXECUTION: Rule = Rule {
     code: Code::OpenClExecutionScope,
     vuid: None,
@@ -58,8 +57,8 @@ pub(super) const EXECUTION: Rule = Rule {
 };
 
 impl Rule {
-    /// A sub-group barrier in OpenCL 2.0 may come with cl_khr_subgroups, which the module does not
-    /// show.
+    /// A warning for a sub-group barrier before OpenCL 2.1, since the module does not show whether
+    /// the device has cl_khr_subgroups; otherwise an error.
     fn warning_or_error(
         &self,
         context: &Context<'_, '_>,
@@ -73,12 +72,14 @@ impl Rule {
         if scope == Scope::Subgroup {
             self.warning(context, operation.inst, message)
                 .because(format!(
-                    "{} has sub-groups by extension only",
+                    "{} has sub-groups only with the extension cl_khr_subgroups",
                     context.settings.environment
                 ))
+                .help("use OpenCL 2.1 or later, or check that every device has cl_khr_subgroups")
         } else {
             self.error_at(context, operation, operation.execution, message)
-                .because("OpenCL has Workgroup and Subgroup")
+                .because("OpenCL allows only Workgroup and Subgroup")
+                .help("use the execution scope Workgroup (2) or Subgroup (3)")
         }
     }
 }
@@ -92,15 +93,15 @@ pub(super) const MEMORY: Rule = Rule {
         if let Some(scope) = scope(context, operation.memory)
             .filter(|scope| matches!(scope, Scope::QueueFamily | Scope::ShaderCall))
         {
-            to.push(MEMORY.error_at(
-                context,
-                operation,
-                operation.memory,
-                format!(
-                    "the memory scope of {} is {scope}, which OpenCL does not have",
-                    context.name(operation)
-                ),
-            ));
+            let message = format!(
+                "the memory scope of {} is {scope}, which OpenCL does not have",
+                context.name(operation)
+            );
+            to.push(
+                MEMORY
+                    .error_at(context, operation, operation.memory, message)
+                    .help("use CrossDevice, Device, Workgroup, Subgroup or Invocation"),
+            );
         }
     }),
 };
@@ -117,23 +118,23 @@ pub(super) const BARRIER_12: Rule = Rule {
         if let Some(scope) =
             scope(context, operation.memory).filter(|scope| *scope != Scope::Workgroup)
         {
-            to.push(BARRIER_12.error_at(
-                context,
-                operation,
-                operation.memory,
-                format!(
-                    "the memory scope of {} is {scope}; OpenCL 1.2 has Workgroup only",
-                    context.name(operation)
-                ),
-            ));
+            let message = format!(
+                "the memory scope of {} is {scope}; OpenCL 1.2 allows only Workgroup for barriers",
+                context.name(operation)
+            );
+            to.push(
+                BARRIER_12
+                    .error_at(context, operation, operation.memory, message)
+                    .help("use the memory scope Workgroup (2)"),
+            );
         }
         if order(context, operation).is_some_and(|order| order != 0x10) {
-            to.push(BARRIER_12.error_at(context, operation, operation.semantics, format!("the order of {} is not SequentiallyConsistent, the only one that OpenCL 1.2 has for barriers", context.name(operation))));
+            to.push(BARRIER_12.error_at(context, operation, operation.semantics, format!("the memory order of {} is not SequentiallyConsistent; OpenCL 1.2 allows no other for barriers", context.name(operation))).help("use SequentiallyConsistent (0x10)"));
         }
     }),
 };
 
-/// atomic_add and its kin of OpenCL 1.2.
+/// The atomics of OpenCL 1.2.
 pub(super) const ATOMIC_12: Rule = Rule {
     code: Code::OpenCl12Atomic,
     vuid: None,
@@ -145,31 +146,31 @@ pub(super) const ATOMIC_12: Rule = Rule {
         if let Some(scope) =
             scope(context, operation.memory).filter(|scope| *scope != Scope::Device)
         {
-            to.push(ATOMIC_12.error_at(
-                context,
-                operation,
-                operation.memory,
-                format!(
-                    "the memory scope of {} is {scope}; OpenCL 1.2 has Device only",
-                    context.name(operation)
-                ),
-            ));
+            let message = format!(
+                "the memory scope of {} is {scope}; OpenCL 1.2 allows only Device for atomics",
+                context.name(operation)
+            );
+            to.push(
+                ATOMIC_12
+                    .error_at(context, operation, operation.memory, message)
+                    .help("use the memory scope Device (1)"),
+            );
         }
         if order(context, operation).is_some_and(|order| order != 0) {
-            to.push(ATOMIC_12.error_at(
-                context,
-                operation,
-                operation.semantics,
-                format!(
-                    "{} has a memory order; OpenCL 1.2 has only relaxed atomics",
-                    context.name(operation)
-                ),
-            ));
+            let message = format!(
+                "{} has a memory order; OpenCL 1.2 allows only relaxed atomics",
+                context.name(operation)
+            );
+            to.push(
+                ATOMIC_12
+                    .error_at(context, operation, operation.semantics, message)
+                    .help("use memory semantics without a memory order, such as 0 (None)"),
+            );
         }
     }),
 };
 
-/// Images have one memory scope.
+/// The memory scope of barriers that order images.
 pub(super) const IMAGES: Rule = Rule {
     code: Code::OpenClImageScope,
     vuid: None,
@@ -183,20 +184,20 @@ pub(super) const IMAGES: Rule = Rule {
         if let Some(scope) = scope(context, operation.memory)
             .filter(|scope| is_barrier && images && *scope != Scope::Workgroup)
         {
-            to.push(IMAGES.error_at(
-                context,
-                operation,
-                operation.memory,
-                format!(
-                    "{} orders images with the memory scope {scope}; OpenCL has Workgroup for them",
-                    context.name(operation)
-                ),
-            ));
+            let message = format!(
+                "{} orders images with the memory scope {scope}; OpenCL allows only Workgroup",
+                context.name(operation)
+            );
+            to.push(
+                IMAGES
+                    .error_at(context, operation, operation.memory, message)
+                    .help("use the memory scope Workgroup (2), or clear ImageMemory (0x800)"),
+            );
         }
     }),
 };
 
-/// The order of an arrive.
+/// The memory order of an arrive.
 pub(super) const ARRIVE: Rule = Rule {
     code: Code::OpenClArriveOrder,
     vuid: None,
@@ -205,17 +206,20 @@ pub(super) const ARRIVE: Rule = Rule {
         if operation.kind == Kind::Arrive
             && order(context, operation).is_some_and(|order| order != 0x4)
         {
-            to.push(ARRIVE.error_at(
-                context,
-                operation,
-                operation.semantics,
-                format!("the order of {} is not Release", context.name(operation)),
-            ));
+            let message = format!(
+                "the memory order of {} is not Release",
+                context.name(operation)
+            );
+            to.push(
+                ARRIVE
+                    .error_at(context, operation, operation.semantics, message)
+                    .help("use Release (0x4)"),
+            );
         }
     }),
 };
 
-/// The order of a wait.
+/// The memory order of a wait.
 pub(super) const WAIT: Rule = Rule {
     code: Code::OpenClWaitOrder,
     vuid: None,
@@ -224,12 +228,14 @@ pub(super) const WAIT: Rule = Rule {
         if operation.kind == Kind::Wait
             && order(context, operation).is_some_and(|order| order != 0x2)
         {
-            to.push(WAIT.error_at(
-                context,
-                operation,
-                operation.semantics,
-                format!("the order of {} is not Acquire", context.name(operation)),
-            ));
+            let message = format!(
+                "the memory order of {} is not Acquire",
+                context.name(operation)
+            );
+            to.push(
+                WAIT.error_at(context, operation, operation.semantics, message)
+                    .help("use Acquire (0x2)"),
+            );
         }
     }),
 };

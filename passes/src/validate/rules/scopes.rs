@@ -1,4 +1,4 @@
-//! Scopes: what SPIR-V asks of them everywhere, and what Vulkan allows.
+//! Rules for scopes: those of SPIR-V for every module, and those of Vulkan.
 
 use super::super::context::{Kind, Operand, Operation};
 use super::super::{Check, Context, Environment, Rule};
@@ -6,7 +6,7 @@ use super::constants;
 use crate::diagnostic::Code;
 use crate::module::Scope;
 
-/// The scope that the operand stands for.
+/// The scope that the operand names.
 fn scope(context: &Context<'_, '_>, operand: Option<Operand>) -> Option<Scope> {
     context.value_of(operand).and_then(Scope::from_u32)
 }
@@ -61,7 +61,7 @@ pub(super) const VALUE: Rule = Rule {
                                 context.name(operation)
                             ),
                         )
-                        .help("scopes are 0 to 6; a workgroup is 2, a subgroup is 3"),
+                        .help("use a scope from 0 to 6: Workgroup is 2, Subgroup is 3"),
                 );
             }
         }
@@ -80,7 +80,7 @@ pub(super) const SPLIT_EXECUTION: Rule = Rule {
             return;
         };
         if !matches!(scope, Scope::Workgroup | Scope::Subgroup) {
-            to.push(SPLIT_EXECUTION.error_at(context, operation, operation.execution, format!("the execution scope of {} is {scope}; a split barrier has Workgroup or Subgroup", context.name(operation))));
+            to.push(SPLIT_EXECUTION.error_at(context, operation, operation.execution, format!("the execution scope of {} is {scope}; Vulkan allows only Workgroup and Subgroup", context.name(operation))).help("use the execution scope Workgroup (2) or Subgroup (3)"));
         }
     }),
 };
@@ -97,7 +97,7 @@ pub(super) const EXECUTION: Rule = Rule {
             return;
         };
         if !matches!(scope, Scope::Workgroup | Scope::Subgroup) {
-            to.push(EXECUTION.error_at(context, operation, operation.execution, format!("the execution scope of OpControlBarrier is {scope}; Vulkan has Workgroup and Subgroup")));
+            to.push(EXECUTION.error_at(context, operation, operation.execution, format!("the execution scope of OpControlBarrier is {scope}; Vulkan allows only Workgroup and Subgroup")).help("use the execution scope Workgroup (2) or Subgroup (3)"));
         }
     }),
 };
@@ -111,7 +111,7 @@ fn without_workgroups(
     context: &Context<'_, '_>,
     operation: &Operation<'_>,
     operand: Option<Operand>,
-    what: &str,
+    (what, other): (&str, &str),
     to: &mut crate::diagnostic::Diagnostics,
 ) {
     if !context.settings.environment.is_vulkan()
@@ -123,7 +123,9 @@ fn without_workgroups(
         .models(operation.function)
         .filter(|(model, _)| !WITH_WORKGROUPS.contains(model))
     {
-        to.push(rule.error_at(context, operation, operand, format!("the {what} Workgroup of {} is reached from the entry point {entry:?}, which has no workgroups", context.name(operation))));
+        let name = context.name(operation);
+        to.push(rule.error_at(context, operation, operand, format!("{name} with the {what} Workgroup is reached from the entry point {entry:?}, whose execution model has no workgroups"))
+            .help(format!("use the {what} {other}, or reach {name} only from compute, task, mesh and tessellation control shaders")));
     }
 }
 
@@ -138,7 +140,7 @@ pub(super) const WORKGROUP_EXECUTION: Rule = Rule {
             context,
             operation,
             operation.execution,
-            "execution scope",
+            ("execution scope", "Subgroup"),
             to,
         )
     }),
@@ -160,7 +162,7 @@ pub(super) const MEMORY: Rule = Rule {
                         operation,
                         operation.memory,
                         format!(
-                            "the memory scope of {} is CrossDevice",
+                            "the memory scope of {} is CrossDevice, which Vulkan does not have",
                             context.name(operation)
                         ),
                     )
@@ -181,7 +183,7 @@ pub(super) const WORKGROUP_MEMORY: Rule = Rule {
             context,
             operation,
             operation.memory,
-            "memory scope",
+            ("memory scope", "Device"),
             to,
         )
     }),
@@ -199,12 +201,12 @@ pub(super) const SUBGROUP_VULKAN10: Rule = Rule {
             && !context.has(C::SubgroupBallotKHR)
             && !context.has(C::SubgroupVoteKHR)
         {
-            to.push(SUBGROUP_VULKAN10.error_at(context, operation, operation.memory, format!("the memory scope of {} is Subgroup, which Vulkan 1.0 has with SubgroupBallotKHR or SubgroupVoteKHR only", context.name(operation))));
+            to.push(SUBGROUP_VULKAN10.error_at(context, operation, operation.memory, format!("the memory scope of {} is Subgroup, which Vulkan 1.0 allows only with SubgroupBallotKHR or SubgroupVoteKHR", context.name(operation))).help("declare OpCapability SubgroupBallotKHR or SubgroupVoteKHR with its extension, or use the memory scope Workgroup"));
         }
     }),
 };
 
-/// QueueFamily belongs to Vulkan's memory model.
+/// The scope QueueFamily needs the memory model Vulkan.
 pub(super) const QUEUE_FAMILY: Rule = Rule {
     code: Code::QueueFamilyScope,
     vuid: None,
@@ -213,12 +215,12 @@ pub(super) const QUEUE_FAMILY: Rule = Rule {
         if scope(context, operation.memory) == Some(Scope::QueueFamily)
             && !context.has(spirv::Capability::VulkanMemoryModel)
         {
-            to.push(QUEUE_FAMILY.error_at(context, operation, operation.memory, format!("the memory scope of {} is QueueFamily without the capability VulkanMemoryModel", context.name(operation))));
+            to.push(QUEUE_FAMILY.error_at(context, operation, operation.memory, format!("the memory scope of {} is QueueFamily, but the module does not declare VulkanMemoryModel", context.name(operation))).help("declare OpCapability VulkanMemoryModel and the memory model Vulkan, or use the memory scope Device"));
         }
     }),
 };
 
-/// Device is optional under Vulkan's memory model.
+/// The scope Device is optional under the memory model Vulkan.
 pub(super) const DEVICE: Rule = Rule {
     code: Code::DeviceScope,
     vuid: None,
@@ -229,7 +231,7 @@ pub(super) const DEVICE: Rule = Rule {
             && context.has(C::VulkanMemoryModel)
             && !context.has(C::VulkanMemoryModelDeviceScope)
         {
-            to.push(DEVICE.error_at(context, operation, operation.memory, format!("the memory scope of {} is Device without the capability VulkanMemoryModelDeviceScope", context.name(operation))).help("declare the capability, or use QueueFamily"));
+            to.push(DEVICE.error_at(context, operation, operation.memory, format!("the memory scope of {} is Device, but the module does not declare VulkanMemoryModelDeviceScope", context.name(operation))).help("declare OpCapability VulkanMemoryModelDeviceScope, or use the memory scope QueueFamily"));
         }
     }),
 };
@@ -256,11 +258,11 @@ pub(super) const INVOCATION: Rule = Rule {
                         operation,
                         operation.memory,
                         format!(
-                            "{} asks for an order with the memory scope Invocation",
+                            "{} has a memory order, but its memory scope is Invocation",
                             context.name(operation)
                         ),
                     )
-                    .help("use semantics 0, or a larger memory scope"),
+                    .help("use memory semantics 0 (None), or a larger memory scope"),
             );
         }
     }),
@@ -281,7 +283,7 @@ pub(super) const SHADER_CALL: Rule = Rule {
             .models(operation.function)
             .filter(|(model, _)| !(5313..=5318).contains(model))
         {
-            to.push(SHADER_CALL.error_at(context, operation, operation.memory, format!("the memory scope ShaderCallKHR of {} is reached from the entry point {entry:?}, which is not a ray tracing shader", context.name(operation))));
+            to.push(SHADER_CALL.error_at(context, operation, operation.memory, format!("{} with the memory scope ShaderCallKHR is reached from the entry point {entry:?}, which is not a ray tracing shader", context.name(operation))).help("use the memory scope Device, or reach the instruction only from ray tracing shaders"));
         }
     }),
 };
@@ -302,15 +304,18 @@ pub(super) const GROUP: Rule = Rule {
             || (scope == Scope::Workgroup && !environment.is_vulkan())
             || environment == Environment::Vulkan10; // has no rule, and these by extension only
         if !fits {
-            to.push(GROUP.error_at(
-                context,
-                operation,
-                operation.execution,
-                format!(
-                    "the execution scope of {} is {scope}",
-                    context.name(operation)
-                ),
-            ));
+            let allowed = if environment.is_vulkan() {
+                "Subgroup"
+            } else {
+                "Subgroup or Workgroup"
+            };
+            let name = context.name(operation);
+            let message = format!("the execution scope of {name} is {scope}, not {allowed}");
+            to.push(
+                GROUP
+                    .error_at(context, operation, operation.execution, message)
+                    .help("use the execution scope Subgroup (3)"),
+            );
         }
     }),
 };
@@ -324,17 +329,18 @@ pub(super) const GRAPHICS: Rule = Rule {
     vuid: Some("VUID-StandaloneSpirv-OpControlBarrier-04682"),
     text: include_str!("explain/SB1120.md"),
     check: Check::Operation(|context, operation, to| {
-        if !context.settings.environment.is_vulkan()
-            || operation.kind != Kind::ControlBarrier
-            || scope(context, operation.execution).is_none_or(|scope| scope == Scope::Subgroup)
-        {
+        if !context.settings.environment.is_vulkan() || operation.kind != Kind::ControlBarrier {
             return;
         }
+        let scope = scope(context, operation.execution);
+        let Some(scope) = scope.filter(|scope| *scope != Scope::Subgroup) else {
+            return;
+        };
         for (_, entry) in context
             .models(operation.function)
             .filter(|(model, _)| GRAPHICS_AND_RAYS.contains(model))
         {
-            to.push(GRAPHICS.error_at(context, operation, operation.execution, format!("OpControlBarrier of another execution scope than Subgroup is reached from the entry point {entry:?}, a graphics or ray tracing shader")));
+            to.push(GRAPHICS.error_at(context, operation, operation.execution, format!("OpControlBarrier with the execution scope {scope} is reached from the entry point {entry:?}, a graphics or ray tracing shader")).because("Vulkan allows only the execution scope Subgroup in these shaders").help("use the execution scope Subgroup (3), or reach the barrier only from compute shaders"));
         }
     }),
 };
@@ -358,8 +364,8 @@ pub(super) const TESSELLATION: Rule = Rule {
         {
             to.push(
                 TESSELLATION
-                    .error_at(context, operation, operation.memory, format!("the memory scope Workgroup of {} is reached from the tessellation control shader {entry:?} under the memory model GLSL450", context.name(operation)))
-                    .help("use Device, or Vulkan's memory model"),
+                    .error_at(context, operation, operation.memory, format!("{} with the memory scope Workgroup is reached from the tessellation control shader {entry:?} under the memory model GLSL450", context.name(operation)))
+                    .help("use the memory scope Device, or the memory model Vulkan"),
             );
         }
     }),

@@ -1,4 +1,4 @@
-//! Memory semantics: bits, orders, and what Vulkan adds.
+//! Rules for memory semantics: their bits, their memory orders, and the rules that Vulkan adds.
 
 use super::super::context::{Kind, Operation};
 use super::super::{Check, Context, Rule};
@@ -19,23 +19,50 @@ const MAKE_VISIBLE: u32 = 0x4000;
 const VOLATILE_BIT: u32 = 0x8000;
 const KNOWN: u32 = ORDERS | 0xffc0;
 
-/// Calls `wrong` with each semantics operand of `operation` that has a value, and reports what it
-/// says.
+/// A problem of an operand: the rest of a sentence whose subject is the operand, and what to
+/// change.
+type Wrong = Option<(String, String)>;
+
+fn wrong(is: impl Into<String>, help: impl Into<String>) -> (String, String) {
+    (is.into(), help.into())
+}
+
+/// The strongest memory order that the instruction can have in Vulkan, and its bit.
+fn strongest(kind: Kind) -> (&'static str, u32) {
+    match kind {
+        Kind::Arrive | Kind::AtomicStore => ("Release", RELEASE),
+        Kind::Wait | Kind::AtomicLoad => ("Acquire", ACQUIRE),
+        Kind::ControlBarrier
+        | Kind::MemoryBarrier
+        | Kind::MemoryNamedBarrier
+        | Kind::NamedBarrierInitialize
+        | Kind::AtomicUpdate
+        | Kind::AtomicCompare
+        | Kind::Group => ("AcquireRelease", ACQUIRE_RELEASE),
+    }
+}
+
+/// The memory semantics `bits` with another memory order.
+fn with_order(bits: u32, order: u32) -> u32 {
+    bits & !ORDERS | order
+}
+
+/// Calls `check` with each semantics operand of `operation` that has a value, and reports the
+/// problem that it returns.
 fn each(
     rule: &Rule,
     context: &Context<'_, '_>,
     operation: &Operation<'_>,
     to: &mut Diagnostics,
-    wrong: impl Fn(u32) -> Option<String>,
+    check: impl Fn(u32) -> Wrong,
 ) {
     for (what, operand) in operation.all_semantics() {
-        if let Some(problem) = context.value(operand.id).and_then(&wrong) {
-            to.push(rule.error_at(
-                context,
-                operation,
-                Some(operand),
-                format!("the {what} of {} {problem}", context.name(operation)),
-            ));
+        if let Some((problem, help)) = context.value(operand.id).and_then(&check) {
+            let message = format!("the {what} of {} {problem}", context.name(operation));
+            to.push(
+                rule.error_at(context, operation, Some(operand), message)
+                    .help(help),
+            );
         }
     }
 }
@@ -75,7 +102,7 @@ pub(super) const CONSTANT: Rule = Rule {
     }),
 };
 
-/// Bits that nobody has defined.
+/// Bits that no specification defines.
 pub(super) const UNKNOWN: Rule = Rule {
     code: Code::UnknownSemanticsBits,
     vuid: None,
@@ -83,9 +110,9 @@ pub(super) const UNKNOWN: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         each(&UNKNOWN, context, operation, to, |bits| {
             (bits & !KNOWN != 0).then(|| {
-                format!(
-                    "have bits that no specification knows: {:#x}",
-                    bits & !KNOWN
+                wrong(
+                    format!("have undefined bits: {:#x}", bits & !KNOWN),
+                    format!("clear these bits: use {:#x}", bits & KNOWN),
                 )
             })
         });
@@ -99,8 +126,12 @@ pub(super) const SEVERAL: Rule = Rule {
     text: include_str!("explain/SB1204.md"),
     check: Check::Operation(|context, operation, to| {
         each(&SEVERAL, context, operation, to, |bits| {
-            ((bits & ORDERS).count_ones() > 1)
-                .then(|| format!("have more than one order: {:#x}", bits & ORDERS))
+            ((bits & ORDERS).count_ones() > 1).then(|| {
+                wrong(
+                    format!("have more than one memory order: {:#x}", bits & ORDERS),
+                    "set one memory order; acquire and release together are AcquireRelease (0x8)",
+                )
+            })
         });
     }),
 };
@@ -113,8 +144,16 @@ pub(super) const SEQUENTIAL: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() {
             each(&SEQUENTIAL, context, operation, to, |bits| {
-                (bits & SEQUENTIALLY_CONSISTENT != 0)
-                    .then(|| "are SequentiallyConsistent, which Vulkan does not have".to_owned())
+                let (name, order) = strongest(operation.kind);
+                (bits & SEQUENTIALLY_CONSISTENT != 0).then(|| {
+                    wrong(
+                        "are SequentiallyConsistent, which Vulkan does not have",
+                        format!(
+                            "use a weaker memory order, such as {name}: {:#x}",
+                            with_order(bits, order)
+                        ),
+                    )
+                })
             });
         }
     }),
@@ -128,8 +167,12 @@ pub(super) const STORE: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if operation.kind == Kind::AtomicStore {
             each(&STORE, context, operation, to, |bits| {
-                (bits & (ACQUIRE | ACQUIRE_RELEASE) != 0)
-                    .then(|| "acquire, and a store reads nothing".to_owned())
+                (bits & (ACQUIRE | ACQUIRE_RELEASE) != 0).then(|| {
+                    wrong(
+                        "acquire, but a store reads nothing",
+                        format!("use Release: {:#x}", with_order(bits, RELEASE)),
+                    )
+                })
             });
         }
     }),
@@ -143,8 +186,12 @@ pub(super) const LOAD: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if operation.kind == Kind::AtomicLoad {
             each(&LOAD, context, operation, to, |bits| {
-                (bits & (RELEASE | ACQUIRE_RELEASE) != 0)
-                    .then(|| "release, and a load writes nothing".to_owned())
+                (bits & (RELEASE | ACQUIRE_RELEASE) != 0).then(|| {
+                    wrong(
+                        "release, but a load writes nothing",
+                        format!("use Acquire: {:#x}", with_order(bits, ACQUIRE)),
+                    )
+                })
             });
         }
     }),
@@ -158,8 +205,12 @@ pub(super) const RELAXED: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() && operation.kind == Kind::MemoryBarrier {
             each(&RELAXED, context, operation, to, |bits| {
-                (bits & ORDERS == 0)
-                    .then(|| "have no memory order, so that it does nothing".to_owned())
+                (bits & ORDERS == 0).then(|| {
+                    wrong(
+                        "have no memory order, so the instruction has no effect",
+                        "set a memory order, such as AcquireRelease (0x8), or remove the instruction",
+                    )
+                })
             });
         }
     }),
@@ -174,7 +225,10 @@ pub(super) const NO_CLASS: Rule = Rule {
         if context.vulkan_semantics() {
             each(&NO_CLASS, context, operation, to, |bits| {
                 (bits & ORDERS != 0 && bits & VULKAN_CLASSES == 0).then(|| {
-                    "have a memory order and no storage class that it applies to".to_owned()
+                    wrong(
+                        "have a memory order but no storage class that it applies to",
+                        "add the storage classes to order, such as WorkgroupMemory (0x100)",
+                    )
                 })
             });
         }
@@ -189,8 +243,13 @@ pub(super) const NO_ORDER: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() {
             each(&NO_ORDER, context, operation, to, |bits| {
-                (bits & ORDERS == 0 && bits & VULKAN_CLASSES != 0)
-                    .then(|| "name a storage class and no memory order".to_owned())
+                let (name, order) = strongest(operation.kind);
+                (bits & ORDERS == 0 && bits & VULKAN_CLASSES != 0).then(|| {
+                    wrong(
+                        "name a storage class but no memory order",
+                        format!("add a memory order, such as {name} ({order:#x}), or use 0 (None)"),
+                    )
+                })
             });
         }
     }),
@@ -203,8 +262,12 @@ pub(super) const AVAILABLE: Rule = Rule {
     text: include_str!("explain/SB1211.md"),
     check: Check::Operation(|context, operation, to| {
         each(&AVAILABLE, context, operation, to, |bits| {
-            (bits & MAKE_AVAILABLE != 0 && bits & (RELEASE | ACQUIRE_RELEASE) == 0)
-                .then(|| "have MakeAvailable and do not release".to_owned())
+            (bits & MAKE_AVAILABLE != 0 && bits & (RELEASE | ACQUIRE_RELEASE) == 0).then(|| {
+                wrong(
+                    "have MakeAvailable but do not release",
+                    "use Release (0x4) or AcquireRelease (0x8), or clear MakeAvailable (0x2000)",
+                )
+            })
         });
     }),
 };
@@ -216,13 +279,17 @@ pub(super) const VISIBLE: Rule = Rule {
     text: include_str!("explain/SB1212.md"),
     check: Check::Operation(|context, operation, to| {
         each(&VISIBLE, context, operation, to, |bits| {
-            (bits & MAKE_VISIBLE != 0 && bits & (ACQUIRE | ACQUIRE_RELEASE) == 0)
-                .then(|| "have MakeVisible and do not acquire".to_owned())
+            (bits & MAKE_VISIBLE != 0 && bits & (ACQUIRE | ACQUIRE_RELEASE) == 0).then(|| {
+                wrong(
+                    "have MakeVisible but do not acquire",
+                    "use Acquire (0x2) or AcquireRelease (0x8), or clear MakeVisible (0x4000)",
+                )
+            })
         });
     }),
 };
 
-/// Bits that came with Vulkan's memory model.
+/// Bits that need the memory model Vulkan.
 pub(super) const NEEDS_MODEL: Rule = Rule {
     code: Code::SemanticsNeedVulkanModel,
     vuid: None,
@@ -230,19 +297,26 @@ pub(super) const NEEDS_MODEL: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if !context.has(spirv::Capability::VulkanMemoryModel) {
             each(&NEEDS_MODEL, context, operation, to, |bits| {
-                let names: Vec<&str> = [
+                let found: Vec<(u32, &str)> = [
                     (OUTPUT_MEMORY, "OutputMemory"),
                     (MAKE_AVAILABLE, "MakeAvailable"),
                     (MAKE_VISIBLE, "MakeVisible"),
                     (VOLATILE_BIT, "Volatile"),
                 ]
                 .into_iter()
-                .filter_map(|(bit, name)| (bits & bit != 0).then_some(name))
+                .filter(|(bit, _)| bits & bit != 0)
                 .collect();
-                (!names.is_empty()).then(|| {
-                    format!(
-                        "have {} without the capability VulkanMemoryModel",
-                        names.join(" and ")
+                (!found.is_empty()).then(|| {
+                    let names: Vec<&str> = found.iter().map(|(_, name)| *name).collect();
+                    let rest = found.iter().fold(bits, |rest, (bit, _)| rest & !bit);
+                    wrong(
+                        format!(
+                            "have {}, but the module does not declare VulkanMemoryModel",
+                            names.join(" and ")
+                        ),
+                        format!(
+                            "declare OpCapability VulkanMemoryModel and the memory model Vulkan, or use {rest:#x}"
+                        ),
                     )
                 })
             });
@@ -258,13 +332,18 @@ pub(super) const VOLATILE: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if !operation.is_atomic() {
             each(&VOLATILE, context, operation, to, |bits| {
-                (bits & VOLATILE_BIT != 0).then(|| "have Volatile, which is for atomics".to_owned())
+                (bits & VOLATILE_BIT != 0).then(|| {
+                    wrong(
+                        "have Volatile, which only atomics can have",
+                        format!("clear Volatile: use {:#x}", bits & !VOLATILE_BIT),
+                    )
+                })
             });
         }
     }),
 };
 
-/// UniformMemory belongs to shaders.
+/// UniformMemory needs the capability Shader.
 pub(super) const UNIFORM: Rule = Rule {
     code: Code::UniformMemoryCapability,
     vuid: None,
@@ -272,8 +351,12 @@ pub(super) const UNIFORM: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if !context.has(spirv::Capability::Shader) {
             each(&UNIFORM, context, operation, to, |bits| {
-                (bits & UNIFORM_MEMORY != 0)
-                    .then(|| "have UniformMemory without the capability Shader".to_owned())
+                (bits & UNIFORM_MEMORY != 0).then(|| {
+                    wrong(
+                        "have UniformMemory, but the module does not declare Shader",
+                        "use CrossWorkgroupMemory (0x200) for the global memory of a kernel",
+                    )
+                })
             });
         }
     }),
@@ -287,8 +370,12 @@ pub(super) const ARRIVE: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() && operation.kind == Kind::Arrive {
             each(&ARRIVE, context, operation, to, |bits| {
-                (bits & ORDERS & !RELEASE != 0)
-                    .then(|| "have a memory order other than Release".to_owned())
+                (bits & ORDERS & !RELEASE != 0).then(|| {
+                    wrong(
+                        "have a memory order other than Release",
+                        format!("use Release: {:#x}", with_order(bits, RELEASE)),
+                    )
+                })
             });
         }
     }),
@@ -302,8 +389,12 @@ pub(super) const WAIT: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() && operation.kind == Kind::Wait {
             each(&WAIT, context, operation, to, |bits| {
-                (bits & ORDERS & !ACQUIRE != 0)
-                    .then(|| "have a memory order other than Acquire".to_owned())
+                (bits & ORDERS & !ACQUIRE != 0).then(|| {
+                    wrong(
+                        "have a memory order other than Acquire",
+                        format!("use Acquire: {:#x}", with_order(bits, ACQUIRE)),
+                    )
+                })
             });
         }
     }),
@@ -326,15 +417,15 @@ pub(super) const UNEQUAL_RELEASES: Rule = Rule {
         if both(context, operation)
             .is_some_and(|(_, unequal)| unequal & (RELEASE | ACQUIRE_RELEASE) != 0)
         {
-            to.push(UNEQUAL_RELEASES.error_at(
-                context,
-                operation,
-                operation.unequal,
-                format!(
-                    "the memory semantics Unequal of {} release",
-                    context.name(operation)
-                ),
-            ));
+            let message = format!(
+                "the memory semantics Unequal of {} release, but a failed comparison writes nothing",
+                context.name(operation)
+            );
+            to.push(
+                UNEQUAL_RELEASES
+                    .error_at(context, operation, operation.unequal, message)
+                    .help("use Acquire (0x2) or no memory order for Unequal"),
+            );
         }
     }),
 };
@@ -353,15 +444,15 @@ pub(super) const UNEQUAL_STRONGER: Rule = Rule {
             && equal & SEQUENTIALLY_CONSISTENT == 0)
             || (unequal & ACQUIRE != 0 && equal & ORDERS == 0);
         if stronger {
-            to.push(UNEQUAL_STRONGER.error_at(
-                context,
-                operation,
-                operation.unequal,
-                format!(
-                    "the memory semantics Unequal of {} are stronger than Equal",
-                    context.name(operation)
-                ),
-            ));
+            let message = format!(
+                "the memory semantics Unequal of {} are stronger than Equal",
+                context.name(operation)
+            );
+            to.push(
+                UNEQUAL_STRONGER
+                    .error_at(context, operation, operation.unequal, message)
+                    .help("use a memory order for Equal that is at least as strong as that of Unequal"),
+            );
         }
     }),
 };
@@ -381,20 +472,23 @@ pub(super) const UNEQUAL_CLASSES: Rule = Rule {
             (
                 "VUID-StandaloneSpirv-UnequalMemorySemantics-10877",
                 unequal & !equal & VULKAN_CLASSES != 0,
-                "name a storage class that Equal does not",
+                "name a storage class that Equal does not name",
+                "add the storage classes of Unequal to Equal",
             ),
             (
                 "VUID-StandaloneSpirv-UnequalMemorySemantics-10878",
                 unequal & !equal & MAKE_VISIBLE != 0,
                 "have MakeVisible, which Equal does not have",
+                "set MakeVisible (0x4000) in Equal too, or clear it in Unequal",
             ),
             (
                 "VUID-StandaloneSpirv-UnequalMemorySemantics-10879",
                 (unequal ^ equal) & VOLATILE_BIT != 0,
                 "differ from Equal in Volatile",
+                "set Volatile (0x8000) in both or in neither",
             ),
         ];
-        for (vuid, broken, why) in parts {
+        for (vuid, broken, why, help) in parts {
             if broken {
                 let mut problem = UNEQUAL_CLASSES.error_at(
                     context,
@@ -406,7 +500,7 @@ pub(super) const UNEQUAL_CLASSES: Rule = Rule {
                     ),
                 );
                 problem.vuid = problem.vuid.map(|_| vuid);
-                to.push(problem);
+                to.push(problem.help(help));
             }
         }
     }),

@@ -1,4 +1,4 @@
-//! How much workgroup memory a module takes.
+//! The limit on workgroup memory.
 
 use super::super::{Check, MAX_COMPUTE_SHARED_MEMORY, Rule};
 use crate::analysis::workgroup_memory::WorkgroupMemory;
@@ -33,8 +33,8 @@ pub(super) const LIMIT: Rule = Rule {
             let reserved = u64::from(context.settings.reserved_shared_bytes);
             if bytes.saturating_add(reserved) > *limit {
                 to.push(
-                    LIMIT.error(context, entry.inst, format!("entry point {:?} needs {bytes} bytes of workgroup memory, and {reserved} are reserved for split barriers; {MAX_COMPUTE_SHARED_MEMORY} is {limit}", entry.name))
-                        .help("make the workgroup variables smaller, or leave the barriers whole"),
+                    LIMIT.error(context, entry.inst, format!("entry point {:?} uses {bytes} bytes of workgroup memory, and {reserved} are reserved for split barriers; {MAX_COMPUTE_SHARED_MEMORY} is {limit}", entry.name))
+                        .help("make the workgroup variables smaller, or use OpControlBarrier instead of split barriers"),
                 );
             }
         }

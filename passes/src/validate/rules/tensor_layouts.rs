@@ -9,7 +9,7 @@ use spirv::{Capability as C, Op, StorageClass, TensorClampMode};
 /// Most dimensions of a tensor.
 const MAX_DIMENSIONS: u32 = 5;
 
-/// What an instruction on a layout or a view takes behind it.
+/// The number of operands after the layout or view.
 fn numbers(op: Op, dimensions: usize) -> Option<usize> {
     Some(match op {
         Op::TensorLayoutSetBlockSizeNV
@@ -82,25 +82,29 @@ pub(super) const TYPE: Rule = Rule {
     check: Check::Module(|context, to| {
         for (inst, op) in types(context) {
             let name = inst.name();
-            let mut wrong = |message: String| to.push(TYPE.error(context, inst, message));
+            let mut wrong = |message: String, help: String| {
+                to.push(TYPE.error(context, inst, message).help(help));
+            };
             let constant = |index| context.value(inst.id(index).ok()?);
             let Some(count) = dimensions(context, inst) else {
-                let said = constant(0).map_or_else(
-                    || "no constant of a 32-bit integer type".to_owned(),
-                    |count| count.to_string(),
+                let is = constant(0).map_or_else(
+                    || "not a 32-bit integer constant".to_owned(),
+                    |count| format!("{count}, not 1 to {MAX_DIMENSIONS}"),
                 );
-                wrong(format!(
-                    "the number of dimensions of {name} is {said}; it is 1 to {MAX_DIMENSIONS}"
-                ));
+                wrong(
+                    format!("the number of dimensions of {name} is {is}"),
+                    format!("use a constant from 1 to {MAX_DIMENSIONS}"),
+                );
                 continue;
             };
             if op == Op::TypeTensorLayoutNV {
                 let known =
                     constant(1).is_some_and(|mode| TensorClampMode::from_u32(mode).is_some());
                 if !known {
-                    wrong(format!(
-                        "the clamp mode of {name} is not a constant of 0 to 4"
-                    ));
+                    wrong(
+                        format!("the clamp mode of {name} is not a constant from 0 to 4"),
+                        "use a constant from 0 (Undefined) to 4 (RepeatMirrored)".to_owned(),
+                    );
                 }
                 continue;
             }
@@ -109,23 +113,27 @@ pub(super) const TYPE: Rule = Rule {
                 .ok()
                 .and_then(|id| context.constants.get(id)?.as_bool());
             if boolean.is_none() {
-                wrong(format!(
-                    "the second operand of {name}, whether it has dimensions, is not a Boolean constant"
-                ));
+                wrong(
+                    format!("the operand HasDimensions of {name} is not a Boolean constant"),
+                    "use OpConstantTrue or OpConstantFalse".to_owned(),
+                );
             }
             let order: Vec<Option<u32>> = (2..inst.operands().len()).map(constant).collect();
             let is_permutation =
                 order.len() == count && (0..count as u32).all(|at| order.contains(&Some(at)));
             if !is_permutation {
-                wrong(format!(
-                    "the operands of {name} behind the second are not the numbers below {count} in some order"
-                ));
+                wrong(
+                    format!(
+                        "the operands of {name} after HasDimensions are not a permutation of the numbers below {count}"
+                    ),
+                    format!("name each dimension from 0 to {} once", count - 1),
+                );
             }
         }
     }),
 };
 
-/// The operands of what makes layouts and views.
+/// The operands of instructions that create layouts and views.
 pub(super) const OPERAND: Rule = Rule {
     code: Code::TensorLayoutOperand,
     vuid: None,
@@ -139,9 +147,14 @@ pub(super) const OPERAND: Rule = Rule {
                 _ => continue,
             };
             let name = inst.name();
-            let mut wrong = |message: String| to.push(OPERAND.error(context, inst, message));
+            let mut wrong = |message: String, help: String| {
+                to.push(OPERAND.error(context, inst, message).help(help));
+            };
             let Some(ty) = declared(context, inst.result_type(), of_type) else {
-                wrong(format!("the result type of {name} is not {what}"));
+                wrong(
+                    format!("the result type of {name} is not {what}"),
+                    format!("use the type of {what}"),
+                );
                 continue;
             };
             let Some(count) = dimensions(context, ty) else {
@@ -155,16 +168,20 @@ pub(super) const OPERAND: Rule = Rule {
                 .ok()
                 .and_then(|id| context.declarations.type_of(id));
             if operand != inst.result_type() {
-                wrong(format!(
-                    "the first operand of {name} has another type than the result"
-                ));
+                wrong(
+                    format!("the type of the first operand of {name} is not the result type"),
+                    format!("pass {what} of the result type"),
+                );
             }
             let rest = inst.operands_from(1);
             if rest.len() != count {
-                wrong(format!(
-                    "{name} has {} operands behind the first, and its type asks for {count}",
-                    rest.len()
-                ));
+                wrong(
+                    format!(
+                        "{name} has {} operands after the first, but its type requires {count}",
+                        rest.len()
+                    ),
+                    format!("pass {count} operands after the first"),
+                );
             }
             for id in rest
                 .iter()
@@ -172,9 +189,10 @@ pub(super) const OPERAND: Rule = Rule {
                 .filter(|id| !context.is_int32(*id))
             {
                 let shown = context.show(id);
-                wrong(format!(
-                    "the operand {shown} of {name} is not a 32-bit integer"
-                ));
+                wrong(
+                    format!("the operand {shown} of {name} is not a 32-bit integer"),
+                    format!("replace {shown} with a 32-bit integer"),
+                );
             }
         }
     }),
@@ -205,7 +223,9 @@ fn access_operands(
     to: &mut Diagnostics,
 ) {
     let name = inst.name();
-    let mut wrong = |message: String| to.push(ACCESS.error(context, inst, message));
+    let mut wrong = |message: String, help: &str| {
+        to.push(ACCESS.error(context, inst, message).help(help));
+    };
     let type_of = |id| context.declarations.type_of(id);
     let object = type_of(access.object);
     let is_matrix = |ty: Option<Id>| {
@@ -213,26 +233,35 @@ fn access_operands(
         matches!(ty, Some(Type::CooperativeMatrix { .. }))
     };
     if !is_matrix(object) {
-        wrong(format!("the object of {name} is not a cooperative matrix"));
+        wrong(
+            format!("the object of {name} is not a cooperative matrix"),
+            "pass a cooperative matrix",
+        );
     } else if !access.is_store && object != inst.result_type() {
-        wrong(format!(
-            "the object of {name} has another type than the result"
-        ));
+        wrong(
+            format!("the type of the object of {name} is not the result type"),
+            "pass an object of the result type",
+        );
     }
     if !matches!(context.type_of(access.pointer), Some(Type::Pointer { .. })) {
-        wrong(format!("the first operand of {name} is not a pointer"));
+        wrong(
+            format!("the first operand of {name} is not a pointer"),
+            "pass a pointer",
+        );
     }
     let layout = declared(context, type_of(access.layout), Op::TypeTensorLayoutNV);
     if layout.is_none() {
-        wrong(format!(
-            "the third operand of {name} is not a tensor layout"
-        ));
+        wrong(
+            format!("the third operand of {name} is not a tensor layout"),
+            "pass a tensor layout",
+        );
     }
     let Some(view) = access.view else { return };
     let Some(view) = declared(context, type_of(view), Op::TypeTensorViewNV) else {
-        wrong(format!(
-            "the operand of {name} behind TensorView is not a tensor view"
-        ));
+        wrong(
+            format!("the operand TensorView of {name} is not a tensor view"),
+            "pass a tensor view",
+        );
         return;
     };
     let has_dimensions = view
@@ -243,9 +272,12 @@ fn access_operands(
     if let (Some(false), Some([Some(layout), Some(view)])) = (has_dimensions, counts)
         && layout != view
     {
-        wrong(format!(
-            "the tensor view of {name} has no dimensions of its own, and {view} where the layout has {layout}"
-        ));
+        wrong(
+            format!(
+                "the tensor view of {name} takes its dimensions from the layout, but has {view} and the layout has {layout}"
+            ),
+            "use a view with as many dimensions as the layout, or one with HasDimensions",
+        );
     }
 }
 
@@ -266,7 +298,7 @@ pub(super) const DECODE: Rule = Rule {
     }),
 };
 
-/// What is wrong with the decode function of a load.
+/// The problem of the decode function of a load, if it has one.
 fn undecodable(
     context: &Context<'_, '_>,
     inst: Inst<'_>,
@@ -274,17 +306,20 @@ fn undecodable(
     decode: Id,
 ) -> Option<Diagnostic> {
     let name = inst.name();
-    let wrong = |message: String| Some(DECODE.error(context, inst, message));
+    let wrong =
+        |message: String, help: String| Some(DECODE.error(context, inst, message).help(help));
     let declarations = context.declarations;
     if access.is_store {
-        return wrong(format!(
-            "{name} has a decode function, which loads alone can have"
-        ));
+        return wrong(
+            format!("{name} has a decode function, which only loads can have"),
+            "remove the operand DecodeFunc".to_owned(),
+        );
     }
     let Some(function) = declarations.function(decode) else {
-        return wrong(format!(
-            "the operand of {name} behind DecodeFunc is not a function"
-        ));
+        return wrong(
+            format!("the operand DecodeFunc of {name} is not a function"),
+            "pass a function".to_owned(),
+        );
     };
     let component = match declarations.ty(inst.result_type()?) {
         Some(Type::CooperativeMatrix { component, .. }) => *component,
@@ -293,12 +328,16 @@ fn undecodable(
     let shown = context.show(decode);
     let returned = declarations.module.def(decode).and_then(Inst::result_type);
     if returned != Some(component) {
-        return wrong(format!(
-            "the decode function {shown} does not return the component type of the matrix"
-        ));
+        return wrong(
+            format!("the decode function {shown} does not return the component type of the matrix"),
+            format!("return the type {}", context.show(component)),
+        );
     }
     let [(_, place), coordinates @ ..] = function.params.as_slice() else {
-        return wrong(format!("the decode function {shown} has no parameters"));
+        return wrong(
+            format!("the decode function {shown} has no parameters"),
+            "declare three parameters: a pointer, and two arrays of coordinates".to_owned(),
+        );
     };
     if !matches!(
         declarations.ty(*place),
@@ -307,9 +346,12 @@ fn undecodable(
             pointee: Some(_)
         })
     ) {
-        return wrong(format!(
-            "the first parameter of the decode function {shown} is not a pointer to the storage class PhysicalStorageBuffer"
-        ));
+        return wrong(
+            format!(
+                "the first parameter of the decode function {shown} is not a pointer to the storage class PhysicalStorageBuffer"
+            ),
+            "declare it as a pointer to the storage class PhysicalStorageBuffer".to_owned(),
+        );
     }
     let layout = declarations.type_of(access.layout);
     let count = declared(context, layout, Op::TypeTensorLayoutNV)
@@ -322,18 +364,22 @@ fn undecodable(
         _ => false, // no array
     };
     if coordinates.len() != 2 || !coordinates.iter().all(fits) {
-        return wrong(format!(
-            "the decode function {shown} does not have two parameters behind the first that are arrays of {count} 32-bit integers"
-        ));
+        return wrong(
+            format!(
+                "the second and third parameters of the decode function {shown} are not arrays of {count} 32-bit integers"
+            ),
+            format!("declare two arrays of {count} 32-bit integers after the pointer"),
+        );
     }
     match context.type_of(access.pointer) {
         Some(Type::Pointer {
             class: StorageClass::PhysicalStorageBuffer | StorageClass::StorageBuffer,
             ..
         }) => None,
-        _ => wrong(format!(
-            "the pointer of {name} is in a storage class that a decode function cannot read: PhysicalStorageBuffer and StorageBuffer can be"
-        )),
+        _ => wrong(
+            format!("a decode function cannot read the storage class of the pointer of {name}"),
+            "use the storage class PhysicalStorageBuffer or StorageBuffer".to_owned(),
+        ),
     }
 }
 
@@ -346,11 +392,12 @@ pub(super) const CAPABILITY: Rule = Rule {
         let mut needs = |inst: Inst<'_>, capability: C| {
             if !context.has(capability) {
                 let name = inst.name();
-                to.push(CAPABILITY.error(
-                    context,
-                    inst,
-                    format!("{name} needs the capability {capability:?}"),
-                ));
+                let message = format!("{name} needs the capability {capability:?}");
+                to.push(
+                    CAPABILITY
+                        .error(context, inst, message)
+                        .help(format!("declare OpCapability {capability:?}")),
+                );
             }
         };
         for (inst, _) in types(context) {

@@ -1,4 +1,4 @@
-//! Tensors (SPV_ARM_tensors): their types, what accesses them, and the operands of accesses.
+//! Rules for tensors (SPV_ARM_tensors): their types, their accesses, and the tensor operands.
 
 use super::super::{Check, Context, Rule};
 use crate::diagnostic::{Code, Diagnostic};
@@ -14,15 +14,15 @@ pub(super) const TYPE: Rule = Rule {
     check: Check::Module(|context, to| {
         let mut report = Report::new(to);
         for (inst, ty) in types(context) {
-            if let Some(wrong) = wrong_type(context, ty) {
+            if let Some((wrong, help)) = wrong_type(context, ty) {
                 let message = format!("{} {wrong}", shown(context, inst));
-                report.push(TYPE.error(context, inst, message));
+                report.push(TYPE.error(context, inst, message).help(help));
             }
         }
     }),
 };
 
-/// What instructions ask of their tensor, coordinates and values.
+/// Tensor, coordinates and values of an access.
 pub(super) const ACCESS: Rule = Rule {
     code: Code::TensorAccess,
     vuid: None,
@@ -30,12 +30,12 @@ pub(super) const ACCESS: Rule = Rule {
     check: Check::Module(|context, to| {
         let mut report = Report::new(to);
         for (inst, op) in accesses(context) {
-            let wrong = TensorType::of_value(context.declarations, operand(inst, 0))
-                .ok_or("its first operand is not a tensor".to_owned())
-                .and_then(|tensor| wrong_access(context, inst, op, tensor));
-            if let Err(wrong) = wrong {
+            let checked = TensorType::of_value(context.declarations, operand(inst, 0))
+                .ok_or_else(|| wrong("its first operand is not a tensor", "pass a tensor"))
+                .and_then(|tensor| check_access(context, inst, op, tensor));
+            if let Err((wrong, help)) = checked {
                 let message = format!("{}: {wrong}", inst.name());
-                report.push(ACCESS.error(context, inst, message));
+                report.push(ACCESS.error(context, inst, message).help(help));
             }
             if report.is_full() {
                 return;
@@ -68,8 +68,8 @@ fn types<'c>(context: &'c Context<'_, '_>) -> impl Iterator<Item = (Inst<'c>, Te
     declared.filter_map(|(inst, _)| Some((inst, TensorType::from_inst(inst)?)))
 }
 
-/// The instructions that access or ask tensors. A module without tensor types has none that is
-/// lowered.
+/// The instructions that access or query tensors. A module without tensor types has none that can
+/// be lowered.
 fn accesses<'c>(context: &'c Context<'_, '_>) -> impl Iterator<Item = (Inst<'c>, Op)> {
     let has_tensors = types(context).next().is_some();
     let functions = context.functions().filter(move |_| has_tensors);
@@ -101,35 +101,63 @@ fn is_integer(ty: Option<&Type>) -> bool {
     matches!(ty, Some(Type::Int { .. }))
 }
 
-/// Why `ty` is not a tensor type: what follows its name.
-fn wrong_type(context: &Context<'_, '_>, ty: TensorType) -> Option<String> {
+/// A problem, and what to change.
+type Wrong = (String, String);
+
+fn wrong(is: impl Into<String>, help: impl Into<String>) -> Wrong {
+    (is.into(), help.into())
+}
+
+/// The problem of the tensor type `ty`, as the rest of a sentence whose subject is the type.
+fn wrong_type(context: &Context<'_, '_>, ty: TensorType) -> Option<Wrong> {
     if !is_scalar(context, ty.element) {
-        return Some("has elements that are not scalars".to_owned());
+        return Some(wrong(
+            "has elements that are not scalars",
+            "use a scalar element type",
+        ));
     }
     let rank_id = ty.rank?;
     let rank = ty.rank(context.constants);
     let Some(rank) = rank.filter(|_| is_integer(context.type_of(rank_id))) else {
-        return Some("has a rank that is not a constant integer".to_owned());
+        return Some(wrong(
+            "has a rank that is not a constant integer",
+            "use an integer constant as the rank",
+        ));
     };
     if rank == 0 {
-        return Some("has the rank 0; a tensor has at least one dimension".to_owned());
+        return Some(wrong(
+            "has the rank 0, but a tensor has at least one dimension",
+            "use a rank of at least 1",
+        ));
     }
     let shape = ty.shape?;
     let Some(Type::Array { element, length }) = context.type_of(shape) else {
-        return Some("has a shape that is not an array".to_owned());
+        return Some(wrong(
+            "has a shape that is not an array",
+            format!("use a constant array of {rank} integers as the shape"),
+        ));
     };
     if !is_integer(context.declarations.ty(*element)) {
-        return Some("has a shape whose elements are not integers".to_owned());
+        return Some(wrong(
+            "has a shape whose elements are not integers",
+            format!("use a constant array of {rank} integers as the shape"),
+        ));
     }
     let length = context.constants.get(*length).and_then(Constant::as_u64);
     if length != Some(rank) {
         let length = length.map_or_else(|| "an unknown number of".to_owned(), |n| n.to_string());
-        return Some(format!(
-            "has the rank {rank} and a shape of {length} elements"
+        return Some(wrong(
+            format!("has the rank {rank} but a shape of {length} elements"),
+            format!("use a shape of {rank} elements, or another rank"),
         ));
     }
     let is_constant = context.constants.get(shape).is_some();
-    (!is_constant).then(|| "has a shape that is not a constant".to_owned())
+    (!is_constant).then(|| {
+        wrong(
+            "has a shape that is not a constant",
+            "use a constant array as the shape, or a type without a shape",
+        )
+    })
 }
 
 /// The element type and length of the array type `ty`.
@@ -143,33 +171,42 @@ fn array(context: &Context<'_, '_>, ty: Id) -> Option<(Id, Option<u64>)> {
     }
 }
 
-/// What is wrong with `inst`, whose tensor is of the type `tensor`.
-fn wrong_access(
+/// Checks the access `inst`, whose tensor has the type `tensor`.
+fn check_access(
     context: &Context<'_, '_>,
     inst: Inst<'_>,
     op: Op,
     tensor: TensorType,
-) -> Result<(), String> {
+) -> Result<(), Wrong> {
     if tensor.rank.is_none() {
-        return Err("the type of its tensor has no rank".to_owned());
+        return Err(wrong(
+            "the type of its tensor has no rank",
+            "give the tensor type a rank",
+        ));
     }
     // A rank that is not a constant is a problem of the type.
     let Some(rank) = tensor.rank(context.constants) else {
         return Ok(());
     };
     if op == Op::TensorQuerySizeARM {
-        return wrong_query(context, inst, rank);
+        return check_query(context, inst, rank);
     }
     let coordinates = context.declarations.type_of(operand(inst, 1));
     match coordinates.and_then(|ty| array(context, ty)) {
         Some((element, Some(length)))
             if is_integer(context.declarations.ty(element)) && length == rank => {}
         Some((element, Some(length))) if is_integer(context.declarations.ty(element)) => {
-            return Err(format!(
-                "there are {length} coordinates; the tensor has the rank {rank}"
+            return Err(wrong(
+                format!("it has {length} coordinates, but the tensor has the rank {rank}"),
+                format!("pass an array of {rank} coordinates"),
             ));
         }
-        _ => return Err("its coordinates are not an array of integers".to_owned()),
+        _ => {
+            return Err(wrong(
+                "its coordinates are not an array of integers",
+                format!("pass an array of {rank} integers"),
+            ));
+        }
     }
     let (what, ty) = match op {
         Op::TensorReadARM => ("result", inst.result_type()),
@@ -181,33 +218,43 @@ fn wrong_access(
     });
     if !fits {
         let element = context.show(tensor.element);
-        return Err(format!(
-            "its {what} is neither of the tensor's element type {element} nor an array of it"
+        return Err(wrong(
+            format!(
+                "the type of its {what} is neither {element}, the tensor's element type, nor an array of it"
+            ),
+            format!("use the type {element}, or an array of it"),
         ));
     }
     Ok(())
 }
 
-fn wrong_query(context: &Context<'_, '_>, inst: Inst<'_>, rank: u64) -> Result<(), String> {
+fn check_query(context: &Context<'_, '_>, inst: Inst<'_>, rank: u64) -> Result<(), Wrong> {
     if !is_integer(
         inst.result_type()
             .and_then(|ty| context.declarations.ty(ty)),
     ) {
-        return Err("its result is not an integer".to_owned());
+        return Err(wrong(
+            "its result is not an integer",
+            "use an integer type for the result",
+        ));
     }
     let dimension = operand(inst, 1);
     let number = context.constants.get(dimension).and_then(Constant::as_u64);
     match number.filter(|_| is_integer(context.type_of(dimension))) {
-        None => Err("its dimension is not a constant integer".to_owned()),
-        Some(number) if number >= rank => Err(format!(
-            "it asks for dimension {number}; the tensor has the rank {rank}"
+        None => Err(wrong(
+            "its dimension is not a constant integer",
+            "use an integer constant as the dimension",
+        )),
+        Some(number) if number >= rank => Err(wrong(
+            format!("it queries dimension {number}, but the tensor has the rank {rank}"),
+            format!("query a dimension below {rank}"),
         )),
         Some(_) => Ok(()),
     }
 }
 
-/// What is wrong with the tensor operands of `inst`. Bits that no grammar names are refused where
-/// all operands are.
+/// The problems of the tensor operands of `inst`. Undefined bits are rejected with those of all
+/// other operands.
 fn wrong_operands(context: &Context<'_, '_>, inst: Inst<'_>, op: Op) -> Vec<Diagnostic> {
     let at = match op {
         Op::TensorReadARM => 2,
@@ -219,35 +266,47 @@ fn wrong_operands(context: &Context<'_, '_>, inst: Inst<'_>, op: Op) -> Vec<Diag
     };
     let mask = T::from_bits_retain(*bits);
     let mut wrong = Vec::new();
-    let mut say = |message: &str| {
+    let mut say = |message: &str, help: &str| {
         let message = format!("{} {message}", inst.name());
-        wrong.push(OPERANDS.error(context, inst, message).at_operand(at));
+        let error = OPERANDS.error(context, inst, message);
+        wrong.push(error.at_operand(at).help(help));
     };
-    let (foreign, name, named) = match op {
+    let (foreign, is, help, named) = match op {
         Op::TensorReadARM => (
             T::MAKE_ELEMENT_AVAILABLE_ARM,
-            "has MakeElementAvailableARM, which is for writes",
+            "has MakeElementAvailableARM, which only writes can have",
+            "use MakeElementVisibleARM, or clear the bit",
             T::MAKE_ELEMENT_VISIBLE_ARM,
         ),
         _ => (
             T::MAKE_ELEMENT_VISIBLE_ARM,
-            "has MakeElementVisibleARM, which is for reads",
+            "has MakeElementVisibleARM, which only reads can have",
+            "use MakeElementAvailableARM, or clear the bit",
             T::MAKE_ELEMENT_AVAILABLE_ARM,
         ),
     };
     if mask.contains(foreign) {
-        say(name);
+        say(is, help);
     }
     if op == Op::TensorWriteARM && mask.contains(T::OUT_OF_BOUNDS_VALUE_ARM) {
-        say("has OutOfBoundsValueARM, which is for reads");
+        say(
+            "has OutOfBoundsValueARM, which only reads can have",
+            "clear OutOfBoundsValueARM, and remove its value",
+        );
     }
     if mask.intersects(foreign | named) && !mask.contains(T::NON_PRIVATE_ELEMENT_ARM) {
-        say("makes elements available or visible without NonPrivateElementARM");
+        say(
+            "makes elements available or visible without NonPrivateElementARM",
+            "set NonPrivateElementARM too",
+        );
     }
     let vulkan =
         T::MAKE_ELEMENT_AVAILABLE_ARM | T::MAKE_ELEMENT_VISIBLE_ARM | T::NON_PRIVATE_ELEMENT_ARM;
     if mask.intersects(vulkan) && !context.has(spirv::Capability::VulkanMemoryModel) {
-        say("has a tensor operand that needs the capability VulkanMemoryModel");
+        say(
+            "has a tensor operand that needs the capability VulkanMemoryModel",
+            "declare OpCapability VulkanMemoryModel and the memory model Vulkan",
+        );
     }
     // The ids follow in the order of the bits.
     let with_id = [
@@ -264,16 +323,25 @@ fn wrong_operands(context: &Context<'_, '_>, inst: Inst<'_>, op: Op) -> Vec<Diag
         if *bit != T::OUT_OF_BOUNDS_VALUE_ARM {
             let scope = context.value(id).and_then(Scope::from_u32);
             if scope.is_none() {
-                say("has a scope that is not a constant, or not a scope");
+                say(
+                    "has a scope that is not a constant, or not a valid scope",
+                    "use a constant scope, such as Workgroup (2)",
+                );
             }
             continue;
         }
         let tensor = TensorType::of_value(context.declarations, operand(inst, 0));
         let ty = context.declarations.type_of(id);
         if context.constants.get(id).is_none() {
-            say("has an OutOfBoundsValueARM that is not a constant");
+            say(
+                "has an OutOfBoundsValueARM that is not a constant",
+                "use a constant",
+            );
         } else if tensor.is_some_and(|tensor| ty != Some(tensor.element)) {
-            say("has an OutOfBoundsValueARM that is not of the tensor's element type");
+            say(
+                "has an OutOfBoundsValueARM of another type than the tensor's elements",
+                "use a constant of the tensor's element type",
+            );
         }
     }
     wrong

@@ -2,8 +2,8 @@
 //! uniform control flow. SPIR-V requires the same of OpControlBarrier: behavior is undefined unless
 //! all invocations of the workgroup execute the same dynamic instance.
 //!
-//! The hardware counts arrivals. An invocation that never comes leaves the others waiting for ever;
-//! one that comes more often lets them go too early.
+//! The hardware counts arrivals. If an invocation never arrives, the others wait forever; if it
+//! arrives too often, they continue too early.
 //!
 //! Bad, in a workgroup of 64: `if (gl_LocalInvocationIndex < 16) controlBarrierWait(...)`. Good:
 //! the same `if` around the work alone, or a condition that all invocations of the workgroup agree
@@ -47,7 +47,7 @@ pub(super) fn check(
             .map_or_else(String::new, |inst| entry.original.op_name(inst));
         let message = match differs {
             Some(_) => format!(
-                "{name} is not in uniform control flow: some invocations of every workgroup execute it and others do not"
+                "{name} is not in uniform control flow: in every workgroup, some invocations execute it and others do not"
             ),
             None => format!("{name} may not be in uniform control flow"),
         };
@@ -58,7 +58,7 @@ pub(super) fn check(
         };
         let mut problem = severity(Diagnostic::error(code, message), differs.is_some(), strict)
             .at_word(word)
-            .help("move it out of the branch, or branch on a value that is the same for the whole workgroup");
+            .help("move it out of the branch, or use a condition that is uniform in the workgroup");
         problem.vuid = event.pairs().then_some(VUID);
         problem.reasons = entry.reasons_of_block(event.block);
         if let Some(Cause::Branch(block)) = entry.uniformity.block(event.block) {
@@ -67,7 +67,8 @@ pub(super) fn check(
         if let Some((more, fewer)) = differs {
             problem.witness.extend([
                 format!("the invocation with LocalInvocationIndex {more} executes it").into(),
-                format!("the one with LocalInvocationIndex {fewer} does not, or less often").into(),
+                format!("the invocation with LocalInvocationIndex {fewer} does not, or less often")
+                    .into(),
             ]);
         } else if !event.pairs() {
             problem.witness = entry.path_past(event);

@@ -56,7 +56,7 @@ fn what_is_known_at_run_time_only_is_a_warning_with_its_reasons() {
     let text = first.reasons.join("\n");
     let (condition, source) = (module.id("q").to_string(), module.id("g").to_string());
     assert!(
-        text.contains(&format!("the branch on {condition} in block")),
+        text.contains(&format!("whose condition {condition} is not uniform")),
         "{text}"
     );
     assert!(text.ends_with(&format!("{source} is loaded from GlobalInvocationId, which differs between the invocations of a workgroup")), "{text}");

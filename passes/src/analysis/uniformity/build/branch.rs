@@ -1,4 +1,4 @@
-//! How a block ends.
+//! Builds the branch at the end of a block.
 
 use super::Builder;
 use crate::analysis::cfg::Cfg;

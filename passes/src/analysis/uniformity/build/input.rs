@@ -1,11 +1,11 @@
-//! What a model is built from.
+//! The input from which a model is built.
 
 use super::super::memory::Memory;
 use super::super::promote::Variables;
 use super::super::slice::Slice;
 use crate::module::{Constants, Declarations, Function};
 
-/// What a model is built from.
+/// The input from which a model is built.
 #[derive(Copy, Clone)]
 pub(crate) struct Input<'b, 'm> {
     pub(crate) declarations: &'b Declarations<'m>,
