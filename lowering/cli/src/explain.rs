@@ -5,8 +5,9 @@ use super::write;
 use splitbar::diagnostic::{Code, Kind};
 use splitbar::exit;
 use splitbar::simulate::machine::FindingKind;
+use splitbar_passes::validate::rules;
 
-/// Prints what a code means.
+/// Prints the explanation of a code.
 pub(super) fn run(code: &str) -> u8 {
     match find(code) {
         Some(code) => write::to_stdout(explanation(code).as_bytes()),
@@ -14,7 +15,7 @@ pub(super) fn run(code: &str) -> u8 {
             Some(text) => write::to_stdout(text.as_bytes()),
             None => {
                 write::error(&format!(
-                    "there is no diagnostic code {code:?}; they look like SB0205"
+                    "{code:?} is not a diagnostic code; a code has the form SB0205"
                 ));
                 exit::USAGE
             }
@@ -30,7 +31,7 @@ fn number(text: &str) -> Option<u16> {
     digits.parse().ok()
 }
 
-/// What a finding of the simulator means.
+/// The explanation of a finding of the simulator.
 fn finding(text: &str) -> Option<String> {
     let number = number(text)?;
     let kind = FindingKind::ALL
@@ -45,8 +46,7 @@ fn finding(text: &str) -> Option<String> {
     ))
 }
 
-/// The summary of the code `text` of a diagnostic or finding, and what the command prints about it,
-/// in Markdown.
+/// The summary of the code `text` of a diagnostic or finding, and its explanation in Markdown.
 pub(super) fn texts(text: &str) -> Option<(&'static str, String)> {
     if let Some(code) = find(text) {
         return Some((code.summary(), explanation(code)));
@@ -67,26 +67,85 @@ pub(super) fn find(text: &str) -> Option<Code> {
 }
 
 fn explanation(code: Code) -> String {
+    let class = class(code);
+    match rules::find(code) {
+        Some(rule) => format!("{}\n{class}\n", with_captions(rule.text)),
+        None => page(
+            &code.to_string(),
+            code.summary(),
+            explanations::of_code(code),
+            &class,
+        ),
+    }
+}
+
+/// The class of a code, and the exit code of a command that reports it.
+fn class(code: Code) -> String {
+    if rules::LINTS.contains(&code) {
+        return "a warning or a note: the module is valid (exit code 0)".to_owned();
+    }
     let (kind, exit) = match code.kind() {
+        Kind::Invalid if code.is_about_request() => {
+            ("usage: the command line is wrong", exit::USAGE)
+        }
         Kind::Invalid => (
             "invalid: the module breaks a rule of SPIR-V or of its client API",
             exit::INVALID,
         ),
         Kind::Unsupported => (
-            "unsupported: the module is right, this target or this build cannot do it",
+            "unsupported: the module is valid, but this target or this build does not support it",
             exit::UNSUPPORTED,
         ),
         Kind::Limit => ("limit: a documented limit is exceeded", exit::UNSUPPORTED),
         Kind::Internal => ("internal: a bug in splitbar", exit::BUG),
     };
-    match splitbar_passes::validate::rules::find(code) {
-        Some(rule) => format!("{}\n{kind} (exit code {exit})\n", rule.text),
-        None => page(
-            &code.to_string(),
-            code.summary(),
-            explanations::of_code(code),
-            &format!("{kind} (exit code {exit})"),
-        ),
+    format!("{kind} (exit code {exit})")
+}
+
+/// The text of a rule with a caption for each example in place of the words after `spirv`, which
+/// are for the tests.
+fn with_captions(text: &str) -> String {
+    let mut shown = String::new();
+    for line in text.lines() {
+        match line.strip_prefix("```spirv ") {
+            Some(words) => {
+                shown.push_str(&caption(words));
+                shown.push_str("\n\n```spirv\n");
+            }
+            None => {
+                shown.push_str(line);
+                shown.push('\n');
+            }
+        }
+    }
+    shown
+}
+
+/// The line before an example that the tests know by `words`: whether it is reported, and in which
+/// environment, execution model, version or limit.
+fn caption(words: &str) -> String {
+    let mut settings = Vec::new();
+    let mut is_reported = false;
+    for word in words.split_whitespace() {
+        match word {
+            "bad" => is_reported = true,
+            "good" | "bare" => {}
+            _ if find(word).is_some() => {} // another code that the example gets
+            _ if word.starts_with(|first: char| first.is_ascii_digit()) => {
+                settings.push(format!("SPIR-V {word}"));
+            }
+            _ => settings.push(word.to_owned()),
+        }
+    }
+    let reported = if is_reported {
+        "Reported"
+    } else {
+        "Not reported"
+    };
+    if settings.is_empty() {
+        format!("{reported}:")
+    } else {
+        format!("{reported} ({}):", settings.join(", "))
     }
 }
 
@@ -130,9 +189,37 @@ mod tests {
     fn rules_come_with_their_documentation() {
         let text = explanation(Code::ArriveOrder);
         assert!(
-            text.contains("13556") && text.contains("```spirv bad"),
+            text.contains("13556") && text.contains("Reported:\n\n```spirv\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn examples_have_captions_without_words_of_tests() {
+        for (words, shown) in [
+            ("bad SB2010", "Reported:"),
+            ("good bare vulkan1.3", "Not reported (vulkan1.3):"),
+            ("bad Fragment 1.2", "Reported (Fragment, SPIR-V 1.2):"),
+        ] {
+            assert_eq!(caption(words), shown);
+        }
+        for code in Code::ALL {
+            let text = explanation(*code);
+            assert!(!text.contains("```spirv "), "{code}: {text}");
+        }
+    }
+
+    #[test]
+    fn the_class_names_the_exit_code() {
+        for (code, exit) in [
+            (Code::EmptyWindow, "(exit code 0)"),
+            (Code::ForeignSplitExtension, "(exit code 0)"),
+            (Code::UnarrivedWait, "(exit code 1)"),
+            (Code::WrongUsage, "(exit code 2)"),
+            (Code::UnsupportedType, "(exit code 3)"),
+        ] {
+            assert!(class(code).ends_with(exit), "{code}: {}", class(code));
+        }
     }
 
     #[test]
