@@ -55,7 +55,7 @@ fn static_library() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Whether the program has LLVM, and the C library and the linkers of GNU/Linux.
+/// Returns true if the program has LLVM, and the C library and the linkers of GNU/Linux.
 fn is_linux_with_llvm() -> bool {
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|text| text == value);
     env::var_os("CARGO_FEATURE_LLVM").is_some()

@@ -21,7 +21,7 @@ use splitbar::{
 };
 use std::path::{Path, PathBuf};
 
-/// Behind the help.
+/// The end of the help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar advise kernel.spv
@@ -31,18 +31,18 @@ Examples:
   splitbar advise kernel.spv --target gfx1201 --profile dump.bin
   splitbar advise k.spv --targets gfx1201,gfx942 --estimate --groups 8,1,1 --buffer 0:0=zeros:4096
 
-Where nobody says --split-barriers, an entry point with split barriers is advised on as it is, and
-one with plain barriers with --split-barriers auto: the first row is the kernel with full barriers.
+Without --split-barriers, entry points with split barriers are compiled as they are, and those with
+plain barriers with --split-barriers auto. The first row is the kernel with full barriers.
 
-A split pays where it leaves as many workgroups resident at once as a full barrier does, where
-enough instructions are left in the window, and where waves differ in time by more than a phase
-costs: with a profile (docs/profile.md) that is known. On NVIDIA GPUs registers are known where
-ptxas is installed; cycles of a phase come from a timing simulator. --estimate has splitbar's own
-simulator run each strategy's code, and says where it finds another one faster (docs/timing.md).
-Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read, 3
+A split is faster if it does not lower the occupancy, if enough instructions remain in the window,
+and if the skew between waves is larger than the cost of a phase; a profile (docs/profile.md)
+measures the skew. Register counts on NVIDIA GPUs need ptxas. The cycles of a phase come from a
+timing simulator. --estimate runs the code of each strategy on splitbar's simulator, and names a
+strategy that is faster there (docs/timing.md).
+Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read, 3
 unsupported by a target or this build (limits included), 4 a bug in splitbar.";
 
-/// GPUs of several generations of both vendors, where nobody names one.
+/// The default GPUs: several generations of both vendors.
 const GPUS: &str = "gfx942,gfx1100,gfx1201,sm_80,sm_90";
 
 /// `advise` compiles, with each strategy in turn.
@@ -73,22 +73,22 @@ impl Takes for Advise {
 #[derive(Debug, Args)]
 #[command(mut_args(of_launch))]
 pub(super) struct AdviseArgs {
-    /// The SPIR-V module; `-` is the standard input
+    /// The SPIR-V module; `-` is standard input
     input: PathBuf,
-    /// The GPUs, with commas between them
+    /// The GPUs, separated by commas
     #[arg(long, visible_alias = "target", default_value = GPUS, value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
     targets: Vec<&'static Target>,
-    /// Goes by this profile of the module where it measured a barrier
+    /// Uses this profile to decide about the barriers that it measured
     ///
     /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Estimates how long a launch takes with each strategy, as `sim --timing` does
+    /// Estimates the time of a launch with each strategy, as `sim --timing` does
     #[arg(long, requires = "groups")]
     estimate: bool,
     #[command(flatten)]
     launch: FullLaunchArgs,
-    /// How the advice is printed
+    /// Format of the advice
     #[arg(long, value_enum, default_value_t = AdviceFormat::Text)]
     format: AdviceFormat,
     #[command(flatten)]
@@ -101,14 +101,14 @@ pub(super) struct AdviseArgs {
     limits: LimitArgs,
 }
 
-/// How advice is printed.
+/// The format of advice.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 enum AdviceFormat {
     /// A table for each entry point and GPU
     Text,
-    /// An array
+    /// A JSON array
     Json,
-    /// A picture: bars for each strategy
+    /// A bar chart of the strategies
     Svg,
 }
 

@@ -73,7 +73,7 @@ fn push(
     };
     if depth == DEEPEST {
         return Err(format!(
-            "{}: response files name each other more than {DEEPEST} deep",
+            "{}: response files are nested more than {DEEPEST} deep",
             file.display()
         ));
     }
@@ -82,7 +82,7 @@ fn push(
         .map_err(|_| format!("{}: the response file is not UTF-8", file.display()))?;
     let words = shlex::split(&text).ok_or_else(|| {
         let file = file.display();
-        format!("{file}: the response file ends inside of quotes or behind a backslash")
+        format!("{file}: the response file ends inside of quotes or after a backslash")
     })?;
     words
         .into_iter()

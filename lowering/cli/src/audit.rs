@@ -23,7 +23,7 @@ use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// After the help.
+/// The end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   splitbar lower kernel.spv --target gfx1201 --audit --emit reflect -o kernel.json
@@ -38,24 +38,24 @@ usage or a file that cannot be read.";
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
-    /// An object, assembly as LLVM prints it, or PTX; `-`: standard input
+    /// An object, LLVM's assembly text, or PTX; `-` is standard input
     input: PathBuf,
-    /// The GPU that the code is for
+    /// The GPU of the code
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
-    /// What the barriers ask: of `splitbar lower --audit --emit reflect`
+    /// The required orderings: the output of `lower --audit --emit reflect`
     ///
-    /// With the same options.
+    /// Use the same options for both.
     #[arg(long, value_name = "FILE", conflicts_with = "release")]
     plan: Option<PathBuf>,
-    /// The SPIR-V module that the code was made of: findings name its lines
+    /// The SPIR-V module of the code; findings then name its lines
     ///
-    /// For code with debug lines, as `lower --audit` has them.
+    /// Needs debug lines in the code, as `lower --audit` writes them.
     #[arg(long, value_name = "FILE")]
     module: Option<PathBuf>,
     /// The memory that every barrier releases
     ///
-    /// Without this, --acquire and --plan nothing is judged.
+    /// Without this, --acquire and --plan, nothing is required of the code.
     #[arg(long, value_enum)]
     release: Option<Memory>,
     /// The memory that every barrier acquires
@@ -64,13 +64,13 @@ pub(crate) struct AuditArgs {
     /// The scope of --release and --acquire
     #[arg(long, value_enum, default_value_t = MemoryScope::Workgroup, conflicts_with = "plan")]
     scope: MemoryScope,
-    /// The code is for workgroups on one compute unit (gfx10 to gfx12.0)
+    /// Workgroups run on one compute unit (gfx10 to gfx12.0)
     #[arg(long, conflicts_with = "plan")]
     cu_mode: bool,
-    /// The code is for spread workgroups (gfx90a, gfx942, gfx950)
+    /// Workgroups run on several compute units (gfx90a, gfx942, gfx950)
     #[arg(long, conflicts_with_all = ["cu_mode", "plan"])]
     tgsplit: bool,
-    /// How the audit is printed
+    /// Format of the audit
     #[arg(long, alias = "report", value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
@@ -167,7 +167,7 @@ fn places(args: &AuditArgs, audits: &[Audit]) -> Result<Places, Stop> {
         return Ok(Places::default());
     };
     if args.input == Path::new("-") && *module == args.input {
-        let text = "the code and the module cannot both be the standard input";
+        let text = "the code and the module cannot both be standard input";
         return Err(Stop::Usage(text.to_owned()));
     }
     let module = given::module(module)?;
@@ -222,7 +222,7 @@ fn audit(args: &AuditArgs) -> Result<Vec<Audit>, Stop> {
             Arch::Amdgpu(_) => "`.type NAME,@function`",
             Arch::Nvptx(_) => "`.entry` or `.func`",
         };
-        return Err(format!("{name} has no function ({announced} announces one)").into());
+        return Err(format!("{name} has no function ({announced} starts one)").into());
     }
     let plan = args.plan.as_deref().map(plan).transpose()?;
     let placement = match (args.cu_mode, args.tgsplit) {
@@ -249,7 +249,7 @@ struct Reflected {
 fn plan(path: &Path) -> Result<Vec<Audit>, String> {
     let name = path.display();
     let entries: Vec<Reflected> = serde_json::from_slice(&read(path)?).map_err(|error| {
-        format!("{name} is not what `splitbar lower --audit --emit reflect` writes: {error}")
+        format!("{name} is not the output of `splitbar lower --audit --emit reflect`: {error}")
     })?;
     entries
         .into_iter()
@@ -278,7 +278,7 @@ fn planned(function: &Function, plan: &[Audit], arch: &Arch) -> Result<Audit, St
     };
     if !audit.barriers.iter().all(fits) {
         return Err(format!(
-            "the plan is not of this code: the barriers of {} stand elsewhere (was it made with the same options?)",
+            "the plan does not match this code: the barriers of {} are in other places; use the same options for both",
             function.name
         ));
     }

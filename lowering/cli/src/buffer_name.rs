@@ -9,7 +9,7 @@ use splitbar::simulate::BufferName;
 /// A description of the syntax.
 pub(super) fn split(text: &str) -> Result<(BufferName, &str), String> {
     let wrong =
-        || format!("{text:?} does not begin with SET:BINDING=, SET:BINDING:ELEMENT= or INDEX=");
+        || format!("{text:?} does not start with SET:BINDING=, SET:BINDING:ELEMENT= or INDEX=");
     let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
     let (place, rest) = text.split_once('=').ok_or_else(wrong)?;
     let place = match place.split_once(':') {

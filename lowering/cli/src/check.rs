@@ -36,12 +36,12 @@ impl Takes for Check {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// SPIR-V modules; `-` is the standard input; a folder: every .spv in it, at any depth
+    /// SPIR-V modules; `-` is standard input; a folder means all .spv files in it, at any depth
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
-    /// GPUs whose limits the modules must keep, with commas between them
+    /// GPUs whose limits the modules must not exceed, separated by commas
     ///
-    /// With what their lowering reserves for split barriers.
+    /// Includes the memory that the lowering reserves for split barriers.
     #[arg(long, visible_alias = "target", value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
     targets: Vec<&'static Target>,
     #[command(flatten)]
@@ -51,9 +51,9 @@ pub(crate) struct CheckArgs {
     /// A limit, such as maxComputeSharedMemorySize=32768
     #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
     limit: Vec<(String, u64)>,
-    /// How diagnostics are printed
+    /// Format of diagnostics
     ///
-    /// On the standard error; SARIF on the standard output.
+    /// On standard error; SARIF on standard output.
     #[arg(long, alias = "diagnostics", value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
@@ -174,7 +174,7 @@ fn code(problems: &Diagnostics) -> u8 {
     }
 }
 
-/// Whether a problem is that this build does not know something, whatever the target.
+/// Returns true if a problem is that this build does not know something, whatever the target.
 fn is_unknown_here(problem: &Diagnostic) -> bool {
     let of_target = [Code::UnsupportedStrategy, Code::UnsupportedOnTarget];
     problem.severity == Severity::Error
@@ -207,7 +207,7 @@ pub(super) fn parse_limit(text: &str) -> Result<(String, u64), String> {
         .ok_or_else(|| format!("{text:?} is not NAME=N"))?;
     if !LIMITS.contains(&name) {
         return Err(format!(
-            "no rule asks for the limit {name:?}; the limits are {}",
+            "no rule uses the limit {name:?}; the limits are {}",
             LIMITS.join(", ")
         ));
     }

@@ -9,17 +9,17 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct CodeArgs {
-    /// What is written, and where if not to -o; may be repeated
+    /// Selects an output and, optionally, its file; can be repeated
     ///
-    /// Without it asm. Several outputs are of one compilation.
+    /// The default is asm. Several outputs come from one compilation.
     #[arg(long, value_name = "KIND[=FILE]", value_parser = EmitParser)]
     pub(super) emit: Vec<EmitArg>,
-    /// Where an output without a file of its own goes; `-`: standard output
+    /// File for outputs without their own; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
-    /// How diagnostics are printed
+    /// Format of diagnostics
     ///
-    /// On the standard error.
+    /// On standard error.
     #[arg(long, alias = "diagnostics", value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub(super) struct CodeArgs {
 }
 
 impl CodeArgs {
-    /// Whether a reflection is written: who asks for all of it gets the windows measured.
+    /// Returns true if a reflection is written: who asks for all of it gets the windows measured.
     pub(super) fn reflects(&self) -> bool {
         self.emit.iter().any(|one| one.kind == Emit::Reflect)
     }

@@ -23,7 +23,7 @@ pub(crate) struct Cli {
     colour: colorchoice_clap::Color,
 }
 
-/// The release, the commit that it was built of, and its LLVM.
+/// The release, its commit, and its LLVM version.
 pub(crate) fn version() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let llvm = match splitbar::llvm_version() {
@@ -37,7 +37,7 @@ pub(crate) fn version() -> &'static str {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
+Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read or written,
 3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
 
 #[derive(Debug, Subcommand)]
@@ -45,47 +45,46 @@ pub(crate) enum Command {
     /// Compiles a module for one GPU
     #[command(after_help = lower::EXAMPLES)]
     Lower(Box<lower::LowerArgs>),
-    /// Compiles an LLVM module whose kernels call split barriers: for compilers that bring their
-    /// own IR
+    /// Compiles an LLVM module whose kernels call split barriers, for compilers that emit LLVM IR
     #[command(after_help = lower_ir::EXAMPLES)]
     LowerIr(Box<lower_ir::LowerIrArgs>),
-    /// Compiles many modules for several GPUs, by worker processes side by side; takes up where an
-    /// earlier run was interrupted
+    /// Compiles many modules for several GPUs in parallel worker processes; continues an
+    /// interrupted run
     #[command(after_help = batch::EXAMPLES)]
     Batch(Box<batch::BatchArgs>),
-    /// Checks a module against the rules of SPIR-V, Vulkan and OpenCL for barriers; exit code 0
-    /// without errors, 1 with
+    /// Checks modules against the rules of SPIR-V, Vulkan and OpenCL for barriers; the exit code is
+    /// 1 if there are errors
     Check(Box<check::CheckArgs>),
-    /// Audits final code: operations that may be outstanding at each barrier, waits that retire
-    /// nothing, and parts of fences that are missing; exit code 1 if it finds something
+    /// Audits final code: lists operations that may be outstanding at each barrier, unnecessary
+    /// waits, and missing parts of fences; the exit code is 1 if something is missing
     #[command(after_help = audit::EXAMPLES)]
     Audit(audit::AuditArgs),
-    /// Explores a module's barriers, lowered for one GPU, in every interleaving of a few waves
+    /// Explores the barriers of a module, lowered for one GPU, in all interleavings of a few waves
     #[command(after_help = model::EXAMPLES)]
     Model(Box<model::ModelArgs>),
-    /// Runs a kernel on a simulated GPU under hostile schedules; exit code 1 if a race, a missing
-    /// wait, a deadlock or another misuse is found
+    /// Runs a kernel on a simulated GPU under adverse schedules; the exit code is 1 if it finds a
+    /// race, a missing wait, a deadlock or another error
     #[command(after_help = sim::EXAMPLES)]
     Sim(Box<sim::SimArgs>),
-    /// Compiles a module with every strategy and recommends one, by registers, workgroups that are
-    /// resident at once, windows and the cost of a phase
+    /// Compiles a module with every strategy and recommends one by registers, occupancy, windows
+    /// and the cost of a phase
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<advise::AdviseArgs>),
-    /// Writes one document on a module: whether to split its barriers on each GPU and why, with
-    /// source, plan and code side by side, versions, timeline and findings; a page, text or JSON
+    /// Writes a report about a module as HTML, text or JSON: whether to split its barriers on each
+    /// GPU and why, with source, plan, code, versions, timeline and findings
     #[command(after_help = report_command::EXAMPLES)]
     Report(Box<report_command::ReportArgs>),
-    /// Shows how far apart the subgroups of a workgroup arrived at each barrier: reads the buffer
-    /// that `splitbar-opt --instrument-barrier-skew` makes a kernel write
+    /// Shows the skew between the subgroups of a workgroup at each barrier, from the buffer that a
+    /// kernel instrumented by `splitbar-opt --instrument-barrier-skew` writes
     #[command(after_help = profile::EXAMPLES)]
     Profile(profile::ProfileArgs),
-    /// Lists the GPUs: wave size, barrier strategy chosen by default, async copies, minimum PTX
+    /// Lists the GPUs with wave size, default strategy, async copies and minimum PTX version
     Targets {
-        /// How the list is printed
+        /// Format of the list
         #[arg(long, value_enum, default_value_t = DataFormat::Text)]
         format: DataFormat,
     },
-    /// Compiles what another process asks for on the standard input
+    /// Compiles modules for another process that writes requests to standard input
     #[command(hide = true)]
     Worker(worker::Served),
     /// Explains a diagnostic code
@@ -93,7 +92,7 @@ pub(crate) enum Command {
         /// The code, such as SB0205
         code: String,
     },
-    /// Writes what completes the arguments in a shell
+    /// Writes a completion script for a shell
     #[command(after_help = shell::EXAMPLES)]
     Completions {
         /// The shell
@@ -101,12 +100,12 @@ pub(crate) enum Command {
     },
     /// Writes a manual page for the program and for each command
     Manual {
-        /// The folder that gets them
+        /// The folder for the pages
         folder: PathBuf,
     },
 }
 
-/// Runs the command that the arguments name, and gives the exit code.
+/// Runs the command in the arguments, and returns the exit code.
 pub(crate) fn run() -> u8 {
     if let Err(text) = arguments::expand() {
         let code = report::usage(&text, Path::new("-"), report::asked());
@@ -142,8 +141,8 @@ fn run_served(command: &[OsString]) -> io::Result<u8> {
 }
 
 impl Command {
-    /// What limits a command that runs in a process of its own, the module that its problems are
-    /// about, and how they are printed. `lower` has a worker for its work alone.
+    /// The limits of a command that runs in a process of its own, the module of its problems, and
+    /// their format. `lower` has its own worker.
     fn limited(&self) -> Option<(&LimitArgs, &Path, Format)> {
         match self {
             Command::Check(args) => Some(args.limited()),
@@ -164,8 +163,8 @@ impl Command {
         }
     }
 
-    /// The form of its diagnostics and findings, and where a SARIF document of them goes; `None`
-    /// where it has no SARIF.
+    /// The format of its diagnostics and findings, and the stream for a SARIF document; `None` if
+    /// it writes no SARIF.
     fn reports(&self) -> Option<(Format, Sink)> {
         match self {
             Command::Lower(args) => Some((args.code.format, Sink::Error)),
@@ -186,13 +185,13 @@ impl Command {
         }
     }
 
-    /// Runs it in this process and gives the exit code.
+    /// Runs it in this process and returns the exit code.
     fn run_here(&self) -> u8 {
         let code = self.perform();
         self.finish(code)
     }
 
-    /// Writes the SARIF document if there is to be one, and gives the exit code.
+    /// Writes the SARIF document, if one is selected, and returns the exit code.
     fn finish(&self, code: u8) -> u8 {
         match self.reports() {
             Some((format, sink)) => report::finish(sink, format, code),

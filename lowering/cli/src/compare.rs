@@ -69,7 +69,7 @@ impl Comparison {
         });
     }
 
-    /// Whether the simulator found something in one of the runs.
+    /// Returns true if the simulator found something in one of the runs.
     pub(super) fn has_findings(&self) -> bool {
         let mut estimates = self.estimates.iter();
         estimates.any(|estimated| !estimated.estimate.findings.is_empty())

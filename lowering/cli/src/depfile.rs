@@ -14,7 +14,7 @@ pub(super) fn text(targets: &[&Path], inputs: &[&Path]) -> Result<String, String
         let space = if number == 0 { "" } else { " " };
         let name = escaped(target)?;
         if name.contains('%') {
-            return Err(format!("{name:?}: make would take `%` for a pattern"));
+            return Err(format!("{name:?}: make would read `%` as a pattern"));
         }
         let _ = write!(text, "{space}{name}");
     }

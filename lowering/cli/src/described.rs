@@ -34,7 +34,7 @@ pub(super) fn parse_tensor(text: &str) -> Result<TensorArg, String> {
         text.split('x').map(|number| number.parse().ok()).collect()
     }
     let (place, rest) = split(text)?;
-    let wrong = || format!("{rest:?} is neither TYPE:DIMENSIONS nor TYPE:DIMENSIONS:STRIDES");
+    let wrong = || format!("{rest:?} is not TYPE:DIMENSIONS or TYPE:DIMENSIONS:STRIDES");
     let (ty, rest) = rest.split_once(':').ok_or_else(wrong)?;
     let bytes = match ty {
         "bool" => 1,
@@ -66,7 +66,9 @@ pub(super) fn parse_tensor(text: &str) -> Result<TensorArg, String> {
         .as_ref()
         .is_some_and(|strides| strides.len() != dimensions.len())
     {
-        return Err(format!("{rest:?} has not one stride for each dimension"));
+        return Err(format!(
+            "{rest:?} does not have one stride for each dimension"
+        ));
     }
     Ok(TensorArg {
         place,

@@ -24,14 +24,14 @@ pub(super) enum Emit {
     Hsaco,
     /// Machine code from ptxas (NVIDIA)
     Cubin,
-    /// What each barrier becomes, and why
+    /// The strategy of each barrier, and the reason
     Plan,
     /// The kernels' arguments, memory, pairs and windows as JSON
     Reflect,
 }
 
 impl Emit {
-    /// Whether it is binary data.
+    /// Returns true if it is binary data.
     pub(super) fn is_binary(self) -> bool {
         match self {
             Emit::Bitcode | Emit::Obj | Emit::Hsaco | Emit::Cubin => true,
@@ -102,7 +102,7 @@ impl TypedValueParser for EmitParser {
             .as_ref()
             .is_some_and(|file| file.as_os_str().is_empty())
         {
-            let said = format!("--emit {text} names no file behind `=`\n");
+            let said = format!("--emit {text} names no file after `=`\n");
             return Err(clap::Error::raw(ErrorKind::InvalidValue, said).with_cmd(command));
         }
         let kind = EnumValueParser::<Emit>::new().parse_ref(command, arg, OsStr::new(kind))?;
@@ -153,7 +153,7 @@ pub(super) fn outputs(
                 file.display().to_string()
             });
             return Err(format!(
-                "two outputs go to {place}; give each a file: --emit asm=FILE"
+                "two outputs go to {place}; name a file for each: --emit asm=FILE"
             ));
         }
         outputs.push(output);
@@ -163,7 +163,7 @@ pub(super) fn outputs(
     {
         let file = file.display();
         return Err(format!(
-            "nothing is written to {file}: every --emit names a file of its own"
+            "nothing is written to {file}: every --emit names its own file"
         ));
     }
     Ok(outputs)

@@ -41,7 +41,7 @@ const BELONGS: &[(FileKind, &str)] = &[
     ),
     (
         FileKind::Cubin,
-        "give the PTX that it was made of: `cuobjdump -ptx {file}` may have it",
+        "use its PTX instead: `cuobjdump -ptx {file}` may extract it",
     ),
     (
         FileKind::Profile,
@@ -49,7 +49,7 @@ const BELONGS: &[(FileKind, &str)] = &[
     ),
     (
         FileKind::Json,
-        "`splitbar batch {file}` takes a list of jobs",
+        "`splitbar batch {file}` runs a list of jobs",
     ),
     (
         FileKind::DxContainer,
@@ -85,7 +85,7 @@ fn read(input: &Path) -> Result<Vec<u8>, String> {
 fn refused(kind: FileKind, input: &Path, wanted: &str) -> Stop {
     let advice = advice(kind, input).map_or_else(String::new, |advice| format!("; {advice}"));
     Stop::Usage(format!(
-        "{} is {}, and this command takes {wanted}{advice}",
+        "{} is {}, but this command needs {wanted}{advice}",
         report::name(input),
         kind.name()
     ))
@@ -216,7 +216,7 @@ fn fits(kind: FileKind, input: &Path, target: &Target) -> Result<(), Stop> {
         return Ok(());
     }
     Err(Stop::Usage(format!(
-        "{} is {}, and {} is a GPU of {vendor}; name the GPU that the code is for",
+        "{} is {}, but {} is a GPU of {vendor}; use the GPU of the code",
         report::name(input),
         kind.name(),
         target.name

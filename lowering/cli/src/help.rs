@@ -127,7 +127,7 @@ fn text(command: &Command, whole: bool) -> String {
         section(&mut out, FIRST_HEADING, &common);
         let program = command.get_bin_name().unwrap_or("splitbar");
         let more = format!(
-            "`{program} --help` has all options, `splitbar manual DIR` writes all there is to say."
+            "`{program} --help` lists all options, `splitbar manual DIR` writes full manual pages."
         );
         let _ = writeln!(out, "\n{more}");
     }
@@ -148,7 +148,7 @@ fn heading(arg: &Arg) -> String {
     heading.unwrap_or(FIRST_HEADING).to_owned()
 }
 
-/// Whether an argument stands in the help. That of `--help` itself needs none.
+/// Returns true if an argument stands in the help. That of `--help` itself needs none.
 fn is_shown(arg: &&Arg) -> bool {
     !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str())
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The flags of a launch without images, samplers and tensors.
 #[derive(Clone, Debug, Args)]
 pub(super) struct LaunchArgs {
-    /// Workgroups
+    /// Number of workgroups in each dimension
     #[arg(long, value_name = "X,Y,Z", value_parser = splitbar::parse_size)]
     pub(super) groups: Option<[u32; 3]>,
     /// FILE, zeros:BYTES, seq:u32:COUNT, seq:f32:COUNT; OpenCL: INDEX=...
@@ -22,20 +22,20 @@ pub(super) struct LaunchArgs {
     /// of descriptors.
     #[arg(long, value_name = "SET:BINDING=CONTENT", value_parser = parse_buffer)]
     buffer: Vec<BufferArg>,
-    /// Push constants, or arguments by value: hexadecimal bytes, or a file
+    /// Push constants, or arguments by value: hexadecimal bytes or a file
     #[arg(long, value_name = "HEX|FILE")]
     push: Option<String>,
-    /// Workgroup memory that the launch adds
+    /// Bytes of dynamic workgroup memory
     ///
-    /// The size of the kernel's array that has none.
+    /// The size of the kernel's array of unknown size.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     dynamic_shared: u32,
-    /// Workgroups that are resident at once, for estimates of time
+    /// Number of resident workgroups, for estimates of time
     ///
-    /// Without it, as many as fit.
+    /// The default is as many as fit.
     #[arg(long, value_name = "N")]
     pub(super) resident: Option<u32>,
-    /// The most instructions of waves of a launch
+    /// Limit on the instructions of all waves of a launch
     #[arg(long, default_value_t = 100_000_000)]
     steps: u64,
 }
@@ -46,7 +46,9 @@ impl LaunchArgs {
     /// # Errors
     /// Buffers that are given twice or are too large, and files that cannot be read.
     pub(super) fn inputs(&self, workgroup_size: Option<[u32; 3]>) -> Result<Inputs, String> {
-        let groups = self.groups.ok_or("--groups says how many workgroups")?;
+        let groups = self
+            .groups
+            .ok_or("set the number of workgroups with --groups")?;
         let mut inputs = Inputs::new(groups, buffers(&self.buffer)?);
         inputs.workgroup_size = workgroup_size;
         if let Some(bytes) = &self.push {
@@ -113,11 +115,11 @@ impl LaunchArgs {
 pub(super) struct FullLaunchArgs {
     #[command(flatten)]
     pub(super) base: LaunchArgs,
-    /// A buffer is an image: rgba8:64x32, r32ui:buffer:256
+    /// Uses a buffer as an image: rgba8:64x32, r32ui:buffer:256
     ///
-    /// Of so many texels, or a texel buffer; formats as in GLSL. Behind the extent :levels=N for
-    /// mip levels, one after the other, :layers where the last number counts layers, which do not
-    /// get fewer, :samples=N for samples of a texel.
+    /// The extent is in texels; formats are those of GLSL. After the extent, :levels=N adds mip
+    /// levels, stored one after the other, :layers makes the last number the count of layers, which
+    /// is the same in all levels, and :samples=N sets the samples of a texel.
     #[arg(long, value_name = "SET:BINDING=FORMAT:EXTENT", value_parser = parse_image)]
     image: Vec<ImageArg>,
     /// A sampler, or that of an image: linear,repeat or nearest,edge
@@ -126,15 +128,15 @@ pub(super) struct FullLaunchArgs {
     /// them mip-linear or mip-nearest, a comparison such as less-equal, and unnormalized.
     #[arg(long, value_name = "SET:BINDING=FILTER,ADDRESSING", value_parser = parse_sampler)]
     sampler: Vec<SamplerArg>,
-    /// A buffer is a tensor: f32:4x8x16, u8:3x5:64x2
+    /// Uses a buffer as a tensor: f32:4x8x16, u8:3x5:64x2
     ///
-    /// The outermost dimension first; behind it the bytes from one element to the next in each,
-    /// where they do not follow each other.
+    /// The outermost dimension comes first. The optional strides are in bytes, for tensors that are
+    /// not contiguous.
     #[arg(long, value_name = "SET:BINDING=TYPE:DIMENSIONS[:STRIDES]", value_parser = parse_tensor)]
     tensor: Vec<TensorArg>,
-    /// Bytes of the printf buffer
+    /// Size of the printf buffer
     ///
-    /// A call takes 8 bytes, and 4 or 8 for each number.
+    /// A call needs 8 bytes, and 4 or 8 for each number.
     #[arg(long = "printf-buffer-size", alias = "print-capacity", value_name = "BYTES", default_value_t = PRINT_CAPACITY, value_parser = value_parser!(u32).range(..=MOST as i64))]
     print_capacity: u32,
 }
@@ -176,8 +178,7 @@ impl FullLaunchArgs {
     pub(super) fn deciding(&self) -> Result<Launch, String> {
         let is_plain = self.image.is_empty() && self.sampler.is_empty() && self.tensor.is_empty();
         if !is_plain {
-            let text =
-                "--strategy auto=measured takes no images, samplers and tensors; name a strategy";
+            let text = "--strategy auto=measured does not support images, samplers and tensors; name a strategy";
             return Err(text.to_owned());
         }
         self.base.deciding()
@@ -292,7 +293,7 @@ pub(super) fn parse_buffer(text: &str) -> Result<BufferArg, String> {
 fn check_file(place: BufferName, content: &str) -> Result<(), String> {
     const FORMS: &str = "FILE, zeros:BYTES, seq:u32:COUNT or seq:f32:COUNT";
     if content.is_empty() {
-        return Err(format!("buffer {place} has no content; give {FORMS}"));
+        return Err(format!("buffer {place} has no content; use {FORMS}"));
     }
     let Some((form, rest)) = content.split_once(':') else {
         return Ok(());
@@ -305,7 +306,7 @@ fn check_file(place: BufferName, content: &str) -> Result<(), String> {
         return Err(why);
     }
     Err(format!(
-        "{content:?} is not a content of a buffer; give {FORMS}"
+        "{content:?} is not a valid content of a buffer; use {FORMS}"
     ))
 }
 
@@ -320,11 +321,8 @@ pub(super) struct ImageArg {
 /// `SET:BINDING=FORMAT:buffer:N`.
 pub(super) fn parse_image(text: &str) -> Result<ImageArg, String> {
     let (place, rest) = split(text)?;
-    let wrong = || {
-        format!(
-            "{rest:?} is neither FORMAT:XxYxZ, with levels behind it or not, nor FORMAT:buffer:N"
-        )
-    };
+    let wrong =
+        || format!("{rest:?} is not FORMAT:XxYxZ, optionally with levels, or FORMAT:buffer:N");
     let (format, extent) = rest.split_once(':').ok_or_else(wrong)?;
     let format = TexelFormat::by_name(format).ok_or_else(|| {
         format!("{format:?} is not a format of GLSL with components of one width, such as rgba8")

@@ -16,10 +16,10 @@ const IN_PROCESS: &str = "SPLITBAR_IN_PROCESS";
 /// The flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct LimitArgs {
-    /// Ends the command after this time, with exit code 3
+    /// Stops the command after this time, with exit code 3
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     time_limit: Option<Duration>,
-    /// Ends the command when it needs more memory, with exit code 3
+    /// Stops the command if it needs more memory, with exit code 3
     #[arg(long, value_name = "MIB", value_parser = value_parser!(u64).range(1..))]
     memory_limit: Option<u64>,
 }
@@ -37,7 +37,7 @@ impl LimitArgs {
     }
 }
 
-/// Whether the work is to be done in this process.
+/// Returns true if the work is to be done in this process.
 pub(super) fn in_process() -> bool {
     std::env::var_os(IN_PROCESS).is_some()
 }

@@ -21,17 +21,17 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// After the help.
+/// The end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  splitbar lower k.spv --target gfx1201                        assembly to the standard output
+  splitbar lower k.spv --target gfx1201                        assembly to standard output
   splitbar lower k.spv --target sm_90 --emit plan              why each barrier is split or not
   splitbar lower k.spv --target sm_90 --emit ptx=k.ptx --emit reflect=k.json    PTX, and its launch
   splitbar lower k.spv --target gfx1100 --emit hsaco=k.co --emit reflect=k.json -MD -MF k.d
   splitbar lower k.spv --target sm_80 --spec 0=128 --spec 1=1.5 --strategy fused
   glslangValidator -V --quiet -o /dev/stdout k.comp | splitbar lower - --target gfx1201
 
-Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
+Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read or written,
 3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
 
 /// `lower` takes every option.
@@ -49,37 +49,37 @@ impl Takes for Lower {
 #[derive(Clone, Debug, Args)]
 #[command(mut_args(of_launch))]
 pub(crate) struct LowerArgs {
-    /// The SPIR-V module; `-` is the standard input
+    /// The SPIR-V module; `-` is standard input
     pub(crate) input: PathBuf,
-    /// More modules, which are linked with the first one
+    /// More modules to link with the first one
     ///
-    /// They export what the first one imports, or the other way round.
+    /// Each module can import functions that another one exports.
     #[arg(value_name = "MODULE")]
     pub(crate) linked: Vec<PathBuf>,
     /// The GPU: gfx1201, gfx90a:xnack+, sm_90, sm_90a (`splitbar targets`)
     #[arg(long, value_parser = parse_target)]
     pub(crate) target: &'static Target,
-    /// Goes by this profile of the module where it measured a barrier
+    /// Uses this profile to decide about the barriers that it measured
     ///
     /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
-    /// Writes what the output was made of, for make and ninja; also -MD
+    /// Writes the dependencies of the output, for make and ninja; also -MD
     ///
-    /// Beside the output, with the extension d.
+    /// The file is next to the output, with the extension d.
     #[arg(long)]
     pub(crate) write_dependencies: bool,
-    /// Writes them to FILE; also -MF FILE
+    /// Writes the dependencies to FILE; also -MF FILE
     #[arg(long, value_name = "FILE", requires = "write_dependencies")]
     pub(crate) dependency_file: Option<PathBuf>,
-    /// What they say is made of these files; also -MT NAME
+    /// The target in the dependency file; also -MT NAME
     ///
-    /// In place of the outputs.
+    /// Replaces the outputs as targets.
     #[arg(long, value_name = "NAME", requires = "write_dependencies")]
     pub(crate) dependency_target: Option<String>,
-    /// Writes every stage into this folder, each before the next begins
+    /// Writes the result of each stage into this folder
     ///
-    /// Without --emit nothing else is written.
+    /// Each is written before the next stage starts. Without --emit, nothing else is written.
     #[arg(long, value_name = "DIR")]
     pub(crate) emit_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -90,9 +90,9 @@ pub(crate) struct LowerArgs {
     pub(super) options: OptionArgs<Lower>,
     #[command(flatten)]
     pub(super) code: CodeArgs,
-    /// Prints the time of each stage, and what runs
+    /// Prints the time of each stage, and progress
     ///
-    /// Every five seconds the stage and, unless the module is small, LLVM's pass.
+    /// Every five seconds it prints the stage and, for large modules, the pass of LLVM.
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -228,13 +228,15 @@ pub(super) fn inputs(args: &LowerArgs) -> Vec<&Path> {
 /// The profile, where there is a choice that it could decide.
 fn profile(args: &LowerArgs, options: &Options, file: &Path) -> Result<Vec<u8>, String> {
     if args.input == Path::new("-") && file == args.input {
-        return Err("the module and the profile cannot both be the standard input".to_owned());
+        return Err("the module and the profile cannot both be standard input".to_owned());
     }
     if !args.linked.is_empty() {
-        return Err("--profile is of one module, and --link makes another one".to_owned());
+        return Err("--profile belongs to one module, but linking creates another one".to_owned());
     }
     if options.strategy.is_some() || options.choice == Choice::AlwaysSplit {
-        return Err("--profile decides nothing with this --strategy; leave that out".to_owned());
+        return Err(
+            "--profile has no effect with this --strategy; remove one of the two".to_owned(),
+        );
     }
     read(file)
 }
@@ -261,7 +263,7 @@ fn dependencies(args: &LowerArgs, outputs: &[Output]) -> Result<Option<(PathBuf,
         None => outputs.collect(),
     };
     if targets.is_empty() {
-        let text = "the dependency file has no target: name the output with -o, or give -MT";
+        let text = "the dependency file has no target: name the output with -o, or use -MT";
         return Err(text.to_owned());
     }
     let mut read = inputs(args);
@@ -300,7 +302,7 @@ fn options(args: &LowerArgs) -> Result<Options, String> {
     match (options.choice, args.launch.groups) {
         (Choice::Measured, _) => options.launch = Some(args.launch.deciding()?),
         (_, Some(_)) => {
-            let text = "a launch decides nothing with this --strategy; take auto=measured";
+            let text = "a launch has no effect with this --strategy; use auto=measured";
             return Err(text.to_owned());
         }
         (_, None) => {}
@@ -317,7 +319,7 @@ struct Watch {
     /// The first file that could not be written.
     result: Result<(), String>,
     verbose: bool,
-    /// Whether somebody wants to know that a stage takes long.
+    /// True if somebody wants to know that a stage takes long.
     patient: bool,
     running: Option<(Stage, Instant)>,
     total: Duration,

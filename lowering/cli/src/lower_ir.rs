@@ -15,13 +15,13 @@ use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  splitbar lower-ir k.ll --target gfx1201                      assembly to the standard output
+  splitbar lower-ir k.ll --target gfx1201                      assembly to standard output
   splitbar lower-ir k.bc --target sm_90 --emit plan            why each barrier is split or not
   splitbar lower-ir k.bc --target gfx1100 --emit bitcode -o k2.bc     for the rest of a tool chain
   clang-22 -x cl -target amdgcn-amd-amdhsa -mcpu=gfx1201 -nogpulib -O1 -emit-llvm -c k.cl -o - |
     splitbar lower-ir - --target gfx1201 --emit hsaco -o k.co
 
-Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
+Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read or written,
 3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
 
 /// `lower-ir` takes what counts for LLVM IR.
@@ -38,7 +38,7 @@ impl Takes for LowerIr {
 
 #[derive(Debug, Args)]
 pub(super) struct LowerIrArgs {
-    /// The LLVM module, bitcode or text; `-` is the standard input
+    /// The LLVM module, as bitcode or text; `-` is standard input
     input: PathBuf,
     /// The GPU: gfx1201, sm_90, sm_90a (`splitbar targets`)
     #[arg(long, value_parser = parse_target)]

@@ -16,7 +16,7 @@ use splitbar_passes::model::{Line, Verdict};
 use splitbar_passes::module::WordOffset;
 use std::path::{Path, PathBuf};
 
-/// After the help.
+/// The end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   splitbar model kernel.spv --target gfx1201                          what is lowered by default
@@ -24,12 +24,12 @@ Examples:
   splitbar model kernel.spv --target gfx1250 --strategy cluster --cluster-size 2,1,1 --waves 2
   splitbar model kernel.spv --target sm_90 --format json
 
-The model has the barriers alone, without loads and stores. At a branch around barriers all waves go
-the same way, and every way is explored. Where the rules on control flow cannot show that waves do
-so, nothing is proved, and the verdict is \"undecided\". A loop goes back up to --unroll times. The
-output lists what was not explored.
+The model contains only barriers, no loads and stores. At a branch around barriers, all waves take
+the same path, and the model explores every path. If uniform control flow cannot be proved, the
+verdict is \"undecided\". A loop repeats at most --unroll times. The output lists what was not
+explored.
 
-Exit codes: 0 proved, 1 refuted (with the shortest path to it) or the module is invalid, 2 wrong
+Exit codes: 0 proved, 1 refuted (with the shortest path to it) or invalid module, 2 wrong
 usage or a file that cannot be read, 3 undecided, too many states, or unsupported by this target,
 4 a bug in splitbar.";
 
@@ -51,21 +51,21 @@ impl Takes for Model {
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// The SPIR-V module; `-` is the standard input
+    /// The SPIR-V module; `-` is standard input
     input: PathBuf,
-    /// The GPU that the barriers are lowered for
+    /// The GPU to lower the barriers for
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
-    /// Waves of a workgroup that are explored, 1 to 16; no more than it has
+    /// Number of waves to explore, 1 to 16; at most those of a workgroup
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
     waves: u8,
-    /// How many times a loop repeats at most
+    /// Limit on the iterations of a loop
     #[arg(long, value_name = "N", default_value_t = 3)]
     unroll: u8,
-    /// Ends the exploration without a verdict after this many states
+    /// Stops the exploration without a verdict after this many states
     #[arg(long, value_name = "N", default_value_t = splitbar::Bounds::default().most_states)]
     states: usize,
-    /// How the verdicts are printed
+    /// Format of the verdicts
     #[arg(long, value_enum, default_value_t = DataFormat::Text)]
     format: DataFormat,
     #[command(flatten)]
@@ -186,7 +186,7 @@ fn bound(explored: &Explored) -> String {
     });
     match most {
         Some(most) if explored.report.verdict == Verdict::Proved => {
-            format!(" where loops around barriers go back at most {most} times")
+            format!(" with at most {most} iterations of loops around barriers")
         }
         Some(_) | None => String::new(),
     }
@@ -230,7 +230,7 @@ fn text(explored: &Explored, places: &Places) -> String {
     }
     let is_open = report.verdict == Verdict::Proved && !explored.is_proved();
     if is_open {
-        text += "  no fault was found where all waves go the same way at each branch, but the rules on control flow say:\n";
+        text += "  no fault was found if all waves take the same path at each branch, but the rules for control flow report:\n";
     }
     let is_finding = |one: &&LeftOut| matches!(one, LeftOut::Finding { .. });
     for finding in left_out.iter().filter(is_finding) {
@@ -378,10 +378,7 @@ mod tests {
         };
         assert_eq!(code(std::slice::from_ref(&bounded)), exit::DONE);
         let shown = text(&bounded, &Places::default());
-        assert!(
-            shown.contains("steps) where loops around barriers go back at most 3"),
-            "{shown}"
-        );
+        assert!(shown.contains("steps) with at most 3"), "{shown}");
         // A refutation stays one.
         let refuted = Explored {
             left_out: vec![finding()],

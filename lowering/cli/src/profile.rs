@@ -16,30 +16,29 @@ use splitbar_passes::profile::{Distribution, Profile, Site, SiteKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Behind the help.
+/// The end of the help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar-opt --instrument-barrier-skew=set:3,binding:0,target:sm_90,wave:32 k.spv -o measured.spv
   splitbar profile dump.bin k.spv         buffer 3:0 as a launch of measured.spv left it
   splitbar profile dump.bin k.spv --format json
 
-Skew is the last arrive of a phase less the first; window is the time from arrive to wait; waiting
-is the time from the wait to behind it. A split barrier gains at most the smaller of skew and
-window.
+Skew is the time between the first and the last arrive of a phase, window the time between arrive
+and wait, and waiting the time that the wait takes. A split barrier can hide the smaller of skew
+and window.
 Times are in units of the subgroup's clock (docs/profile.md).
-Exit codes: 0 done, 1 the dump or the module is invalid, 2 wrong usage or a file that cannot be
-read,
-3 a version of the dump that this build does not read, or a limit.";
+Exit codes: 0 success, 1 invalid dump or module, 2 wrong usage or a file that cannot be read,
+3 a version of the dump that this build does not support, or a limit.";
 
 /// What the command line says.
 #[derive(Debug, Args)]
 pub(super) struct ProfileArgs {
-    /// The buffer as the instrumented kernel left it; `-` is the standard input
+    /// The buffer that the instrumented kernel wrote; `-` is standard input
     dump: PathBuf,
-    /// The SPIR-V module that was instrumented; `-` is the standard input
+    /// The SPIR-V module before instrumentation; `-` is standard input
     #[arg(value_name = "MODULE.spv")]
     module: PathBuf,
-    /// How the profile is printed
+    /// Format of the profile
     #[arg(long, value_enum, default_value_t = DataFormat::Text)]
     format: DataFormat,
     /// The earlier form of `--format json`
@@ -103,7 +102,7 @@ fn stopped(stop: Stop, input: &Path, format: Format) -> u8 {
 
 fn module(input: &Path, dump: &Path) -> Result<Module<'static>, Stop> {
     if input == Path::new("-") && dump == input {
-        return Err("the dump and the module cannot both be the standard input"
+        return Err("the dump and the module cannot both be standard input"
             .to_owned()
             .into());
     }

@@ -21,8 +21,8 @@ Examples:
   splitbar report kernel.spv --targets sm_90 --groups 8,1,1 --buffer 0:0=zeros:4096 -o report.html
   splitbar report kernel.spv --targets gfx1201 --format json -o new.json --against old.json
 
-Without --groups, the estimates are for a launch that is made up, as for --strategy auto.
-Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
+Without --groups, the estimates use a made-up launch, as --strategy auto does.
+Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read or written,
 3 unsupported by all targets or this build (limits included), 4 a bug in splitbar.";
 
 /// The GPUs if none is named.
@@ -51,18 +51,18 @@ impl Takes for Compares {
 #[derive(Debug, Args)]
 #[command(mut_args(of_launch))]
 pub(super) struct ReportArgs {
-    /// The SPIR-V module; `-` is the standard input
+    /// The SPIR-V module; `-` is standard input
     input: PathBuf,
-    /// The GPUs, with commas between them
+    /// The GPUs, separated by commas
     #[arg(long, visible_alias = "target", default_value = GPUS, value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
     targets: Vec<&'static Target>,
-    /// The form of the report; without it, by the name of the output
+    /// Format of the report; the default depends on the name of the output
     #[arg(long, value_enum)]
     format: Option<ReportFormat>,
-    /// The file that is written; `-` is the standard output
+    /// The file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Compares with an older report, which was written with --format json
+    /// Compares with an earlier report that was written with --format json
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     #[command(flatten)]
@@ -78,11 +78,11 @@ pub(super) struct ReportArgs {
 /// The form of a report.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 enum ReportFormat {
-    /// Text; the default for the standard output
+    /// Text; the default for standard output
     Text,
     /// JSON, for --against and for programs
     Json,
-    /// A page that needs no other file; the default for names that end with .html
+    /// A self-contained page; the default for names that end with .html
     Html,
 }
 

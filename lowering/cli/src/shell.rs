@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use splitbar::exit;
 use std::path::Path;
 
-/// Behind the help.
+/// The end of the help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar completions bash > /etc/bash_completion.d/splitbar

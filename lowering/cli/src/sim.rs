@@ -23,7 +23,7 @@ use splitbar::{Choice, OptionInfo, Options, Part, Target, exit, require_llvm};
 use splitbar_passes::module::FileKind;
 use std::path::{Path, PathBuf};
 
-/// Behind the help.
+/// The end of the help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar sim k.spv --target gfx1201 --groups 4,1,1 --buffer 0:0=seq:u32:512 --dump 0:0=out.bin
@@ -31,8 +31,8 @@ Examples:
   splitbar sim k.spv --target sm_80 --groups 8,1,1 --timing --resident 4 --compare
   splitbar sim other.hsaco --target gfx1100 --entry k --groups 1,1,1 --workgroup-size 64,1,1
 
-A schedule chooses which wave goes on and how late memory operations take effect; a finding says
-which one, and the seed replays it. What the kernel prints is shown as the last schedule left it.
+A schedule chooses the wave that runs next and the delay of memory operations. A finding names its
+schedule, and the same seed repeats it. The output of the kernel's printf is from the last schedule.
 Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read,
 3 unsupported by this build (limits included).";
 
@@ -63,51 +63,51 @@ pub(super) struct SimArgs {
     target: &'static Target,
     #[command(flatten)]
     launch: FullLaunchArgs,
-    /// Writes a buffer, SET:BINDING=FILE, as the last schedule left it
+    /// Writes a buffer (SET:BINDING=FILE) after the last schedule
     #[arg(long, value_name = "PLACE=FILE", value_parser = parse_dump)]
     dump: Vec<DumpArg>,
-    /// Measures how far apart waves arrive, for `splitbar profile`
+    /// Records the skew between waves, for `splitbar profile`
     ///
-    /// In instructions, as the last schedule gave. Findings then name words of the module with the
-    /// clocks.
+    /// The clock counts instructions, of the last schedule. Findings then refer to the instrumented
+    /// module.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Room for the records of --profile
+    /// Number of records of --profile
     ///
-    /// One for each wave and each barrier that it passes.
+    /// Each wave needs one for each barrier that it executes.
     #[arg(long, value_name = "N", default_value_t = 1 << 14, value_parser = value_parser!(u32).range(1..1 << 21))]
     profile_records: u32,
-    /// Estimates how long the launch takes
+    /// Estimates the time of the launch
     ///
-    /// On one multiprocessor, compute unit or WGP that runs all its workgroups, in place of running
-    /// it under hostile schedules.
+    /// On one multiprocessor, compute unit or WGP that runs all workgroups, instead of running
+    /// adverse schedules.
     #[arg(long, conflicts_with_all = ["profile", "dump", "schedules"])]
     timing: bool,
     /// Writes a timeline of all waves: trace events for Perfetto, or .svg
     ///
-    /// With --timing in cycles; else in steps, of the first schedule with a finding, or of the
+    /// In cycles with --timing; otherwise in steps of the first schedule with a finding, or of the
     /// first schedule if there is none.
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]
     trace: Option<PathBuf>,
-    /// Compares every strategy with full barriers, for --timing
+    /// With --timing: compares every strategy with full barriers
     #[arg(long, requires = "timing", conflicts_with = "strategy")]
     compare: bool,
-    /// How many schedules
+    /// Number of schedules
     #[arg(long, default_value_t = 16, value_parser = value_parser!(u32).range(1..))]
     schedules: u32,
-    /// Where the schedules' chances come from
+    /// Seed of the random choices of the schedules
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
     spec: SpecArgs,
     #[command(flatten)]
     options: OptionArgs<Sim>,
-    /// How the findings are printed
+    /// Format of the findings
     #[arg(long, alias = "report", value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Says how far it is, also where that is not a terminal
+    /// Prints progress even if standard error is not a terminal
     ///
-    /// On the standard error; only with `--format text`.
+    /// Only with `--format text`.
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]
@@ -354,7 +354,7 @@ fn measured(args: &SimArgs, bytes: &[u8]) -> Result<Option<Measured>, Stop> {
 /// That the input can be compiled with several strategies.
 fn only_a_module(bytes: &[u8]) -> Result<(), String> {
     if is_compiled(bytes) {
-        Err("--compare is for modules, and the input is compiled already".to_owned())
+        Err("--compare is for modules, but the input is already compiled".to_owned())
     } else {
         Ok(())
     }
@@ -419,7 +419,7 @@ fn compiled_already(args: &SimArgs) -> Result<(), String> {
     let profile = args.profile.as_ref().map(|_| "--profile".to_owned());
     match of_module.chain(spec).chain(profile).next() {
         Some(flag) => Err(format!(
-            "{flag} is for modules, and the input is compiled already"
+            "{flag} is for modules, but the input is already compiled"
         )),
         None => Ok(()),
     }
@@ -467,7 +467,7 @@ fn print(outcome: &Outcome) -> Vec<u8> {
     }
     if printed.missed > 0 {
         let line = format!(
-            "... {} bytes of records found no room: --printf-buffer-size gives more\n",
+            "... the printf buffer is too small for {} bytes of records: use a larger --printf-buffer-size\n",
             printed.missed
         );
         text.extend_from_slice(line.as_bytes());

@@ -1,4 +1,4 @@
-//! Which warnings and notes are printed, and which warnings stop a command as errors do.
+//! The flags for warnings and notes: which are printed, and which warnings are errors.
 
 use clap::{Args, ValueEnum};
 use splitbar::Failure;
@@ -7,16 +7,16 @@ use splitbar::diagnostic::{Code, Diagnostics, Severity};
 /// The flags.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct WarningArgs {
-    /// Prints no warnings and notes, but for those of --warn
+    /// Prints no warnings and notes, except those of --warn
     #[arg(short = 'w', long = "no-warnings")]
     none: bool,
-    /// -Werror makes errors of warnings, but for --allow and --warn
+    /// -Werror turns warnings into errors, except --allow and --warn
     #[arg(short = 'W', value_name = "KIND", value_enum)]
     all: Option<All>,
-    /// Does not print the warning or note CODE, such as SB2012
+    /// Hides the warning or note CODE, such as SB2012
     #[arg(long, value_name = "CODE", value_parser = parse_code)]
     allow: Vec<Code>,
-    /// Prints the warning CODE as one, whatever -w and -Werror say
+    /// Always prints CODE as a warning, despite -w and -Werror
     #[arg(long, value_name = "CODE", value_parser = parse_code, conflicts_with = "allow")]
     warn: Vec<Code>,
 }
@@ -27,7 +27,7 @@ enum All {
     Error,
 }
 
-/// What becomes of a warning or a note.
+/// The treatment of a warning or a note.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Level {
     Hidden,
@@ -78,7 +78,7 @@ impl WarningArgs {
 /// A code as `splitbar explain` takes it.
 fn parse_code(text: &str) -> Result<Code, String> {
     super::explain::find(text)
-        .ok_or_else(|| format!("there is no diagnostic code {text:?}; they look like SB2012"))
+        .ok_or_else(|| format!("{text:?} is not a diagnostic code; a code has the form SB2012"))
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ impl Places {
             return Ok(());
         };
         Err(format!(
-            "{} and {} are one file; name another file for one of the outputs",
+            "{} and {} are the same file; name another file for one of the outputs",
             other.display(),
             path.display()
         ))
@@ -198,7 +198,7 @@ pub(super) fn stderr(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Whether binary data may go to the standard output.
+/// Returns true if binary data may go to the standard output.
 pub(super) fn stdout_takes_binary() -> bool {
     !io::stdout().is_terminal()
 }
@@ -222,7 +222,7 @@ mod tests {
             places.add(&at(one)).unwrap();
             places.add(&at("other.s")).unwrap();
             let said = places.add(&at(&other.replace('X', name))).unwrap_err();
-            assert!(said.contains("are one file"), "{said}");
+            assert!(said.contains("are the same file"), "{said}");
         }
     }
 

@@ -279,7 +279,7 @@ fn two_dumps_into_one_file_are_refused() {
         let output = run(&arguments, PTX.as_bytes());
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{flag}: {said}");
-        assert!(said.contains("are one file"), "{flag}: {said}");
+        assert!(said.contains("are the same file"), "{flag}: {said}");
         assert!(!file.exists(), "{flag}");
     }
 }

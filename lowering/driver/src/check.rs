@@ -1,4 +1,5 @@
-//! The rules of SPIR-V and of its client API, and what the planner says, without any code.
+//! Checks the rules of SPIR-V and of its client API, and the limits of the planner, without
+//! generating code.
 
 use crate::compile::{
     Candidate, Chosen, Prepared, PreparedSlots, ProfileSites, Source, SourceSlots, Split,
@@ -19,7 +20,7 @@ use splitbar_plan::{Strategy, Target};
 use std::collections::BTreeMap;
 
 declare_options! {
-    /// What a module is checked for. The default asks for nothing special; fields may then be set.
+    /// The options of a check. Start with the default, then set fields.
     #[derive(Clone, Debug)]
     #[non_exhaustive]
     pub struct CheckOptions();
@@ -32,27 +33,27 @@ declare_options! {
             heading: Heading::Rules,
             part: Part::Module,
             value: ValueForm::Text("ENV"),
-            summary: "Whose rules: universal, vulkan1.0 to 1.4, opencl1.2 to 3.0",
-            details: "Without it, by the module's capabilities.",
+            summary: "Environment: universal, vulkan1.0 to 1.4, opencl1.2 to 3.0",
+            details: "The default depends on the capabilities of the module.",
             set: |options, text| put(&mut options.environment, text.parse().map(Some)),
         }
     };
-    /// Whether what can be neither proved nor refuted is an error.
+    /// True if what can be neither proved nor refuted is an error.
     strict: bool = false => {
         "strict": {
             heading: Heading::Rules,
             part: Part::Module,
-            summary: "Reports what can be neither proved nor refuted as an error",
+            summary: "Reports everything that is not proved as an error",
             set: |options, text| put(&mut options.strict, flag(text)),
         }
     };
-    /// Whether specialization constants without a value have their defaults.
+    /// True if specialization constants without a value have their defaults.
     assume_default_spec: bool = false => {
         "assume-default-spec": {
             heading: Heading::Rules,
             part: Part::Module,
-            summary: "Takes specialization constants without --spec at their defaults",
-            details: "As `lower` does; else a branch on one is undecided.",
+            summary: "Uses the default values of specialization constants without --spec",
+            details: "As `lower` does. Otherwise a branch on such a constant is undecided.",
             set: |options, text| put(&mut options.assume_default_spec, flag(text)),
         }
     };
@@ -69,7 +70,7 @@ declare_options! {
                 std::iter::once(auto).chain(strategies()).collect()
             }),
             default: Some("auto"),
-            summary: "How the lowering for --target takes split barriers",
+            summary: "How split barriers are lowered for --targets",
             set: |options, text| match text {
                 "auto" => put(&mut options.strategy, Ok(None)),
                 _ => put(&mut options.strategy, text.parse().map(Some)),
@@ -94,8 +95,8 @@ impl DeclaredOptions for CheckOptions {
     }
 }
 
-/// Everything that is wrong with the module in `bytes`, located: what the rules say, and the
-/// planner of the lowering when there is a target.
+/// All problems of the module in `bytes`, with their places: those of the rules and, if there is a
+/// target, those of the planner.
 pub fn check(bytes: &[u8], options: &CheckOptions) -> Diagnostics {
     let slots = SourceSlots::default();
     match Source::read(&slots, bytes, &options.spec, None, &mut ()) {

@@ -73,7 +73,7 @@ pub(super) fn all(args: &BatchArgs) -> Result<(Vec<Job>, Vec<PathBuf>), String> 
             if !names.insert((target.name, name.clone())) {
                 let target = target.name;
                 return Err(format!(
-                    "{module}: two jobs for {target} are called {name}; give one another name"
+                    "{module}: two jobs for {target} have the name {name}; rename one of them"
                 ));
             }
             let (lower, outputs) = parser
@@ -132,7 +132,7 @@ fn name(job: &JobEntry) -> Result<String, String> {
     match plain.to_str() {
         Some(text) if is_inside && !text.is_empty() => Ok(text.to_owned()),
         _ => Err(format!(
-            "{:?} cannot be the name of outputs; give the job a `name`: a relative path without ..",
+            "{:?} cannot be the name of outputs; set `name` of the job to a relative path without ..",
             path.display().to_string()
         )),
     }

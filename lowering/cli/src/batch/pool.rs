@@ -18,7 +18,7 @@ use std::time::Instant;
 pub(super) struct Outcome {
     /// Warnings, or why there are no outputs.
     pub(super) result: Result<Diagnostics, Stop>,
-    /// Whether the store had the result.
+    /// True if the store had the result.
     pub(super) was_stored: bool,
 }
 

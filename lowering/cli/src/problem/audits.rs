@@ -33,7 +33,7 @@ fn outstanding(barrier: &Barrier, audit: &Audit, of: &Audited<'_>) -> Option<Pro
     };
     guilty().next()?;
     let message = format!(
-        "{} of kernel {} can be reached with operations outstanding that it releases",
+        "{} of kernel {} can be reached while operations that it releases are outstanding",
         barrier.at.mnemonic, audit.kernel
     );
     let mut problem = problem(Code::MissingWait, message, &barrier.at, None, audit, of);

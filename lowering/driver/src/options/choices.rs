@@ -3,7 +3,7 @@
 use super::values::Named;
 use splitbar_plan::{FuseAt, Optimization, Strategy, Waits};
 
-/// How the strategy of workgroup-scope pairs is chosen.
+/// The way to choose the strategy of workgroup-scope pairs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Choice {
@@ -24,7 +24,7 @@ pub enum Choice {
     Measured,
 }
 
-/// Whether the OpControlBarriers of the workgroup are split.
+/// The OpControlBarriers of the workgroup to split.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum SplitBarriers {
@@ -40,8 +40,8 @@ pub enum SplitBarriers {
     Always,
 }
 
-/// Whether loops with barriers are pipelined (`pipeline-barrier-loops`): the next iteration is
-/// loaded while this one works.
+/// The way to pipeline loops with barriers (`pipeline-barrier-loops`): the next iteration is loaded
+/// while this one works.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum PipelineLoops {
@@ -99,40 +99,36 @@ pub(super) const CHOICES: &Named<Choice> = &[
     (
         "auto=balanced",
         Choice::Balanced,
-        "The best one that splits, and full barriers where the final code has too narrow a window or fewer workgroups fit at once: compiles once or twice, and again where only some barriers are split",
+        "The best strategy that splits; full barriers if windows in the final code are too narrow or occupancy drops. Compiles once or twice, and again if only some barriers are split",
     ),
     (
         "auto=measured",
         Choice::Measured,
-        "As auto=balanced, by the time that a launch is estimated to take (--groups, --resident, --buffer, --push)",
+        "As auto=balanced, by the estimated time of a launch (--groups, --resident, --buffer, --push)",
     ),
     (
         "auto=fast",
         Choice::Fast,
-        "The best one that splits, and full barriers where the window in SPIR-V is too narrow: compiles once",
+        "The best strategy that splits; full barriers if the window in SPIR-V is too narrow. Compiles once",
     ),
     (
         "auto=always-split",
         Choice::AlwaysSplit,
-        "The best one that splits, wherever one fits",
+        "The best strategy that splits, wherever one is possible",
     ),
 ];
 
 pub(super) const SPLIT_BARRIERS: &Named<SplitBarriers> = &[
-    (
-        "never",
-        SplitBarriers::Never,
-        "Leaves every barrier as it is",
-    ),
+    ("never", SplitBarriers::Never, "Splits no barriers"),
     (
         "auto",
         SplitBarriers::Auto,
-        "As always, but barriers that are not worth it stay as they are: by --strategy auto=fast or auto=balanced",
+        "Splits barriers that gain from it, by --strategy auto=fast or auto=balanced",
     ),
     (
         "always",
         SplitBarriers::Always,
-        "Splits what has work for a window",
+        "Splits all barriers with work for a window",
     ),
 ];
 
@@ -144,26 +140,26 @@ impl SplitBarriers {
 }
 
 pub(super) const PIPELINE_LOOPS: &Named<PipelineLoops> = &[
-    ("never", PipelineLoops::Never, "They stay as they are"),
+    ("never", PipelineLoops::Never, "Pipelines no loops"),
     (
         "1",
         PipelineLoops::OneBuffer,
-        "Loads of all that can be run ahead, arrays keep one buffer",
+        "Prefetches the loads of all possible loops; arrays keep one buffer",
     ),
     (
         "2",
         PipelineLoops::TwoBuffers,
-        "All that can be are, with two buffers",
+        "Pipelines all possible loops with two buffers",
     ),
     (
         "2-always-store",
         PipelineLoops::TwoBuffersAlwaysStored,
-        "With two buffers, and the last iteration stores, too",
+        "As 2, and the last iteration stores too",
     ),
     (
         "auto",
         PipelineLoops::Auto,
-        "In one of these ways, if that is expected to take fewer cycles",
+        "Chooses one of these if fewer cycles are expected",
     ),
 ];
 
@@ -186,17 +182,17 @@ pub(super) const NARROW_BARRIERS: &Named<NarrowBarriers> = &[
     (
         "never",
         NarrowBarriers::Never,
-        "They order all that their semantics name",
+        "Barriers order all memory that their semantics name",
     ),
     (
         "aliased",
         NarrowBarriers::Aliased,
-        "Any two buffers, images and pointers may be the same memory",
+        "Assumes that any buffers, images and pointers can alias",
     ),
     (
         "declared",
         NarrowBarriers::Declared,
-        "Buffers, images and pointers are separate memory where SPIR-V says so (2.18.2): those that are not decorated Aliased, in OpenCL those that are Restrict",
+        "Uses the aliasing rules of SPIR-V (2.18.2): buffers, images and pointers do not alias without Aliased, in OpenCL only with Restrict",
     ),
 ];
 
@@ -206,16 +202,20 @@ pub(super) const FUSE_AT: &Named<FuseAt> = &[
 ];
 
 pub(super) const WAITS: &Named<Waits> = &[
-    ("auto", Waits::Auto, "What the fences need, placed by LLVM"),
+    (
+        "auto",
+        Waits::Auto,
+        "Waits that the fences need, placed by LLVM",
+    ),
     (
         "explicit",
         Waits::Explicit,
-        "The same as instructions ahead of each fence, and barriers without waits of LLVM's own",
+        "The same waits as instructions before each fence; LLVM adds none at barriers",
     ),
     (
         "conservative",
         Waits::Conservative,
-        "For everything, at every barrier, for comparison",
+        "Waits for everything at every barrier, for comparison",
     ),
 ];
 

@@ -1,6 +1,5 @@
-//! How options are declared: once, with all that other places make of them: the fields and their
-//! defaults, the flags of the program with their help, settings by name (C, Python), and the page
-//! docs/options.md.
+//! The declaration of options. One declaration yields the fields and their defaults, the flags of
+//! the program with their help, settings by name (C, Python), and the page docs/options.md.
 
 /// An option with a name: a long flag of the program, and a setting of the other interfaces. `T`
 /// is the structure that has its field.
@@ -9,15 +8,15 @@ pub struct OptionInfo<T: 'static> {
     pub name: &'static str,
     /// Earlier names, which are taken but not listed.
     pub aliases: &'static [&'static str],
-    /// Where the help lists it.
+    /// Its heading in the help.
     pub heading: Heading,
     /// The part of a compilation that reads it first.
     pub part: Part,
     /// Returns true if it counts for LLVM IR too; else for SPIR-V alone.
     pub llvm_ir: bool,
-    /// How its value is written.
+    /// The form of its value.
     pub value: ValueForm,
-    /// The value that it has if nobody gives one; `None` where no written value means the same.
+    /// Its default value; `None` if no written value means the same.
     pub default: Option<&'static str>,
     /// Names of options that exclude this one.
     pub excluded_by: &'static [&'static str],
@@ -72,7 +71,7 @@ impl<T> std::fmt::Debug for OptionInfo<T> {
     }
 }
 
-/// Where the help of the program lists an option.
+/// The headings of options in the help.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Heading {
@@ -116,7 +115,7 @@ pub enum Part {
     Output,
 }
 
-/// How the value of an option is written.
+/// The form of the value of an option.
 #[derive(Copy, Clone, Debug)]
 #[non_exhaustive]
 pub enum ValueForm {
@@ -162,7 +161,7 @@ pub trait DeclaredOptions: Sized + 'static {
             let mut names: Vec<&str> = Self::declared().map(|option| option.name).collect();
             names.sort_unstable();
             return Err(format!(
-                "there is no option {name:?}; there are {}",
+                "there is no option {name:?}; the options are {}",
                 names.join(", ")
             ));
         };

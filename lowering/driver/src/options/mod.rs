@@ -1,4 +1,4 @@
-//! What a caller can ask of a [`Compiler`](crate::Compiler).
+//! The options of a [`Compiler`](crate::Compiler).
 
 mod choices;
 pub(crate) mod declare;
@@ -24,12 +24,12 @@ pub use values::parse_size;
 use values::{flag, names, number, one_of, put};
 
 declare_options! {
-    /// How a module is compiled. [`Options::new`] gives the defaults; fields may then be set.
+    /// The options of a compilation. [`Options::new`] returns the defaults; then set fields.
     #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
     #[non_exhaustive]
     pub struct Options(target: &'static Target);
 
-    /// The GPU that code is made for.
+    /// The GPU to compile for.
     #[serde(with = "by_name")]
     target: &'static Target = target;
     /// The name of the one entry point to compile; `None` compiles all of them.
@@ -37,11 +37,11 @@ declare_options! {
         "entry": {
             part: Part::Module,
             value: ValueForm::Text("NAME"),
-            summary: "Compiles this entry point alone",
+            summary: "Compiles only this entry point",
             set: |options, text| put(&mut options.entry, Ok(Some(text.to_owned()))),
         }
     };
-    /// Values of specialization constants by SpecId. Those that are not named keep their defaults.
+    /// Values of specialization constants by SpecId. Constants without a value keep their defaults.
     spec: SpecValues = SpecValues::default();
     /// The strategy of workgroup-scope pairs; `None` lets `choice` decide.
     strategy: Option<Strategy> = None => {
@@ -50,33 +50,33 @@ declare_options! {
             llvm_ir: true,
             value: ValueForm::OneOf("STRATEGY", || names(CHOICES).into_iter().chain(strategies()).collect()),
             default: Some("auto"),
-            summary: "How workgroup-scope split barriers are lowered",
+            summary: "How split barriers of scope Workgroup are lowered",
             set: set_strategy,
         }
     };
-    /// How a strategy is chosen where none is named.
+    /// The way to choose a strategy if none is named.
     choice: Choice = Choice::default();
-    /// Whether OpControlBarriers are split.
+    /// Controls the splitting of OpControlBarriers.
     split_barriers: SplitBarriers = SplitBarriers::default() => {
         "split-barriers": {
             heading: Heading::Barriers,
             part: Part::Module,
             value: ValueForm::OneOf("WHEN", || names(SPLIT_BARRIERS)),
             default: Some("never"),
-            summary: "Splits OpControlBarriers, and moves the halves of all pairs apart",
-            details: "As far as no access can tell: docs/splitting.md.",
+            summary: "Splits OpControlBarriers, and moves all arrives up and all waits down",
+            details: "Moves past accesses that the barrier does not have to order: docs/splitting.md.",
             set: |options, text| put(&mut options.split_barriers, one_of(SPLIT_BARRIERS, text)),
         }
     };
-    /// With [`Options::split_barriers`], takes every barrier to order all memory, whatever its
-    /// semantics say: for shaders that count on `barrier()` to order buffers. No barrier is
-    /// narrowed then ([`Options::narrow_barriers`]).
+    /// With [`Options::split_barriers`], assumes that every barrier orders all memory, even if its
+    /// memory semantics do not: for shaders that rely on `barrier()` to order buffers. No barrier
+    /// is narrowed then ([`Options::narrow_barriers`]).
     barriers_order_all_memory: bool = false => {
         "assume-barriers-order-all-memory": {
             heading: Heading::Barriers,
             part: Part::Module,
             summary: "With --split-barriers: every barrier orders all memory",
-            details: "For shaders that count on barrier() to order buffers though it names workgroup memory alone. No barrier is narrowed then.",
+            details: "For shaders that rely on barrier() to order buffers, although it names only workgroup memory. No barrier is narrowed then.",
             set: |options, text| put(&mut options.barriers_order_all_memory, flag(text)),
         }
     };
@@ -88,37 +88,37 @@ declare_options! {
             value: ValueForm::OneOf("MEMORY", || names(NARROW_BARRIERS)),
             default: Some("declared"),
             summary: "The memory that a workgroup barrier orders",
-            details: "All that its semantics name, or only memory on which two invocations can conflict around the barrier.",
+            details: "All memory that its semantics name, or only memory on which two invocations can conflict around the barrier.",
             set: |options, text| put(&mut options.narrow_barriers, one_of(NARROW_BARRIERS, text)),
         }
     };
     /// With [`Options::split_barriers`], moves other instructions into the windows too, as long as
-    /// at most so many 32-bit words of results are live at an arrive or a wait.
+    /// at most this many 32-bit words of results are live at an arrive or a wait.
     fill_windows: Option<u32> = None => {
         "fill-windows": {
             heading: Heading::Barriers,
             part: Part::Module,
             value: ValueForm::Optional { name: "N", missing: "96" },
             summary: "With --split-barriers: moves other instructions into the windows too",
-            details: "As long as at most N registers of results are live at an arrive or a wait, 96 without =N.",
+            details: "N limits the registers with results that are live at an arrive or a wait; the default is 96.",
             set: |options, text| put(&mut options.fill_windows, number(text)),
         }
     };
-    /// With [`Options::split_barriers`], loads one iteration ahead what a loop stores to shared
-    /// memory in front of its first barrier. Takes registers, as many as a lane loads.
+    /// With [`Options::split_barriers`], prefetches, one iteration ahead, the values that a loop
+    /// stores to workgroup memory before its first barrier. Each loaded value needs a register.
     prefetch_loop_loads: bool = false => {
         "prefetch-loop-loads": {
             aliases: &["stage-loop-loads"],
             heading: Heading::Barriers,
             part: Part::Module,
-            summary: "With --split-barriers: loads of a loop run one iteration ahead",
-            details: "Those whose results the loop stores to workgroup memory before its first barrier.",
+            summary: "With --split-barriers: prefetches loads one iteration ahead",
+            details: "Applies to loads in a loop whose results the loop stores to workgroup memory before its first barrier.",
             set: |options, text| put(&mut options.prefetch_loop_loads, flag(text)),
         }
     };
-    /// Whether loops are pipelined that fill workgroup arrays before a barrier and read them after
-    /// it: the next iteration is loaded while one works. Specialization constants get their values
-    /// first.
+    /// Controls the pipelining of loops that fill workgroup arrays before a barrier and read them
+    /// after it: data of the next iteration is loaded during this one. Specialization constants get
+    /// their values first.
     pipeline_loops: PipelineLoops = PipelineLoops::default() => {
         "pipeline-loops": {
             heading: Heading::Barriers,
@@ -126,55 +126,55 @@ declare_options! {
             value: ValueForm::OneOf("N", || names(PIPELINE_LOOPS)),
             default: Some("never"),
             summary: "Pipelines loops",
-            details: "Loops that fill workgroup arrays before a barrier and read them after it load the next iteration while one works: with two buffers and one split barrier an iteration, or with one buffer and two barriers (docs/pipelining.md).",
+            details: "A loop that fills workgroup arrays before a barrier and reads them after it loads data of the next iteration during this one: with two buffers and one split barrier for each iteration, or with one buffer and two barriers (docs/pipelining.md).",
             set: |options, text| put(&mut options.pipeline_loops, one_of(PIPELINE_LOOPS, text)),
         }
     };
-    /// With [`Options::split_barriers`], unrolls loops that have barriers and a constant number of
-    /// iterations, if all iterations have at most so many instructions of SPIR-V together.
+    /// With [`Options::split_barriers`], unrolls loops with barriers and a constant number of
+    /// iterations, if all iterations together have at most this many SPIR-V instructions.
     unroll_barrier_loops: Option<u32> = None => {
         "unroll-barrier-loops": {
             heading: Heading::Barriers,
             part: Part::Module,
             value: ValueForm::Text("N"),
             summary: "With --split-barriers: unrolls loops that have barriers",
-            details: "Those with a constant number of iterations, up to N instructions of SPIR-V for each loop.",
+            details: "Applies to loops with a constant number of iterations and at most N SPIR-V instructions in all of them.",
             set: |options, text| put(&mut options.unroll_barrier_loops, number(text)),
         }
     };
-    /// A profile of the module ([`splitbar_passes::profile`]), as the kernel left it: with it a
-    /// barrier that was measured is split where its window hides more of the time by which waves
-    /// differ than a phase costs. Of another module it is refused (`ForeignProfile`), of another
-    /// GPU, wave size or number of waves in a workgroup, too (`ProfileTarget`); one that names no
-    /// GPU is a warning. With [`Choice::AlwaysSplit`] it chooses as
-    /// [`Choice::Balanced`]; where a strategy is named it is not looked at.
+    /// A profile of the module ([`splitbar_passes::profile`]), as the kernel wrote it. A measured
+    /// barrier is split if its window hides more of the skew between waves than a phase costs. A
+    /// profile of another module is an error (`ForeignProfile`), and so is one of another GPU, wave
+    /// size or number of waves in a workgroup (`ProfileTarget`); one without a GPU is a warning.
+    /// With [`Choice::AlwaysSplit`] it chooses as [`Choice::Balanced`]; it is ignored if a strategy
+    /// is named.
     profile: Option<Vec<u8>> = None;
-    /// The launch by which [`Choice::Measured`] goes; without one that is refused
+    /// The launch that [`Choice::Measured`] needs; without one that choice is an error
     /// (`UnsupportedStrategy`).
     launch: Option<Launch> = None;
-    /// Barriers of the workgroup that are full barriers whatever else is chosen, by their word
-    /// offsets in the module: those of arrives, and with [`Options::split_barriers`] those of
-    /// OpControlBarriers, which then stay as they are. Words at which neither stands mean nothing.
+    /// Workgroup barriers that are always full barriers, by their word offsets in the module: those
+    /// of arrives and, with [`Options::split_barriers`], those of OpControlBarriers, which are then
+    /// not split. Other word offsets have no effect.
     full_barriers: BTreeSet<WordOffset> = BTreeSet::new();
-    /// Where a fused barrier stands.
+    /// The place of a fused barrier.
     fuse_at: FuseAt = FuseAt::Wait => {
         "fuse-at": {
             heading: Heading::Barriers,
             value: ValueForm::OneOf("PLACE", || names(FUSE_AT)),
             default: Some("wait"),
-            summary: "Where a fused barrier stands",
+            summary: "The place of a fused barrier",
             set: |options, text| put(&mut options.fuse_at, one_of(FUSE_AT, text)),
         }
     };
-    /// Keeps compilers from closing the window of really split pairs. On by default; off is for
-    /// measurements.
+    /// Keeps compilers from moving instructions out of the windows of split pairs. Turn it off only
+    /// for measurements.
     scheduling_barriers: bool = true => {
         "no-scheduling-barriers": {
             aliases: &["no-window-guards"],
             heading: Heading::Barriers,
             part: Part::Code,
             llvm_ir: true,
-            summary: "Writes no scheduling barriers at arrives and waits, to see the effect",
+            summary: "Omits the scheduling barriers at arrives and waits, for measurements",
             set: |options, text| put(&mut options.scheduling_barriers, flag(text).map(|no| !no)),
         }
     };
@@ -186,11 +186,11 @@ declare_options! {
             llvm_ir: true,
             value: ValueForm::OneOf("WAITS", || names(WAITS)),
             default: Some("auto"),
-            summary: "Waits for outstanding memory at barriers (AMDGPU)",
+            summary: "Waits for outstanding memory operations at barriers (AMDGPU)",
             set: |options, text| put(&mut options.waits, one_of(WAITS, text)),
         }
     };
-    /// Where the waves of a workgroup run (AMDGPU).
+    /// The placement of the waves of a workgroup (AMDGPU).
     placement: Placement = Placement::Default => {
         "cu-mode": {
             heading: Heading::Code,
@@ -201,30 +201,30 @@ declare_options! {
         "tgsplit": {
             heading: Heading::Code,
             excluded_by: &["cu-mode"],
-            summary: "Spreads a workgroup over compute units (gfx90a, gfx942, gfx950)",
-            details: "It then has no workgroup memory.",
+            summary: "Runs a workgroup on several compute units (gfx90a, gfx942, gfx950)",
+            details: "The workgroup then has no workgroup memory.",
             set: |options, text| place(options, Placement::ThreadgroupSplit, text),
         }
     };
     /// Workgroups of a cluster in x, y and z; `None`: the kernel is not launched in clusters. With
-    /// [`Strategy::Cluster`] all of them meet at each split barrier.
+    /// [`Strategy::Cluster`] all of them synchronise at each split barrier.
     cluster: Option<[u32; 3]> = None => {
         "cluster-size": {
             heading: Heading::Barriers,
             value: ValueForm::Text("X,Y,Z"),
-            summary: "Workgroups of a cluster, in which the kernel is launched",
-            details: "With --strategy cluster all of a cluster meet at each split barrier.",
+            summary: "Launches the kernel in clusters of this many workgroups",
+            details: "With --strategy cluster, the workgroups of a cluster synchronise at each split barrier.",
             set: |options, text| put(&mut options.cluster, parse_size(text).map(Some)),
         }
     };
-    /// Makes copies from global to workgroup memory asynchronous where the target has instructions
-    /// for it and the program cannot tell.
+    /// Makes copies from global to workgroup memory asynchronous if the target supports it and the
+    /// result of the program does not change.
     promote_async_copies: bool = false => {
         "promote-async-copies": {
             heading: Heading::Barriers,
             part: Part::Code,
             summary: "Makes copies to workgroup memory asynchronous",
-            details: "Where the target can and the program cannot tell: docs/async.md.",
+            details: "Only if the target supports it and the result does not change: docs/async.md.",
             set: |options, text| put(&mut options.promote_async_copies, flag(text)),
         }
     };
@@ -240,16 +240,16 @@ declare_options! {
             set: |options, text| put(&mut options.optimization, one_of(LEVELS, text)),
         }
     };
-    /// Rounds divisions and square roots of 32 and 16 bits correctly. Without it they have the
-    /// errors that the environment allows (docs/features.md): Vulkan 2.5 ULP for a quotient,
-    /// OpenCL 2.5 ULP and 3 ULP for a root.
+    /// Rounds 32-bit and 16-bit divisions and square roots correctly. Without it they have the
+    /// errors that the environment allows (docs/features.md): in Vulkan 2.5 ULP for a division, in
+    /// OpenCL 2.5 ULP and 3 ULP for a square root.
     correctly_rounded_divide_sqrt: bool = false => {
         "correctly-rounded-divide-sqrt": {
             heading: Heading::Code,
             part: Part::Code,
             llvm_ir: true,
-            summary: "Rounds divisions and square roots of 32 and 16 bits correctly",
-            details: "Without it they have the errors that Vulkan and OpenCL allow: docs/features.md.",
+            summary: "Rounds 32-bit and 16-bit divisions and square roots correctly",
+            details: "Without it, results have the errors that Vulkan and OpenCL allow: docs/features.md.",
             set: |options, text| put(&mut options.correctly_rounded_divide_sqrt, flag(text)),
         }
     };
@@ -260,56 +260,55 @@ declare_options! {
             heading: Heading::Code,
             llvm_ir: true,
             value: ValueForm::OneOf("SIZE", || names(WAVES)),
-            summary: "Invocations of a wave",
-            details: "Without it, the target's default.",
+            summary: "Number of invocations in a wave",
+            details: "Without it, the default of the target.",
             set: |options, text| put(&mut options.wave_size, one_of(WAVES, text)),
         }
     };
-    /// The invocations of a subgroup, a power of two up to the wave size; `None` is what the entry
-    /// point asks for (SubgroupSize), else the wave size.
+    /// The invocations of a subgroup, a power of two up to the wave size; `None` is the size that
+    /// the entry point requires (SubgroupSize), otherwise the wave size.
     subgroup_size: Option<u32> = None => {
         "subgroup-size": {
             heading: Heading::Code,
             value: ValueForm::Text("SIZE"),
-            summary: "Invocations of a subgroup, a wave or a part of one",
-            details: "Without it, what the module asks for (SubgroupSize), else a wave.",
+            summary: "Number of invocations in a subgroup, at most a wave",
+            details: "Without it, the size that the module requires (SubgroupSize), otherwise the wave size.",
             set: |options, text| put(&mut options.subgroup_size, subgroup(text)),
         }
     };
-    /// The workgroup size of entry points that leave it open (OpenCL kernels without
+    /// The workgroup size of entry points without a required one (OpenCL kernels without
     /// `reqd_work_group_size`), and the value of each specialization constant that is a dimension
     /// of a workgroup and has no value in `spec`.
     workgroup_size: Option<[u32; 3]> = None => {
         "workgroup-size": {
             llvm_ir: true,
             value: ValueForm::Text("X,Y,Z"),
-            summary: "The workgroup size of kernels that leave it open",
-            details: "In SPIR-V also that of specialization constants without a --spec.",
+            summary: "The workgroup size of kernels that do not require one",
+            details: "In SPIR-V, also the value of its specialization constants without --spec.",
             set: |options, text| put(&mut options.workgroup_size, parse_size(text).map(Some)),
         }
     };
-    /// Which rules the module has to keep: those of the environment that it is meant for, of
-    /// another one, or none.
+    /// The rules to check: those of the module's environment, of another environment, or none.
     validation: Validation = Validation::Default => {
         "target-env": {
             heading: Heading::Rules,
             part: Part::Module,
             value: ValueForm::Text("ENV"),
             excluded_by: &["no-validate"],
-            summary: "Whose rules: universal, vulkan1.0 to 1.4, opencl1.2 to 3.0",
-            details: "Without it vulkan1.3, or universal for OpenCL modules.",
+            summary: "Environment: universal, vulkan1.0 to 1.4, opencl1.2 to 3.0",
+            details: "The default is vulkan1.3, or universal for OpenCL modules.",
             set: |options, text| put(&mut options.validation, text.parse().map(Validation::Environment)),
         }
         "no-validate": {
             heading: Heading::Rules,
             part: Part::Module,
             excluded_by: &["target-env"],
-            summary: "Does not check the rules of `splitbar check` first",
-            details: "But for those that code cannot be made without.",
+            summary: "Skips the rules of `splitbar check`",
+            details: "The rules that code generation depends on are still checked.",
             set: waive,
         }
     };
-    /// How the buffers and images of a shader are handed over (docs/abi.md).
+    /// The binary interface for the buffers and images of a shader (docs/abi.md).
     ///
     /// An embedder can write its own table. Here one argument is the address of a root table, which
     /// holds the address of set 0 at byte 8; another is the address of a buffer. The kernel stores
@@ -356,31 +355,31 @@ declare_options! {
             value: ValueForm::Text("FORM"),
             default: Some("arguments"),
             summary: "How buffers are passed: arguments, descriptor-sets, descriptor-sets:16",
-            details: "The number is the bytes of a descriptor, 32 without it: docs/abi.md.",
+            details: "The number is the size of a descriptor in bytes; the default is 32: docs/abi.md.",
             set: |options, text| put(&mut options.abi, text.parse()),
         }
     };
-    /// Measures how much of every window is left in the final assembly. This generates assembly.
+    /// Counts the instructions of every window in the final assembly. This generates assembly.
     measure: bool = false => {
         "measure": {
             heading: Heading::Output,
             part: Part::Output,
             llvm_ir: true,
-            summary: "With --emit plan: counts what is left of each window",
-            details: "--emit reflect always does.",
+            summary: "With --emit plan: counts the instructions left in each window",
+            details: "--emit reflect always counts them.",
             set: |options, text| put(&mut options.measure, flag(text)),
         }
     };
-    /// Debug information in assembly and objects that leads to the source of the module, where
-    /// that has lines (OpLine, DebugLine): DWARF 5 for AMD GPUs, `.loc` directives of PTX for
-    /// NVIDIA GPUs. The instructions are those of code without it. With [`Options::lines`] it has
-    /// no effect, nor have [`Options::source`] and [`Options::comments`]; nor for LLVM IR.
+    /// Debug information in assembly and objects with the source lines of the module, if the module
+    /// has them (OpLine, DebugLine): DWARF 5 for AMD GPUs, `.loc` directives of PTX for NVIDIA
+    /// GPUs. It does not change the instructions. It has no effect with [`Options::lines`], nor for
+    /// LLVM IR; the same is true for [`Options::source`] and [`Options::comments`].
     debug_info: bool = false => {
         "g": {
             heading: Heading::Output,
             part: Part::Output,
-            summary: "Writes debug information that leads to the source",
-            details: "DWARF in objects and assembly of AMD GPUs, line directives in PTX. The module needs lines, as glslangValidator -g writes them.",
+            summary: "Writes debug information with source lines",
+            details: "DWARF in objects and assembly for AMD GPUs, line directives in PTX. The module must have lines; glslangValidator -g writes them.",
             set: |options, text| put(&mut options.debug_info, flag(text)),
         }
     };
@@ -390,12 +389,12 @@ declare_options! {
             heading: Heading::Output,
             part: Part::Output,
             summary: "With --emit asm: shows source lines between the instructions",
-            details: "As llvm-objdump --source does. The module needs lines, as glslangValidator -g writes them.",
+            details: "Like llvm-objdump --source. The module must have lines; glslangValidator -g writes them.",
             set: |options, text| put(&mut options.source, flag(text)),
         }
     };
-    /// Comments in assembly: the strategy of each barrier, where windows begin and end, what fences
-    /// and waits order.
+    /// Comments in assembly about the strategy of each barrier, the bounds of windows, and the
+    /// memory that fences and waits order.
     comments: bool = false => {
         "comments": {
             heading: Heading::Output,
@@ -404,11 +403,11 @@ declare_options! {
             set: |options, text| put(&mut options.comments, flag(text)),
         }
     };
-    /// Debug lines in assembly and objects: each number is the word offset, in the module, of the
-    /// SPIR-V instruction that code came from, plus 1. The columns say which loads and stores are
-    /// atomic ([`splitbar_plan::AccessMark`]).
+    /// Debug lines in assembly and objects: each number is the word offset of a SPIR-V instruction
+    /// in the module, plus 1. The columns mark atomic loads and stores
+    /// ([`splitbar_plan::AccessMark`]).
     lines: bool = false;
-    /// The ptxas for cubins and for windows in machine code (NVIDIA); `None` searches one:
+    /// The path of ptxas, for cubins and for windows in machine code (NVIDIA); `None` uses
     /// `SPLITBAR_PTXAS`, then PATH.
     ptxas: Option<PathBuf> = None => {
         "ptxas": {
@@ -416,12 +415,12 @@ declare_options! {
             part: Part::Output,
             llvm_ir: true,
             value: ValueForm::File,
-            summary: "The ptxas, if not that of SPLITBAR_PTXAS or PATH",
+            summary: "Path of ptxas; overrides SPLITBAR_PTXAS and PATH",
             details: "For --emit cubin, for windows in machine code, and for the resource usage of a kernel on NVIDIA GPUs.",
             set: |options, text| put(&mut options.ptxas, Ok(Some(text.into()))),
         }
     };
-    /// The linker for code objects: a path to `ld.lld`, `lld` or `rust-lld`; `None` searches one:
+    /// The linker for code objects: a path to `ld.lld`, `lld` or `rust-lld`; `None` uses
     /// `SPLITBAR_LLD`, then PATH, then Rust's tool chain.
     lld: Option<PathBuf> = None => {
         "lld": {
@@ -429,21 +428,21 @@ declare_options! {
             part: Part::Output,
             llvm_ir: true,
             value: ValueForm::File,
-            summary: "The linker, if not that of SPLITBAR_LLD or PATH",
-            details: "For --emit hsaco: a path to ld.lld, lld or rust-lld; without one, that of Rust's tool chain.",
+            summary: "Path of the linker; overrides SPLITBAR_LLD and PATH",
+            details: "For --emit hsaco: a path to ld.lld, lld or rust-lld. If no linker is found, the one of Rust's tool chain is used.",
             set: |options, text| put(&mut options.lld, Ok(Some(text.into()))),
         }
     };
-    /// Audits the final assembly, the same that is measured. A barrier that can be reached with
-    /// operations outstanding that it releases is an error then, and so is a fence of the plan that
-    /// left no invalidation, write-back or fence of PTX where it is needed.
+    /// Audits the final assembly. It is an error if a barrier can be reached while operations that
+    /// it releases are outstanding, or if an invalidation, write-back or PTX fence that a fence of
+    /// the plan requires is missing.
     audit: bool = false => {
         "audit": {
             heading: Heading::Output,
             part: Part::Output,
             llvm_ir: true,
-            summary: "Fails if the assembly lacks a wait or a fence that the plan promises",
-            details: "Or an invalidation, or a write-back. --emit reflect shows the audit: docs/audit.md.",
+            summary: "Fails if the assembly lacks a wait or a fence that the plan requires",
+            details: "Also if it lacks an invalidation or a write-back. --emit reflect includes the audit: docs/audit.md.",
             set: |options, text| put(&mut options.audit, flag(text)),
         }
     };
@@ -457,7 +456,7 @@ impl Options {
             .filter(|_| self.choice == Choice::Measured)
     }
 
-    /// Which memory may be the same where barriers are narrowed; `None` where they are not.
+    /// The aliasing to assume when barriers are narrowed; `None` if they are not.
     pub(crate) fn narrowing(&self) -> Option<Aliasing> {
         match self.narrow_barriers {
             _ if self.barriers_order_all_memory => None,
@@ -504,7 +503,7 @@ fn waive(options: &mut Options, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A strategy, or how one is chosen.
+/// Sets a strategy, or the way to choose one.
 fn set_strategy(options: &mut Options, value: &str) -> Result<(), String> {
     match one_of(CHOICES, value) {
         Ok(choice) => (options.strategy, options.choice) = (None, choice),
@@ -574,14 +573,14 @@ mod tests {
     fn wrong_ones_say_what_is_right() {
         for (name, value, says) in [
             ("poem", "1", "there is no option \"poem\""),
-            ("O", "4", "none of 0, 1, 2, 3"),
-            ("audit", "yes", "none of true, false"),
+            ("O", "4", "not one of 0, 1, 2, 3"),
+            ("audit", "yes", "not one of true, false"),
             ("workgroup-size", "1,2", "is not X,Y,Z"),
             ("workgroup-size", "1,2,0", "is not X,Y,Z"),
             ("workgroup-size", "1,2,3,x", "is not X,Y,Z"),
             ("fill-windows", "all", "is not a number"),
-            ("strategy", "none", "no strategy is called"),
-            ("target-env", "opengl", "is none of"),
+            ("strategy", "none", "there is no strategy"),
+            ("target-env", "opengl", "is not one of"),
         ] {
             let said = options().set(name, value).unwrap_err();
             assert!(said.contains(says), "{said}");

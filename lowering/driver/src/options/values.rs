@@ -1,4 +1,4 @@
-//! How values of options are written.
+//! The notation of option values.
 
 /// Values with names, each with what it means.
 pub(crate) type Named<T> = [(&'static str, T, &'static str)];
@@ -22,7 +22,7 @@ pub(crate) fn one_of<T: Clone>(values: &Named<T>, given: &str) -> Result<T, Stri
     let found = values.iter().find(|(name, _, _)| *name == given);
     found.map(|(_, value, _)| value.clone()).ok_or_else(|| {
         let names: Vec<&str> = values.iter().map(|(name, _, _)| *name).collect();
-        format!("{given:?} is none of {}", names.join(", "))
+        format!("{given:?} is not one of {}", names.join(", "))
     })
 }
 
