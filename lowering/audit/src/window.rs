@@ -1,4 +1,4 @@
-//! How much of a pair's window is still open in the final assembly.
+//! Counts the instructions of a pair's window in the final assembly.
 
 use crate::asm::{Function, Instruction, Role};
 use crate::word_of;
@@ -7,10 +7,10 @@ use splitbar_passes::module::WordOffset;
 use splitbar_plan::{Overlap, Strategy};
 use std::collections::BTreeSet;
 
-/// Where a pair stands in the SPIR-V module, and how it was lowered. Places are word offsets.
+/// The places of a pair in the SPIR-V module, and its strategy. Places are word offsets.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// How the pair was lowered.
+    /// The strategy of the pair.
     pub strategy: Strategy,
     /// Its arrives.
     pub arrives: BTreeSet<WordOffset>,

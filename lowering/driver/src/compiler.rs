@@ -81,7 +81,7 @@ pub struct Compiler<'c> {
 }
 
 impl<'c> Compiler<'c> {
-    /// Compiles as `options` say.
+    /// Creates a compiler with `options`.
     pub fn new(options: &'c Options) -> Compiler<'c> {
         Compiler {
             options,
@@ -270,11 +270,9 @@ impl<'c> Compiler<'c> {
 fn no_launch() -> Diagnostic {
     Diagnostic::error(
         Code::UnsupportedStrategy,
-        "`auto=measured` goes by a launch, and none is given",
+        "`auto=measured` needs a launch, but none is given",
     )
-    .help(
-        "give one (`--groups` and `--buffer` of lower and sim; `Options::launch`), or take `auto`",
-    )
+    .help("set `Options::launch` (`--groups` and `--buffer` of lower and sim), or use `auto`")
 }
 
 /// Bitcode, and what should be looked at.

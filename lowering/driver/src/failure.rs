@@ -1,4 +1,4 @@
-//! Why a compilation gave nothing, and the exit code that says so.
+//! The reason why a compilation failed, and its exit code.
 
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Kind, Severity};
 use std::fmt;
@@ -25,10 +25,9 @@ pub mod exit {
 }
 
 impl Failure {
-    /// The exit code for it. One run can find problems of several kinds; the worst decides: a bug
-    /// of ours (4) makes whatever else was said doubtful, then comes an invalid module (1), then
-    /// what was asked of it and it does not have (2), because what is unsupported (3) may only
-    /// follow from these.
+    /// The exit code of the failure. If there are problems of several kinds, the worst decides:
+    /// first a bug of splitbar (4), since other problems may follow from it, then an invalid module
+    /// (1), then wrong usage (2), then something unsupported (3), which may follow from the others.
     pub fn exit_code(&self) -> u8 {
         let any = |is: &dyn Fn(Code) -> bool| {
             self.diagnostics
@@ -50,7 +49,7 @@ impl Failure {
         }
     }
 
-    /// Why the strategy that was asked for does not fit, if nothing else is wrong.
+    /// The reason why the requested strategy is not possible, if there is no other error.
     pub fn of_strategy(&self) -> Option<String> {
         let mut errors = self
             .diagnostics

@@ -1,5 +1,5 @@
-//! LLVM IR with split barriers: the skeleton of its kernels goes the way of every SPIR-V module,
-//! and what is said of the skeleton is said of the LLVM instructions behind it.
+//! LLVM IR with split barriers: the skeleton of its kernels is compiled like a SPIR-V module, and
+//! diagnostics about the skeleton refer to its LLVM instructions.
 
 use crate::compile::Output;
 use crate::failure::Failure;

@@ -1,5 +1,5 @@
-//! How kernels are launched, as far as that is known without their code: for reflections in a build
-//! without LLVM.
+//! The launch interface of kernels, as far as it is known without their code: for reflections in a
+//! build without LLVM.
 
 use crate::compile::{Candidate, Entry, Request, Slots, candidate};
 use crate::expect::expect;

@@ -51,10 +51,10 @@ pub fn code_object(object: &[u8], named: Option<&Path>) -> Result<Vec<u8>, Diagn
     }
     let problem = match refusal {
         None => Diagnostic::error(Code::LinkerMissing, "no linker for AMDGPU code objects was found")
-            .because("`ld.lld`, `ld.lld-NN`, `lld` and `rust-lld` are neither on PATH nor in the Rust tool chain")
-            .help(format!("install LLVM's lld, or name one in {LINKER_VARIABLE}; `Output::object` needs none")),
+            .because("neither PATH nor the Rust tool chain has `ld.lld`, `ld.lld-NN`, `lld` or `rust-lld`")
+            .help(format!("install LLVM's lld, or set {LINKER_VARIABLE} to its path; `Output::object` needs no linker")),
         Some((linker, refusal)) => {
-            let help = format!("name a newer lld in {LINKER_VARIABLE}; `Output::object` gives the object as it is");
+            let help = format!("set {LINKER_VARIABLE} to the path of a newer lld; `Output::object` needs no linker");
             refusal.diagnostic(&linker.program, Code::LinkerFailed, "this object", help)
         }
     };

@@ -1,8 +1,8 @@
-//! What a build without LLVM says to those who ask for code.
+//! The diagnostic of a build without LLVM when code is requested.
 
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 
-/// Whether this build has LLVM, which `what` needs.
+/// Checks that this build has LLVM, which `what` needs.
 ///
 /// # Errors
 /// `LlvmMissing` in a build without the feature `llvm`.

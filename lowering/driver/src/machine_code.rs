@@ -9,14 +9,14 @@ use splitbar_plan::backend::Disassembled;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The functions of the ELF file `bytes`, in order of their names' appearance. No instruction has
-/// an origin: machine code does not say.
+/// The functions of the ELF file `bytes`, in the order of its symbols. No instruction has an
+/// origin, because machine code does not contain it.
 ///
 /// # Errors
 /// A sentence: no ELF file of 64 bits, no function in it, or no disassembler for `target`.
 pub fn functions(bytes: &[u8], target: &Target) -> Result<Vec<Function>, String> {
     let file = ElfFile64::<LittleEndian>::parse(bytes)
-        .map_err(|error| format!("not an ELF file of 64 bits: {error}"))?;
+        .map_err(|error| format!("not a 64-bit ELF file: {error}"))?;
     let mut text = String::new();
     for symbol in file.symbols() {
         if symbol.kind() != SymbolKind::Text || !symbol.is_definition() {
@@ -40,7 +40,7 @@ pub fn functions(bytes: &[u8], target: &Target) -> Result<Vec<Function>, String>
     }
     let functions = amdgpu::parse(&text);
     if functions.is_empty() {
-        return Err("there is no function in it".to_owned());
+        return Err("it has no functions".to_owned());
     }
     Ok(functions)
 }

@@ -13,13 +13,13 @@ use splitbar_passes::validate::{Environment, Settings, flow};
 use splitbar_plan::{EntryPlan, MeetsAt, PairPlan, Strategy};
 use std::fmt;
 
-/// How much is explored.
+/// The bounds of an exploration.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bounds {
     /// Waves of a workgroup; fewer when it has fewer.
     pub waves: u8,
-    /// How often a loop goes back.
+    /// The limit on the iterations of a loop.
     pub unroll: u8,
     /// States that are told apart.
     pub most_states: usize,
@@ -87,14 +87,11 @@ impl fmt::Display for LeftOut {
             LeftOut::Memory => f.write_str("loads, stores, fences, and loops that wait for memory"),
             LeftOut::Waves => f.write_str("more waves"),
             LeftOut::Loops { most } => {
-                write!(
-                    f,
-                    "loops around barriers that go back more than {most} times"
-                )
+                write!(f, "loops around barriers with more than {most} iterations")
             }
             LeftOut::Paths => f.write_str("paths on which arrives and waits do not alternate"),
             LeftOut::ControlBarriers => {
-                f.write_str("which waves return from an OpControlBarrier of another workgroup")
+                f.write_str("the waves that return from an OpControlBarrier of another workgroup")
             }
             LeftOut::Finding {
                 code,
@@ -112,7 +109,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// What the exploration of one entry point came to.
+/// The result of the exploration of one entry point.
 #[derive(Clone, Debug)]
 pub struct Explored {
     /// The entry point.
@@ -123,12 +120,12 @@ pub struct Explored {
     pub waves: u8,
     /// Workgroups that were explored: those of a cluster whose barrier they share, else one.
     pub workgroups: u8,
-    /// Whether paths were left out on which arrives and waits do not alternate.
-    /// [`splitbar_passes::validate`] says whether there are such paths.
+    /// True if paths were left out on which arrives and waits do not alternate.
+    /// [`splitbar_passes::validate`] finds such paths.
     pub is_partial: bool,
     /// OpControlBarriers of scope Workgroup that were explored.
     pub control_barriers: usize,
-    /// What was not looked at.
+    /// The parts that were not explored.
     pub left_out: Vec<LeftOut>,
     /// Verdict and trace of the executions that were explored.
     pub report: Report,
@@ -143,7 +140,7 @@ impl Explored {
     }
 }
 
-/// What the exploration of a module came to.
+/// The result of the exploration of a module.
 #[derive(Clone, Debug, Default)]
 pub struct Explorations {
     /// One per entry point, in the module's order.
@@ -356,10 +353,10 @@ fn workgroups(plan: &EntryPlan, waves: u8) -> Result<u8, Diagnostic> {
         _ => Err(Diagnostic::error(
             Code::ModuleTooLarge,
             format!(
-                "a cluster of {x}x{y}x{z} workgroups cannot be explored with {waves} waves in each"
+                "a cluster of {x}x{y}x{z} workgroups with {waves} waves each is too large to explore"
             ),
         )
-        .because(format!("the model takes {} waves", model::MOST_THREADS))
+        .because(format!("the limit of the model is {} waves", model::MOST_THREADS))
         .help("choose a smaller `Bounds::waves` or `Options::cluster`")),
     }
 }

@@ -1,4 +1,4 @@
-//! Which wait belongs to which arrive, without a target.
+//! The pairs of arrives and waits, without a target.
 
 use crate::compile::{Source, SourceSlots};
 use crate::failure::Failure;

@@ -22,7 +22,7 @@ pub struct Planned {
 /// One planned entry point.
 #[derive(Clone, Debug)]
 pub struct PlannedEntry {
-    /// How its barriers would be lowered.
+    /// The plan for its barriers.
     pub plan: EntryPlan,
     /// The decisions among strategies; `None` if there was nothing to decide.
     pub decisions: Option<SplitDecisions>,

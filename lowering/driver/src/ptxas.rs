@@ -128,12 +128,12 @@ pub(crate) fn tools(named: Option<&Path>) -> Vec<PathBuf> {
     all.collect()
 }
 
-/// Whether there is a ptxas.
+/// Returns true if there is a ptxas.
 pub(crate) fn can_assemble(named: Option<&Path>) -> bool {
     !programs(PTXAS_VARIABLE, "ptxas", named).is_empty()
 }
 
-/// Whether there is an nvdisasm.
+/// Returns true if there is an nvdisasm.
 pub(crate) fn can_disassemble() -> bool {
     !programs(NVDISASM_VARIABLE, "nvdisasm", None).is_empty()
 }
@@ -149,13 +149,13 @@ fn problem(
         None => Diagnostic::error(Code::AssemblerMissing, format!("no {name} was found"))
             .because(match named {
                 Some(named) => format!("{} is not a file", named.display()),
-                None => format!("{variable} names none, and there is none on PATH"),
+                None => format!("{variable} is not set, and PATH has none"),
             })
-            .help("install NVIDIA's CUDA toolkit, or the packages nvidia-cuda-nvcc and nvidia-cuda-nvdisasm of PyPI; `Output::assembly` gives the PTX, which drivers take as it is"),
+            .help("install NVIDIA's CUDA toolkit, or the packages nvidia-cuda-nvcc and nvidia-cuda-nvdisasm of PyPI; `Output::assembly` is PTX, which drivers can load"),
         Some((program, refusal)) => {
             let help = match named {
-                Some(_) => "name a release of CUDA that knows the GPU; `Output::assembly` gives the PTX".to_owned(),
-                None => format!("each release of CUDA knows its own range of GPUs: name another one in {variable}"),
+                Some(_) => "use a release of CUDA that supports the GPU; `Output::assembly` is PTX, which drivers can load".to_owned(),
+                None => format!("use a release of CUDA that supports the GPU: set {variable} to its path"),
             };
             refusal.diagnostic(program, Code::AssemblerFailed, target.name, help)
         }

@@ -28,5 +28,6 @@ pub(crate) fn of_process(problem: Diagnostic) -> Diagnostic {
         .reasons
         .into_iter()
         .fold(refused, Diagnostic::because);
-    refused.help("leave out what the reason names, or compile the module for a target that has it")
+    refused
+        .help("remove the feature that the reason names, or compile for a target that supports it")
 }

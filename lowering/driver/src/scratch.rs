@@ -12,7 +12,7 @@ pub(crate) fn folder() -> Result<TempDir, String> {
     tempfile::Builder::new()
         .prefix(&prefix(std::process::id()))
         .tempdir()
-        .map_err(|error| format!("no temporary folder: {error}"))
+        .map_err(|error| format!("cannot create a temporary folder: {error}"))
 }
 
 /// Removes the folders that the process with this number has left. It has ended, or is this one and

@@ -53,7 +53,7 @@ impl FromStr for Literal {
         }
         text.parse::<f64>()
             .map(Literal::Float)
-            .map_err(|_| format!("{text:?} is not a number, and neither true nor false"))
+            .map_err(|_| format!("{text:?} is not a number, true or false"))
     }
 }
 
@@ -154,7 +154,7 @@ fn bits(value: Literal, ty: Option<&Type>) -> Result<u64, String> {
             Literal::Integer(0) | Literal::Bits(0) => Ok(0),
             Literal::Integer(1) | Literal::Bits(1) => Ok(1),
             Literal::Integer(_) | Literal::Bits(_) | Literal::Float(_) => {
-                Err("it is a Boolean: give true or false".to_owned())
+                Err("it is a Boolean: use true or false".to_owned())
             }
         },
         Some(Type::Int { width, .. }) => integer_bits(value, *width),
@@ -193,7 +193,7 @@ fn integer_bits(value: Literal, width: u32) -> Result<u64, String> {
                 )]
                 Ok(value as u64 & mask)
             } else {
-                Err(format!("{value} is not an integer of {width} bits"))
+                Err(format!("{value} is not a {width}-bit integer"))
             }
         }
         Literal::Float(value) => Err(format!("it is an integer; {value} is not")),
@@ -221,7 +221,7 @@ fn float_bits(value: f64, width: u32, format: FloatFormat) -> Result<u64, String
         (FloatFormat::Ieee, 16) => Ok(round_to(value, 5, 10)),
         (FloatFormat::BFloat16, 16) => Ok(round_to(value, 8, 7)),
         _ => Err(format!(
-            "a {width}-bit float of this format has no decimal notation here; give its bits in hexadecimal"
+            "a {width}-bit float of this format cannot be written in decimal: use its bits in hexadecimal"
         )),
     }
 }

@@ -53,7 +53,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// What a stage leaves behind for who wants to look.
+/// The intermediate result of a stage.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Artefact {
@@ -126,7 +126,7 @@ pub trait Observer {
     /// is not small. Told every five seconds, by a [`crate::Worker`] only.
     fn waits(&mut self, _stage: Stage, _since: Duration, _pass: Option<&str>) {}
 
-    /// Whether [`Observer::produced`] is worth calling: artefacts cost time to print.
+    /// Returns true if [`Observer::produced`] is worth calling: artefacts cost time to print.
     fn wants_artefacts(&self) -> bool {
         false
     }

@@ -163,7 +163,7 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(kind, format!("{}: {kind}", path.display()))
 }
 
-/// Whether none of the errors is one of this run: a limit, a crash, a tool.
+/// Returns true if none of the errors is one of this run: a limit, a crash, a tool.
 fn comes_again(problems: &Diagnostics) -> bool {
     /// Errors that another run may not have.
     const OF_THE_RUN: [Code; 5] = [

@@ -1,4 +1,4 @@
-//! What each target offers, as the command line lists it.
+//! The features of each target, for the command line.
 
 use serde::Serialize;
 use splitbar_plan::target::Arch;
@@ -17,8 +17,8 @@ pub struct TargetRow {
     /// All strategies that it has for some pair, the names that `--strategy` takes; `subgroup` is
     /// what pairs of that scope get.
     pub strategies: Vec<&'static str>,
-    /// How the target copies to workgroup memory without registers: `async` (marks and a counter of
-    /// its own), `dma`, `cp.async`, or null.
+    /// The way in which the target copies to workgroup memory without registers: `async` (marks and
+    /// a counter of its own), `dma`, `cp.async`, or null.
     pub async_copies: Option<&'static str>,
     /// The PTX version that the code needs, such as `8.0`; null for AMDGPU.
     pub minimum_ptx: Option<String>,

@@ -17,7 +17,7 @@ impl Refusal {
     pub(crate) fn new(ended: &Output, said: &str, is_about_code: fn(&str) -> bool) -> Refusal {
         let said = said.trim();
         let why = match said {
-            "" => format!("it ended with {} and said nothing", ended.status),
+            "" => format!("it ended with {} and no message", ended.status),
             said => format!("it ended with {}: {said}", ended.status),
         };
         if is_about_code(said) {
@@ -39,7 +39,7 @@ impl Refusal {
         let program = program.display();
         match self {
             Refusal::Code(why) => {
-                Diagnostic::error(code, format!("{program} refused the code for {what}"))
+                Diagnostic::error(code, format!("{program} rejected the code for {what}"))
                     .because(why)
                     .help("this is a bug in splitbar: please report it with the module")
             }

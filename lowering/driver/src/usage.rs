@@ -6,7 +6,8 @@ use serde::Serialize;
 use splitbar_plan::target::residency::{Footprint, Residency};
 use splitbar_plan::{EntryPlan, Target};
 
-/// What one kernel takes: NVIDIA as ptxas says, AMD as the code object's metadata say.
+/// The resource usage of one kernel: from ptxas on NVIDIA GPUs, from the code object's metadata on
+/// AMD GPUs.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResourceUsage {
     /// Registers of a thread; VGPRs, and AGPRs where they are of the same file.
@@ -31,23 +32,24 @@ impl ResourceUsage {
     }
 }
 
-/// What a compute unit (AMD: a WGP from gfx10 on) or a multiprocessor (NVIDIA) holds of a kernel at
-/// once.
+/// The workgroups and waves of a kernel that are resident on a compute unit (AMD: a WGP from gfx10
+/// on) or a multiprocessor (NVIDIA).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Resident {
     /// Workgroups; 0: not one fits.
     pub workgroups: u32,
     /// Their waves over the places for waves, 0 to 1.
     pub occupancy: f64,
-    /// What allows no more: registers, workgroup memory, waves, workgroups, barriers.
+    /// The limiter: registers, workgroup memory, waves, workgroups, barriers.
     pub limiter: String,
 }
 
-/// An estimate of the same, where nothing says what the kernel takes or what the GPU holds: without
-/// ptxas, or on a GPU that is not known well enough. No code depends on it.
+/// An estimate of the same if the resource usage of the kernel or the limits of the GPU are
+/// unknown: without ptxas, or on a GPU with unpublished limits. No code depends on it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResidentEstimate {
-    /// Registers of a thread: those that are live at once in the PTX where ptxas does not say it.
+    /// Registers of a thread: the maximum number of live registers in the PTX if ptxas does not
+    /// report it.
     pub registers: u32,
     /// As [`Resident::workgroups`].
     pub workgroups: u32,

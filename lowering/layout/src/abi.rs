@@ -73,18 +73,18 @@ pub struct KernelAbi {
     pub dynamic_shared_bytes: u32,
     /// Its arguments, in order.
     pub arguments: Vec<Argument>,
-    /// How its resources are handed over.
+    /// The form of its binary interface.
     pub form: AbiForm,
-    /// How each resource is reached; empty where each is an argument.
+    /// The way to reach each resource; empty if each is an argument.
     pub resources: Vec<Reached>,
     /// The images and samplers that it combines; empty where the target keeps them apart.
     pub combined_image_samplers: Vec<Combination>,
-    /// What the numbers in its printf buffer stand for.
+    /// The meaning of the numbers in its printf buffer.
     pub prints: Table,
 }
 
 impl KernelAbi {
-    /// Bytes of the block of its arguments, without what a runtime adds behind them.
+    /// Bytes of its kernarg segment, without the arguments that a runtime appends.
     pub fn kernarg_segment_size(&self) -> u32 {
         let ends = self
             .arguments
@@ -105,7 +105,8 @@ impl KernelAbi {
             .saturating_sub(self.dynamic_shared_bytes)
     }
 
-    /// Whether the launch must add workgroup memory: for variables, or to hand its address over.
+    /// Returns true if the launch must add workgroup memory: for variables, or to hand its address
+    /// over.
     pub fn wants_dynamic_shared_memory(&self) -> bool {
         let mut arguments = self.arguments.iter();
         self.dynamic_shared_bytes > 0
@@ -148,15 +149,14 @@ pub fn symbol(name: &str, taken: &[String]) -> String {
 pub struct Abi {
     /// All of them.
     pub parameters: Vec<Parameter>,
-    /// How each resource is reached; empty where each is an argument.
+    /// The way to reach each resource; empty if each is an argument.
     pub resources: Vec<Reached>,
     /// The images and samplers that it combines; empty where the target keeps them apart.
     pub combined_image_samplers: Vec<Combination>,
 }
 
-/// Size and alignment of a block of push constants of so many bytes. The alignment divides the
-/// size: LLVM reads what is aligned in pieces of that size, and must not come to what lies behind
-/// the block.
+/// Size and alignment of a push-constant block of this many bytes. The alignment divides the size:
+/// LLVM reads aligned data in pieces of that size, and must not read beyond the block.
 pub fn push_constants_place(bytes: u64) -> (u64, Alignment) {
     let size = Alignment::WORD.round_up(bytes);
     (size, BUFFER_ALIGN.at_offset(size))
@@ -168,16 +168,18 @@ fn fits_arguments(what: &str, bytes: u64, at: Option<WordOffset>) -> Result<()> 
         return Ok(());
     }
     let message =
-        format!("{what} has {bytes} bytes; at most {MAX_BLOCK_BYTES} are passed by value");
+        format!("{what} has {bytes} bytes; the limit for arguments by value is {MAX_BLOCK_BYTES}");
     Err(Box::new(
         Diagnostic::error(Code::BlockTooLarge, message)
             .at_word(at)
-            .help("keep large data in a buffer; check the block's Offset and stride decorations"),
+            .help(
+                "move large data to a buffer; check the Offset and stride decorations of the block",
+            ),
     ))
 }
 
-/// What a kernel or function gets for the length of the buffers of `variable`: the number of bytes,
-/// or a pointer to a table of them.
+/// The way to pass the length of the buffers of `variable` to a kernel or function: the number of
+/// bytes, or a pointer to a table of them.
 pub fn length_passing(types: &Types, declarations: &Declarations<'_>, variable: Id) -> Passing {
     let table = declarations.variable(variable).is_some_and(|v| {
         is_descriptor_array(types, declarations, v.class, uses::pointee(declarations, v))
@@ -408,7 +410,7 @@ impl Planner<'_, '_> {
                 class => diagnostics.push(
                     Diagnostic::error(Code::UnsupportedStorageClass, format!("the variable {id} of storage class {class:?} is not lowered"))
                         .at_word(variable.inst.offset)
-                        .help("lowered are StorageBuffer, Uniform, PushConstant, Workgroup, Private, Function, Input built-ins, CrossWorkgroup, and UniformConstant that is initialised, an image, a sampler, or a tensor with a rank"),
+                        .help("supported are StorageBuffer, Uniform, PushConstant, Workgroup, Private, Function, Input built-ins, CrossWorkgroup, and UniformConstant for constants, images, samplers, and tensors with a rank"),
                 ),
             }
         }
@@ -445,9 +447,9 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Whether nobody writes the buffer while the kernel runs: no access by this variable can, no
-    /// other variable may name the same memory, and the module does not say that others may write
-    /// it.
+    /// Returns true if nobody writes the buffer while the kernel runs: no access by this variable
+    /// can, no other variable may name the same memory, and the module does not say that others may
+    /// write it.
     fn is_read_only(&self, id: Id) -> bool {
         let has = |decoration| self.declarations.decoration(id, decoration).is_some();
         if has(spirv::Decoration::Aliased)
@@ -533,10 +535,10 @@ impl Planner<'_, '_> {
                 return Err(Box::new(
                     Diagnostic::error(
                         Code::BlockTooLarge,
-                        format!("with {id} the kernel takes {sum} bytes by value; at most {MAX_BLOCK_BYTES} are passed so"),
+                        format!("with {id} the kernel has {sum} bytes of arguments by value; the limit is {MAX_BLOCK_BYTES}"),
                     )
                     .at_word(at.map_or(entry.offset, |inst| inst.offset))
-                    .help("keep large data in a buffer"),
+                    .help("move large data to a buffer"),
                 ));
             }
         }

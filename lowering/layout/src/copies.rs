@@ -20,7 +20,7 @@ pub struct Copies {
     pub promoted: AsyncCopies,
     /// The word offset of each block, ascending.
     starts: Vec<WordOffset>,
-    /// Per block the word offset of the last instruction that steps can stand before.
+    /// For each block, the word offset of the last instruction before which steps can be inserted.
     pub ends: BlockMap<WordOffset>,
     /// Per block with copies what copies, and what else may come to workgroup memory, in order.
     pub order: Vec<Vec<Mention>>,
@@ -72,7 +72,7 @@ impl Copies {
         })
     }
 
-    /// Whether there is an OpGroupAsyncCopy.
+    /// Returns true if there is an OpGroupAsyncCopy.
     pub fn any_of_group(&self) -> bool {
         !self.group.copies.is_empty()
     }
@@ -83,8 +83,8 @@ impl Copies {
         &self.promoted.deferred
     }
 
-    /// What stands at word offsets, per block in the order of the offsets; at one offset in the
-    /// order in which it comes.
+    /// Groups items at word offsets by block, in the order of the offsets; at one offset in their
+    /// given order.
     pub fn by_block<T>(&self, mut all: Vec<(WordOffset, T)>) -> BlockMap<Vec<(WordOffset, T)>> {
         all.sort_by_key(|(offset, _)| *offset); // stable
         let mut by_block: BlockMap<Vec<(WordOffset, T)>> =

@@ -92,7 +92,7 @@ fn needed(declarations: &Declarations<'_>, constants: &Constants, inst: Inst<'_>
     Some(elements.saturating_mul(u64::from(bits.div_ceil(8))))
 }
 
-/// Whether the instruction converts each element, and may change the use too.
+/// Returns true if the instruction converts each element, and may change the use too.
 fn converts(op: Op) -> bool {
     matches!(
         op,
@@ -106,8 +106,8 @@ fn converts(op: Op) -> bool {
     )
 }
 
-/// Whether the operand or the result is a matrix B and the other is not: only matrices B are not
-/// cut into blocks.
+/// Returns true if the operand or the result is a matrix B and the other is not: only matrices B
+/// are not cut into blocks.
 fn changes_blocks(declarations: &Declarations<'_>, constants: &Constants, inst: Inst<'_>) -> bool {
     let is_b = |ty: Option<Id>| match declarations.ty(ty?)? {
         Type::CooperativeMatrix { operands, .. } => {

@@ -21,7 +21,7 @@ use crate::scalar::Scalar;
 use splitbar_passes::module::FloatFormat;
 use splitbar_target::{Arch, Target};
 
-/// How an image is addressed.
+/// The dimensions of an image.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Shape {
     /// One dimension.
@@ -62,14 +62,14 @@ impl Shape {
 /// An image type.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Image {
-    /// What a texel's components are read as; `None`: what the instruction says, as in OpenCL,
+    /// The type of a texel's components; `None` if the instruction determines it, as in OpenCL,
     /// whose image types do not.
     pub component: Option<Scalar>,
-    /// How it is addressed.
+    /// Its dimensions.
     pub shape: Shape,
-    /// The format, if the module says it.
+    /// The format, if the module has one.
     pub format: Option<spirv::ImageFormat>,
-    /// Whether it is a storage image (or storage texel buffer), not one that is sampled or fetched
+    /// True if it is a storage image (or storage texel buffer), not one that is sampled or fetched
     /// from.
     pub storage: bool,
 }
@@ -94,8 +94,8 @@ pub fn sampler_bytes(target: &Target) -> u64 {
     }
 }
 
-/// What a component is while it is on its way to or from an image: texels of half floats are those
-/// of floats, converted (OpenCL C, `read_imageh`).
+/// The type of a component during an access: half floats are converted from and to floats (OpenCL
+/// C, `read_imageh`).
 pub fn texel_scalar(scalar: Scalar) -> Option<Scalar> {
     match scalar {
         Scalar::Float {

@@ -1,4 +1,4 @@
-//! What is planned and lowered.
+//! The input of planning and lowering.
 
 use crate::copies::Copies;
 use crate::exchange::exchange_bytes;
@@ -39,15 +39,15 @@ pub struct Kernel<'m> {
     pub reached: Reached,
 }
 
-/// What a caller asks of a kernel.
+/// The options of a kernel.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelOptions {
     /// The workgroup size, where the module leaves it open.
     pub workgroup_size: Option<[u32; 3]>,
-    /// Whether plain copies become asynchronous ones.
+    /// True if plain copies become asynchronous ones.
     pub promote_async_copies: bool,
-    /// Which memory may be the same where barriers lose what they order nothing of; `None`: they
-    /// order what they name.
+    /// The aliasing to assume when barriers are narrowed; `None` if they order all memory that they
+    /// name.
     pub narrowing: Option<Aliasing>,
 }
 
@@ -131,14 +131,14 @@ fn workgroup_size(
             Diagnostic::error(
                 Code::UnsupportedMode,
                 format!(
-                    "entry point `{}` fixes its workgroup size at {}; it cannot be {}",
+                    "entry point `{}` requires the workgroup size {}; it cannot be {}",
                     entry.name,
                     by(fixed),
                     by(asked)
                 ),
             )
             .at_word(entry.inst.offset)
-            .help("leave the size out"),
+            .help("remove the workgroup size"),
         );
     }
     fixed.or(asked)

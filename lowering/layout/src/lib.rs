@@ -1,5 +1,5 @@
-//! What a kernel is on a target before anything is planned or generated: its types and where they
-//! lie, where pointers point, its workgroup memory, its arguments. No LLVM.
+//! The layout of a kernel on a target, before planning and code generation: its types and their
+//! layout, the memory of its pointers, its workgroup memory, its arguments. No LLVM.
 //!
 //! Data flows one way: a module that was read and a row of the targets go in. The plan, the
 //! lowering and the reflection ask here, so that each fact has one answer.

@@ -1,4 +1,4 @@
-//! Where pointers point: the address spaces of the targets, and arrays of descriptors.
+//! The memory of pointers: the address spaces of the targets, and arrays of descriptors.
 
 use crate::types::{Kind, Types};
 use spirv::{Decoration, StorageClass};
@@ -61,8 +61,8 @@ pub fn buffer_align(types: &Types, target: &Target, pointee: Option<Id>) -> Alig
     }
 }
 
-/// Whether a pointer of class `class` to `pointee` is one to an array of descriptors: one or more
-/// arrays of a block.
+/// Returns true if a pointer of class `class` to `pointee` is one to an array of descriptors: one
+/// or more arrays of a block.
 pub fn is_descriptor_array(
     types: &Types,
     declarations: &Declarations<'_>,

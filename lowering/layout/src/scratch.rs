@@ -66,7 +66,7 @@ pub fn is_group(inst: Inst<'_>) -> bool {
     matches!(facts.class, Class::Group(_)) && !facts.active_lanes
 }
 
-/// What a barrier that reduces a predicate gives (PTX ISA, `bar.red`).
+/// The result of a barrier that reduces a predicate (PTX ISA, `bar.red`).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Vote {
     /// Whether the predicate holds in all invocations.

@@ -23,7 +23,7 @@ use splitbar_passes::module::Id;
 /// Bytes of a descriptor.
 pub const DESCRIPTOR_BYTES: u64 = 16;
 
-/// What the address of a descriptor, and of a shape, is a multiple of.
+/// The alignment of a descriptor, and of a shape.
 pub const DESCRIPTOR_ALIGN: Alignment = Alignment::POINTER;
 
 /// Bytes from the start of a descriptor to the address of the shape.

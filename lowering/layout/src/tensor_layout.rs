@@ -1,5 +1,5 @@
-//! Tensor layouts and tensor views (SPV_NV_tensor_addressing): what their types say, and where in a
-//! value each part of their state stands. A value is a vector of 32-bit integers.
+//! Tensor layouts and tensor views (SPV_NV_tensor_addressing): their types, and the place of each
+//! part of their state in a value. A value is a vector of 32-bit integers.
 
 use crate::scalar::{Scalar, VectorType};
 use spirv::{Op, TensorClampMode};
@@ -13,14 +13,14 @@ pub const MAX_DIMENSIONS: u32 = 5;
 pub struct TensorLayout {
     /// Dimensions, 1 to [`MAX_DIMENSIONS`].
     pub dimensions: u32,
-    /// What is accessed beyond the tensor.
+    /// The clamp mode for accesses outside of the tensor.
     pub clamp: TensorClampMode,
 }
 
 /// The type of a tensor view.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TensorView {
-    /// Whether it has dimensions of its own; else those of the slice are used.
+    /// True if it has dimensions of its own; else those of the slice are used.
     pub has_dimensions: bool,
     /// The order of its dimensions: a permutation of all numbers below their count.
     pub permutation: Vec<u32>,

@@ -23,7 +23,7 @@ pub const MAX_DEPTH: u32 = 64;
 /// Most scalars and vectors in a value (a variable may have more).
 pub const MAX_PARTS: u64 = 1 << 12;
 
-/// What a type is.
+/// The kind of a type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// OpTypeVoid.
@@ -84,9 +84,9 @@ pub enum Kind {
 /// A type.
 #[derive(Clone, Debug)]
 pub struct TypeInfo {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Whether there are values of it: not of void, runtime arrays, functions, and what is not
+    /// True if there are values of it: not of void, runtime arrays, functions, and what is not
     /// lowered.
     pub is_value: bool,
     /// Bytes in memory.
@@ -186,7 +186,7 @@ fn unsupported_type(types: &Types, declarations: &Declarations<'_>, id: Id) -> B
     Box::new(
         Diagnostic::error(Code::UnsupportedType, format!("{name} {id} is not lowered"))
             .at_word(inst.map(|inst| inst.offset))
-            .help("lowered are Booleans, integers of 8, 16, 32 and 64 bits, IEEE floats of 16, 32 and 64 bits, bfloat16, and vectors, matrices, arrays, structures and pointers of them"),
+            .help("supported are Booleans, 8, 16, 32 and 64-bit integers, 16, 32 and 64-bit IEEE floats, bfloat16, and vectors, matrices, arrays, structures and pointers of them"),
     )
 }
 
@@ -196,7 +196,7 @@ pub fn too_many_parts(declarations: &Declarations<'_>, id: Id, parts: u64) -> Bo
     Box::new(
         Diagnostic::error(
             Code::UnsupportedType,
-            format!("a value of the type {id} has {parts} parts; at most {MAX_PARTS} are lowered"),
+            format!("a value of the type {id} has {parts} parts; the limit is {MAX_PARTS}"),
         )
         .at_word(offset)
         .help("access its elements, or copy it with OpCopyMemory"),
@@ -217,7 +217,7 @@ pub fn require<'t>(
         None => Err(Box::new(
             Diagnostic::error(
                 Code::WrongDefinition,
-                format!("{id} is used as a type and is none"),
+                format!("{id} is used as a type but is not one"),
             )
             .help("run spirv-val over the module"),
         )),

@@ -1,6 +1,6 @@
-//! How a workgroup is divided into subgroups.
+//! The division of a workgroup into subgroups.
 
-/// How a workgroup is divided into subgroups.
+/// The division of a workgroup into subgroups.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Waves {
     /// Invocations of a subgroup.

@@ -27,8 +27,8 @@ pub(crate) fn annotate(context: &Context, module: &Module<'_>) -> Result<(), Dia
     Ok(())
 }
 
-/// Whether a module that somebody else wrote marks all of these operations: what the optimiser
-/// makes of them may be marked then, too.
+/// Returns true if a module that somebody else wrote marks all of these operations: what the
+/// optimiser makes of them may be marked then, too.
 pub(crate) fn has_annotations(context: &Context, module: &Module<'_>) -> bool {
     let kinds = kinds(context);
     updates(context, module).all(|update| {

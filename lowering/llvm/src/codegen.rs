@@ -54,7 +54,7 @@ pub(crate) fn on_large_stack<T: Send>(
             Code::WorkerLimit,
             format!("the code generator's thread could not be started: {problem}"),
         )
-        .help("allow more memory or threads")
+        .help("allow the process more memory or threads")
         .into()),
     }
 }
@@ -81,7 +81,7 @@ pub(crate) fn check(errors: &Errors) -> Result<(), Diagnostics> {
         diagnostics.push(if text.contains("limit") && text.contains("exceed") {
             Diagnostic::error(
                 Code::ModuleTooLarge,
-                format!("the target cannot hold the program: {text}"),
+                format!("the program exceeds a limit of the target: {text}"),
             )
             .help("use less private memory per invocation")
         } else {
@@ -290,7 +290,7 @@ pub(crate) fn hide<'c>(
 pub(crate) fn verify(module: &Module<'_>, stage: &str) -> Result<(), Diagnostics> {
     module.verify().map_err(|e| {
         llvm_failed(
-            &format!("LLVM's verifier refuses the module {stage}"),
+            &format!("LLVM's verifier rejects the module {stage}"),
             &e.to_string(),
         )
         .into()

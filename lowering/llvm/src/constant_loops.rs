@@ -39,8 +39,8 @@ pub(crate) fn unroll(module: &Module<'_>, machine: &TargetMachine) -> Result<(),
     Ok(())
 }
 
-/// Whether `function` may have a loop: of every cycle one branch at least leads to its own block or
-/// to one in front of it.
+/// Returns true if `function` may have a loop: of every cycle one branch at least leads to its own
+/// block or to one in front of it.
 fn may_loop(function: FunctionValue<'_>) -> bool {
     let mut seen = HashSet::new();
     function.get_basic_block_iter().any(|block| {
@@ -52,7 +52,7 @@ fn may_loop(function: FunctionValue<'_>) -> bool {
     })
 }
 
-/// Whether a loop's node has the mark.
+/// Returns true if a loop's node has the mark.
 fn is_late(node: MetadataValue<'_>) -> bool {
     operands(node).any(|hint| {
         let name = operands(hint).next();

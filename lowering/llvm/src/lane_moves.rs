@@ -43,8 +43,8 @@ fn is_move(instruction: InstructionValue<'_>) -> bool {
         })
 }
 
-/// Whether the value has no use but one in arithmetic of 32 bits, so that no wider value can hold
-/// it.
+/// Returns true if the value has no use but one in arithmetic of 32 bits, so that no wider value
+/// can hold it.
 fn is_used_once(moved: InstructionValue<'_>) -> bool {
     let Some(only) = moved.get_first_use() else {
         return true;

@@ -37,7 +37,7 @@ pub(crate) fn ordered(target: &Target, plan: &EntryPlan, wanted: LateWindows) ->
     })
 }
 
-/// Whether something holds for a step of the plan.
+/// Returns true if something holds for a step of the plan.
 fn any(plan: &EntryPlan, holds: &dyn Fn(&Step) -> bool) -> bool {
     let places = [
         &plan.at_instruction,

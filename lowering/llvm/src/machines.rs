@@ -29,7 +29,7 @@ pub(crate) struct Key {
     pub(crate) cpu: &'static str,
     pub(crate) features: String,
     pub(crate) optimization: Optimization,
-    /// Whether the machine does the same for the second module as for the first.
+    /// True if the machine does the same for the second module as for the first.
     pub(crate) is_reused: bool,
 }
 

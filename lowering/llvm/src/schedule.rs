@@ -51,7 +51,7 @@ struct Figures {
     instructions: usize,
     /// Instructions that wait for memory.
     waits: usize,
-    /// Whether a branch leads back.
+    /// True if a branch leads back.
     loops: bool,
 }
 
@@ -76,7 +76,7 @@ impl Figures {
         figures
     }
 
-    /// Whether the other scheduler may save registers of code that has these figures.
+    /// Returns true if the other scheduler may save registers of code that has these figures.
     fn may_save(&self) -> bool {
         let small = !self.loops
             && self.instructions <= MOST_INSTRUCTIONS
@@ -85,8 +85,8 @@ impl Figures {
         small || self.spills > 0
     }
 
-    /// Whether code with these figures saves registers against `other`, for nothing. A register
-    /// that is spilled costs more than a wait.
+    /// Returns true if code with these figures saves registers against `other`, for nothing. A
+    /// register that is spilled costs more than a wait.
     fn saves(&self, other: &Figures) -> bool {
         let kernels = || self.units.iter().zip(&other.units);
         let keeps = self.units.len() == other.units.len()
@@ -99,7 +99,7 @@ impl Figures {
     }
 }
 
-/// Whether a branch of `function` leads back.
+/// Returns true if a branch of `function` leads back.
 fn goes_back(function: &Function) -> bool {
     let mut instructions = function.instructions.iter().enumerate();
     instructions.any(|(position, instruction)| match &instruction.flow {

@@ -77,7 +77,7 @@ fn movable<'c>(function: FunctionValue<'c>) -> Vec<Entry<'c>> {
     entries
 }
 
-/// Whether the code generator may take the instruction for one that costs nothing.
+/// Returns true if the code generator may take the instruction for one that costs nothing.
 fn is_free(instruction: InstructionValue<'_>) -> bool {
     match instruction.get_opcode() {
         InstructionOpcode::BitCast
@@ -131,8 +131,8 @@ impl<'c> Shape<'c> {
         }
     }
 
-    /// Whether several edges lead to `block`, or to the beginning of the straight line that it
-    /// ends, of which LLVM makes one block, and `to` is not the head of a loop. (One edge into
+    /// Returns true if several edges lead to `block`, or to the beginning of the straight line that
+    /// it ends, of which LLVM makes one block, and `to` is not the head of a loop. (One edge into
     /// such a block comes from inside of the loop: no branch leads to both of its predecessors.)
     fn is_shared(&self, block: BasicBlock<'c>, to: BasicBlock<'c>) -> bool {
         let (Some(block), Some(to)) = (self.blocks.get(&block), self.blocks.get(&to)) else {

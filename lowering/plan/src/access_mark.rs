@@ -1,8 +1,8 @@
-//! What the columns of debug lines say of loads and stores: the emitter writes them, the simulator
-//! reads them back from assembly.
+//! Marks of loads and stores in the columns of debug lines: the emitter writes them, and the
+//! simulator reads them from assembly.
 
-/// Whether a load or a store of final code is atomic, and for whom. Debug columns carry it to the
-/// readers of assembly: machine code has one instruction for both.
+/// The atomicity of a load or store in final code. Debug columns pass it to the readers of
+/// assembly, because machine code has the same instruction for both.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum AccessMark {
     /// Not atomic.
@@ -26,7 +26,7 @@ impl AccessMark {
         }
     }
 
-    /// What the column of a `.loc` says; `None` where nothing is known.
+    /// Decodes the column of a `.loc`; `None` if it is unknown.
     pub fn of_column(column: u32) -> Option<AccessMark> {
         AccessMark::ALL
             .into_iter()

@@ -10,7 +10,7 @@ use splitbar_passes::transform::SourceMap;
 use splitbar_passes::validate::Checked;
 use std::{fmt, io};
 
-/// Which code of a compilation carries debug lines.
+/// The code of a compilation that carries debug lines.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum DebugLines {
     /// None does.
@@ -22,12 +22,12 @@ pub enum DebugLines {
     All,
 }
 
-/// Which windows of final code are widened, on GPUs whose barriers are split.
+/// The windows to widen in final code, on GPUs with split barriers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct LateWindows {
     /// Those of full barriers too, not of pairs alone.
     pub full_barriers: bool,
-    /// Takes every barrier to order all memory, whatever its fences say.
+    /// Assumes that every barrier orders all memory, whatever its fences are.
     pub all_memory: bool,
 }
 
@@ -49,15 +49,15 @@ pub struct LowerInput<'m> {
     pub target: &'static Target,
     /// The entry points that become kernels, in the module's order.
     pub kernels: &'m [LowerKernel<'m>],
-    /// Which code carries debug lines. A line is the word offset of the SPIR-V instruction plus
+    /// The code that carries debug lines. A line is the word offset of the SPIR-V instruction plus
     /// one.
     pub lines: DebugLines,
-    /// Where the declarations' module came from, if a pass has made it: lines then count the words
-    /// of the module before the pass.
+    /// The source map of the declarations' module, if a pass has written it: lines then count the
+    /// words of the module before the pass.
     pub source_map: Option<&'m SourceMap>,
-    /// How much LLVM optimises.
+    /// LLVM's optimisation level.
     pub optimization: Optimization,
-    /// How buffers and images are handed over.
+    /// The binary interface for buffers and images.
     pub abi: &'m AbiForm,
     /// The windows to widen in final code; `None` widens none.
     pub late_windows: Option<LateWindows>,
@@ -168,7 +168,7 @@ pub struct Disassembled {
     pub text: String,
 }
 
-/// Which of two processes this is, after one has copied itself.
+/// The side of a fork: parent or child.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Fork {
     /// The one that was there before, and the number of the copy.

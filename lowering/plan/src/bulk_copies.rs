@@ -1,4 +1,4 @@
-//! Copies of groups that one invocation asks for (sm_90+): `cp.async.bulk`, whose bytes an mbarrier
+//! Group copies that one invocation issues (sm_90+): `cp.async.bulk`, whose bytes an mbarrier
 //! counts.
 //!
 //! A large contiguous copy is one instruction of one thread instead of one for each 16 bytes. It
@@ -45,8 +45,8 @@ const MOST_SLOTS: u32 = 8;
 pub(crate) struct BulkCopies {
     /// By word offset of the OpGroupAsyncCopy.
     pub copies: BTreeMap<WordOffset, CopyPlan>,
-    /// By word offset of the OpGroupWaitEvents: how many copies, the newest, may be outstanding
-    /// behind it.
+    /// By word offset of the OpGroupWaitEvents: the number of newest copies that may be outstanding
+    /// after it.
     pub waits: BTreeMap<WordOffset, u8>,
     /// mbarriers of the ring, a power of two; `None`: no bulk copy.
     pub slots: Option<u32>,

@@ -82,7 +82,7 @@ pub(crate) fn defer(plan: &mut EntryPlan, copies: &Copies) {
     explain(plan, &deferred);
 }
 
-/// Whether a wait for all copies stands before the instruction at `offset`.
+/// Returns true if a wait for all copies stands before the instruction at `offset`.
 fn waits_for_all(plan: &EntryPlan, offset: WordOffset) -> bool {
     let before = plan.before_instruction.get(&offset);
     before.is_some_and(|steps| steps.contains(&Step::AsyncWait(0)))

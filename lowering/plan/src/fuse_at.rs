@@ -1,6 +1,6 @@
-//! Where a fused barrier goes.
+//! The place of a fused barrier.
 
-/// Where the one barrier of [`Strategy::Fused`](crate::Strategy::Fused) stands.
+/// The place of the one barrier of [`Strategy::Fused`](crate::Strategy::Fused).
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum FuseAt {
     /// At the wait, the later place: work in the window is done before anybody waits.

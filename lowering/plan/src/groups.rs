@@ -24,7 +24,7 @@ use std::fmt;
 /// scheduler anyhow.
 pub(crate) const SCHEDULERS: u32 = 4;
 
-/// How the warps of a workgroup are grouped, and how many sets of barriers they take.
+/// The groups of the warps of a workgroup, and the number of their sets of barriers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WarpGroups {
     /// Warps of the workgroup.

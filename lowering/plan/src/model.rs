@@ -310,9 +310,9 @@ fn words() -> Vec<(String, u8)> {
     vec![("counter".to_owned(), GARBAGE)]
 }
 
-/// `waves` waves that execute the entry point of `plan` along `skeleton`, whose places are the keys
-/// of [`EntryPlan::at_instruction`] and [`EntryPlan::at_return`]. `describe` says what traces call
-/// the instruction at a place.
+/// A system of `waves` waves that execute the entry point of `plan` along `skeleton`, whose places
+/// are the keys of [`EntryPlan::at_instruction`] and [`EntryPlan::at_return`]. `describe` returns
+/// the name of the instruction at a place for traces.
 ///
 /// The promise of arrives and waits of scope Workgroup is [`SPLIT`], that of OpControlBarriers
 /// [`FULL`].
@@ -437,7 +437,7 @@ pub struct Modelled {
     pub strategy: Strategy,
     /// The target.
     pub target: &'static Target,
-    /// Where it fuses, if it does.
+    /// The place of the fused barrier, if there is one.
     pub fuse_at: FuseAt,
 }
 

@@ -1,4 +1,4 @@
-//! Fences that stand next to each other become one.
+//! Merges adjacent fences.
 //!
 //! OpMemoryBarrier is often written beside a barrier that orders other memory, and two fences cost
 //! a fence more than one for both. A code generator may also take two neighbours for one

@@ -1,8 +1,8 @@
-//! How much the code generator behind the plan optimises.
+//! The optimisation level of the code generator.
 
-/// How much LLVM optimises; `default<O2>` of its pass builder and the same level of the code
-/// generator for [`Optimization::O2`], and so on. AMDGPU's code generator is never asked for less
-/// than level 1 (docs/llvm.md).
+/// LLVM's optimisation level; `default<O2>` of its pass builder and the same level of the code
+/// generator for [`Optimization::O2`], and so on. The level of AMDGPU's code generator is at least
+/// 1 (docs/llvm.md).
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Optimization {
     /// Nothing but what must be inlined.

@@ -1,4 +1,4 @@
-//! What the caller asks of the plan.
+//! The options of a plan.
 
 pub(super) use super::fuse_at::FuseAt;
 use crate::strategy::Strategy;
@@ -6,8 +6,8 @@ use crate::target::Placement;
 use splitbar_passes::module::WordOffset;
 use std::collections::BTreeSet;
 
-/// Which waits for outstanding memory operations the barriers of an AMD GPU get. Other targets have
-/// no such waits.
+/// The waits for outstanding memory operations at the barriers of an AMD GPU. Other targets have no
+/// such waits.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Waits {
     /// What the fences need and LLVM's code generator writes, and nothing else.
@@ -22,7 +22,7 @@ pub enum Waits {
     Conservative,
 }
 
-/// What the caller asks of the plan.
+/// The options of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanOptions {
     /// Forces a strategy for the workgroup-scope pairs; `None` lets the planner choose.
@@ -30,18 +30,18 @@ pub struct PlanOptions {
     /// Word offsets of arrives: a workgroup-scope pair that has one of them is lowered as
     /// [`Strategy::Fused`] all the same. In a workgroup of one wave it stays as it is.
     pub full: BTreeSet<WordOffset>,
-    /// Where fused barriers stand.
+    /// The place of fused barriers.
     pub fuse_at: FuseAt,
     /// Forces a wave size that the target has; `None` is the target's default.
     pub wave_size: Option<u32>,
-    /// Forces the invocations of a subgroup, a power of two up to the wave size; `None` is what the
-    /// entry point asks for (SubgroupSize), else the wave size.
+    /// Forces the number of invocations of a subgroup, a power of two up to the wave size; `None`
+    /// is the size that the entry point requires (SubgroupSize), otherwise the wave size.
     pub subgroup_size: Option<u32>,
     /// Keeps the scheduler from closing the window of pairs that are really split.
     pub scheduling_barriers: bool,
     /// Waits for outstanding memory operations.
     pub waits: Waits,
-    /// Where the waves of a workgroup run.
+    /// The placement of the waves of a workgroup.
     pub placement: Placement,
     /// Workgroups of a cluster in x, y and z: the kernel is for launches in such clusters.
     pub cluster: Option<[u32; 3]>,

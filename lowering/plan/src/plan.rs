@@ -1,5 +1,5 @@
-//! The barrier plan of one entry point on one target: which steps stand at which instruction, and
-//! why.
+//! The barrier plan of one entry point on one target: the steps at each instruction, and the
+//! reasons.
 
 use crate::Step;
 use crate::async_copies::CopyPlan;
@@ -18,7 +18,7 @@ pub struct PairPlan {
     pub id: PairId,
     /// Its execution scope.
     pub scope: Scope,
-    /// How it is lowered.
+    /// The strategy.
     pub strategy: Strategy,
     /// Why so, one sentence.
     pub reason: String,
@@ -31,17 +31,17 @@ pub struct PairPlan {
     pub window: Vec<WordOffset>,
 }
 
-/// What an entry point keeps per invocation at run time for its barriers.
+/// The run-time state of each invocation for the barriers of an entry point.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct BarrierState {
     /// The word that the strategy of the workgroup's pairs keeps between phases, zero at the entry:
     /// the parity of the mbarrier's phase, the set of named barriers, what the counter reaches when
     /// all have arrived, or whether this wave was the first of its workgroup to arrive.
     pub word: bool,
-    /// Whether an arrive is outstanding, where that is not known at every place.
+    /// True if an arrive is outstanding, where that is not known at every place.
     pub outstanding: bool,
-    /// How many bulk copies were begun, and how many were waited for; where there are some, how
-    /// many mbarriers they take in turn, a power of two.
+    /// The counts of bulk copies that were started and waited for; if there are some, the number of
+    /// mbarriers that they use in turn, a power of two.
     pub bulk_slots: Option<u32>,
 }
 
@@ -69,7 +69,7 @@ pub struct EntryPlan {
     /// Invocations of a subgroup: those of a wave, or a power of two of them. A wave then is
     /// several subgroups.
     pub subgroup_size: u32,
-    /// Where the waves of a workgroup run.
+    /// The placement of the waves of a workgroup.
     pub placement: Placement,
     /// Workgroups of a cluster in x, y and z, if it has to be launched in clusters.
     pub cluster: Option<[u32; 3]>,
@@ -80,14 +80,14 @@ pub struct EntryPlan {
     pub sites: Vec<Site>,
     /// Steps at the entry, before anything else.
     pub at_entry: Vec<Step>,
-    /// Steps that take the place of a barrier instruction, by the instruction's word offset. Every
+    /// Steps that replace a barrier instruction, by the instruction's word offset. Every
     /// OpControlBarrierArrive/Wait, OpControlBarrier and OpMemoryBarrier that the entry point
-    /// reaches is a key, possibly with no step. So is every OpGroupWaitEvents; the steps of an
-    /// OpGroupAsyncCopy stand behind it.
+    /// reaches is a key, possibly without steps. So is every OpGroupWaitEvents; the steps of an
+    /// OpGroupAsyncCopy follow it.
     pub at_instruction: BTreeMap<WordOffset, Vec<Step>>,
     /// Steps before an instruction that stays, by its word offset: what asynchronous copies need.
     pub before_instruction: BTreeMap<WordOffset, Vec<Step>>,
-    /// How asynchronous copies are made, by the word offset of the instruction.
+    /// The plans of asynchronous copies, by the word offset of the instruction.
     pub copies: BTreeMap<WordOffset, CopyPlan>,
     /// Word offsets of the loads whose values such copies carry: they are not made.
     pub copied_loads: BTreeSet<WordOffset>,
@@ -98,14 +98,14 @@ pub struct EntryPlan {
     /// Steps of a wave that ends, where all of its invocations have come to a return of the entry
     /// point.
     pub at_end: Vec<Step>,
-    /// Whether a wave may release to other workgroups what others of its own have released to it.
+    /// True if a wave may release to other workgroups what others of its own have released to it.
     pub releases_cumulatively: bool,
     /// Run-time state that the steps use.
     pub state: BarrierState,
     /// Bytes of workgroup memory that the steps need (Vulkan: splitBarrierReservedSharedMemory).
     pub reserved_shared_bytes: u32,
-    /// Bytes of dynamic shared memory that a launch must ask for (NVIDIA): all workgroup variables,
-    /// where they and what else is declared are more than static shared memory can be; else 0.
+    /// Bytes of dynamic shared memory that a launch must request (NVIDIA): all workgroup variables,
+    /// if they and other declarations exceed the limit of static shared memory; otherwise 0.
     pub dynamic_shared_bytes: u32,
 }
 
@@ -116,8 +116,8 @@ impl EntryPlan {
     }
 }
 
-/// How workgroups are divided into the waves of `target`, whose size is the same for all `plans` of
-/// one compilation; how many there are is known if all of them have the same.
+/// The division of workgroups into waves of `target`. The wave size is the same for all `plans` of
+/// one compilation; the number of waves is known if all of them have the same.
 pub fn waves<'p>(plans: impl Iterator<Item = &'p EntryPlan> + Clone, target: &Target) -> Waves {
     let size = plans
         .clone()

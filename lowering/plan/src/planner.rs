@@ -1,5 +1,5 @@
-//! Pairing and target to plan: what stands at the entry, at every barrier instruction, and at every
-//! return.
+//! Plans from pairing and target: the steps at the entry, at every barrier instruction, and at
+//! every return.
 
 use crate::async_copies::{self, CopyPlan, Planned};
 use crate::deferred;
@@ -86,7 +86,7 @@ fn apart(
 }
 
 /// Why a pair is fused beside others that are not.
-const FULL: &str = "a full barrier was asked for";
+const FULL: &str = "a full barrier was requested";
 
 impl<'p> Planner<'p> {
     fn new(
@@ -139,7 +139,7 @@ impl<'p> Planner<'p> {
                             Diagnostic::error(Code::UnsupportedStrategy, format!("strategy `{forced}` cannot lower the split barriers of entry point `{}` for {}", kernel.entry.name, target.name))
                                 .at_word(kernel.entry.inst.offset)
                                 .because(why)
-                                .help(format!("leave the choice open (`auto` takes `{}` here), or use `fused`, which every target has", chosen.0)),
+                                .help(format!("use `auto`, which chooses `{}` here, or `fused`, which every target supports", chosen.0)),
                         );
                     }
                     chosen
@@ -186,7 +186,7 @@ impl<'p> Planner<'p> {
                 diagnostics.push(
                     Diagnostic::error(Code::WorkgroupTooLarge, format!("the workgroup of entry point `{name}` has {count} invocations; {} allows {}", target.name, target.max_workgroup_size))
                         .at_word(self.kernel.entry.inst.offset)
-                        .help("specialise the workgroup size (`Options::spec`) or choose another target"),
+                        .help("use a smaller workgroup (`Options::spec`), or choose another target"),
                 );
             }
         }
@@ -205,7 +205,7 @@ impl<'p> Planner<'p> {
             .at_word(self.kernel.entry.inst.offset);
             if reserved > 0 {
                 diagnostic = diagnostic.because(format!(
-                    "{reserved} of them are what strategy `{}` reserves",
+                    "the strategy `{}` reserves {reserved} of them",
                     self.workgroup.0
                 ));
             }
@@ -222,7 +222,7 @@ impl<'p> Planner<'p> {
                     Code::UnsupportedOnTarget,
                     format!("{} has no {}", target.name, placement.name()),
                 )
-                .help("leave the mode out"),
+                .help("remove the mode"),
             );
         }
         let needed = self
@@ -253,13 +253,13 @@ impl<'p> Planner<'p> {
                     Code::UnsupportedOnTarget,
                     format!("{name} has no clusters of workgroups"),
                 )
-                .help("leave `Options::cluster` out"),
+                .help("do not set `Options::cluster`"),
             );
         } else if !(1..=MOST_OF_CLUSTER).contains(&invocations(size)) {
             diagnostics.push(
                 Diagnostic::error(
                     Code::UnsupportedOnTarget,
-                    format!("a cluster of {x}x{y}x{z} workgroups"),
+                    format!("a cluster of {x}x{y}x{z} workgroups is not possible"),
                 )
                 .because(format!("a cluster has 1 to {MOST_OF_CLUSTER} workgroups"))
                 .help("choose a smaller `Options::cluster`"),
@@ -284,7 +284,8 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Whether the workgroup variables are in dynamic shared memory: there is too much for static.
+    /// Returns true if the workgroup variables are in dynamic shared memory: there is too much for
+    /// static.
     fn is_dynamic(&self) -> bool {
         let target = self.kernel.target;
         let fixed = target.static_shared_bytes();

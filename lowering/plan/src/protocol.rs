@@ -12,7 +12,7 @@ pub(crate) struct Setup<'t> {
     pub arch: &'t Arch,
     /// Waves of the workgroup; as many as it can have where only the launch knows.
     pub waves: u32,
-    /// Where a fused barrier stands.
+    /// The place of a fused barrier.
     pub fuse_at: FuseAt,
     /// The lanes that a sync of one warp names.
     pub lanes: WarpMask,
@@ -56,7 +56,7 @@ pub(crate) struct Protocol {
     pub wait: Vec<Step>,
     /// Completes an outstanding arrive ahead of its wait.
     pub complete: Vec<Step>,
-    /// Where an arrive that is never waited for is completed.
+    /// The place where an arrive without a wait is completed.
     pub unwaited: Unwaited,
     /// Before a return that other waves may go on from, with none of the wave's arrivals open: the
     /// phases that are left do without it.
@@ -66,8 +66,8 @@ pub(crate) struct Protocol {
     /// The widest memory scope that the instructions order by themselves: up to it no fence is
     /// needed.
     pub orders: Option<FenceScope>,
-    /// Whether the steps keep a word per invocation between phases, zero at the entry; what it
-    /// says is told where the steps are.
+    /// True if the steps keep a word per invocation between phases, zero at the entry; the steps
+    /// define its meaning.
     pub keeps_word: bool,
 }
 

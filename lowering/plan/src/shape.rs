@@ -1,5 +1,5 @@
-//! How invocations are divided: into waves, whose size is the hardware's, and into subgroups, each
-//! of which is a wave or a part of one.
+//! The division of invocations into waves, whose size depends on the hardware, and into subgroups,
+//! each of which is a wave or a part of one.
 
 use crate::options::PlanOptions;
 use splitbar_layout::Kernel;
@@ -54,9 +54,7 @@ impl SubgroupShape {
                         target.name
                     ),
                 )
-                .help(format!(
-                    "a subgroup is a wave or a part of one: take a power of two, at most {wave}"
-                )),
+                .help(format!("use a power of two up to {wave}")),
             );
         }
         SubgroupShape {
@@ -65,7 +63,7 @@ impl SubgroupShape {
         }
     }
 
-    /// Whether a subgroup is a whole wave.
+    /// Returns true if a subgroup is a whole wave.
     pub(crate) fn is_wave(self) -> bool {
         self.size == self.wave
     }

@@ -1,5 +1,5 @@
-//! Copies to workgroup memory that go through registers, with their loads in flight: the load
-//! stands where the copy stands, the store where somebody needs it.
+//! Copies to workgroup memory through registers, with outstanding loads: the load stays at the
+//! place of the copy, and the store moves to its first use.
 //!
 //! Between a copy and the wait that completes it nobody looks at the destination or writes it
 //! (OpGroupAsyncCopy asks that of the program; of plain copies the analysis has proved it), so the
@@ -40,12 +40,12 @@ const LIMIT: usize = 1 << 22;
 /// Loops that are looked at; where there are more, nothing is stored before one.
 const MOST_LOOPS: usize = 256;
 
-/// What a set of registers holds.
+/// The contents of a set of registers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct StagedShape {
     /// Bytes of each value: 1, 2, 4, 8 or 16. Its place in workgroup memory is aligned to them.
     pub unit: u32,
-    /// How many values.
+    /// The number of values.
     pub rounds: u32,
     /// The units of the copy of a group, of which invocation `i` moves those with the numbers `i`,
     /// `i` and the size of the workgroup, and so on; `None` for a store, whose one value goes to an
@@ -80,10 +80,10 @@ pub(crate) struct Timeline<'t> {
     pub cfg: &'t Cfg,
     /// Per block the moments in order, with the word offset of the instruction.
     pub moments: BlockMap<Vec<(WordOffset, Moment)>>,
-    /// Per block the word offset of the last instruction that steps can stand before: its merge
-    /// instruction or its terminator.
+    /// For each block, the word offset of the last instruction before which steps can be inserted:
+    /// its merge instruction or its terminator.
     pub ends: &'t BlockMap<WordOffset>,
-    /// What each copy takes, in module order.
+    /// The registers of each copy, in module order.
     pub shapes: &'t [StagedShape],
 }
 

@@ -1,4 +1,4 @@
-//! Which counters of outstanding operations a fence has to find at zero on an AMD GPU.
+//! The counters of outstanding operations that must be zero at a fence on an AMD GPU.
 //!
 //! LLVM's fences wait by themselves, with three gaps. What closes them is part of every plan:
 //!
@@ -38,7 +38,7 @@ pub(crate) struct Waiting {
     pub repeats: bool,
     /// Asynchronous copies are to stay outstanding over barriers.
     pub copies_in_flight: bool,
-    /// What is released to the workgroup may be released to others by one of its waves.
+    /// True if one wave may release to others what was released to its workgroup.
     pub releases_cumulatively: bool,
 }
 

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Which object.
+/// The object.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Name {
     /// The workgroup's own (AMDGPU id -1, PTX barrier 0 is [`Name::Named`]).
@@ -66,7 +66,7 @@ const TALLIES: u64 = 16;
 
 /// An arrival that the object cannot take: more than it expects in one phase.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{arrived} have arrived, {more} more arrive, {expected} are expected")]
+#[error("{arrived} have arrived and {more} more arrive, but {expected} are expected")]
 pub struct TooMany {
     /// Arrivals of the phase before.
     pub arrived: u32,
@@ -96,17 +96,17 @@ impl Barrier {
         self.arrived
     }
 
-    /// How many phases are complete.
+    /// The number of complete phases.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Whether the phase with this number is complete.
+    /// Returns true if the phase with this number is complete.
     pub fn passed(&self, phase: Phase) -> bool {
         self.phase > phase
     }
 
-    /// What a wave learns that goes on after a completed phase.
+    /// The knowledge that a wave gains from a completed phase.
     pub fn clock(&self) -> &Clock {
         &self.completed
     }
@@ -168,7 +168,7 @@ impl Barrier {
         }
     }
 
-    /// Whether all invocations of the workgroup take part, so that those that end leave it
+    /// Sets whether all invocations of the workgroup take part, so that those that end leave it
     /// ([`Barriers::end`]).
     pub fn set_whole(&mut self, whole: bool) {
         self.whole = whole;

@@ -118,7 +118,7 @@ impl WrittenBack {
         }
     }
 
-    /// Whether a store was written back.
+    /// Returns true if a store was written back.
     pub(crate) fn has(&self, write: &Stamp) -> bool {
         self.until
             .get(&(write.cluster, write.agent))

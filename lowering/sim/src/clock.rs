@@ -6,8 +6,8 @@ use crate::times::{covers, join};
 
 pub use crate::times::Time;
 
-/// What is known of the waves of one cluster of workgroups (of one workgroup, where there are no
-/// clusters), and of those of other clusters.
+/// The knowledge about the waves of one cluster of workgroups (of one workgroup, if there are no
+/// clusters), and about those of other clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     waves: Vec<Time>,
@@ -33,7 +33,7 @@ impl Clock {
         (0..).zip(self.waves.iter().copied())
     }
 
-    /// Whether all that `other` knows is known.
+    /// Returns true if all that `other` knows is known.
     pub fn covers(&self, other: &Clock) -> bool {
         covers(&self.waves, &other.waves, |mine, its| mine >= its)
             && self.foreign.covers(&other.foreign)
@@ -67,8 +67,8 @@ impl Clock {
         self.foreign.of(cluster, wave)
     }
 
-    /// What other clusters may learn of this one, which is `cluster`: the times of its waves, and
-    /// what they know of others.
+    /// The knowledge about this cluster, `cluster`, that others may gain: the times of its waves,
+    /// and their knowledge of others.
     pub fn outside(&self, cluster: u32) -> Clock {
         let mut foreign = self.foreign.clone();
         foreign.learn(cluster, &self.waves);
@@ -79,7 +79,7 @@ impl Clock {
     }
 }
 
-/// Who is meant by an atomic access or a fence.
+/// The agents in the scope of an atomic access or a fence.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The waves of the workgroup, and those of its cluster.
@@ -102,7 +102,7 @@ struct Fenced {
 /// The clocks of one wave: what it knows, and what its fences set aside for relaxed atomics.
 #[derive(Clone, Debug)]
 pub struct WaveClock {
-    /// What happened before the wave's next access.
+    /// The events that happen before the wave's next access.
     pub now: Clock,
     near: Fenced,
     device: Fenced,
@@ -141,8 +141,8 @@ impl WaveClock {
         learnt
     }
 
-    /// What an atomic write or an arrival of this order tells those whom a scope means, and the
-    /// fence that made it so.
+    /// The knowledge that an atomic write or an arrival of this memory order releases to a scope,
+    /// and the fence that makes it a release.
     pub fn tell(&self, order: Order, scope: Scope) -> (&Clock, Option<u32>) {
         let fenced = self.fenced(scope);
         if order.releases() {
@@ -152,8 +152,8 @@ impl WaveClock {
         }
     }
 
-    /// What an atomic write or an arrival of this order publishes in the cluster. What follows is
-    /// not part of it.
+    /// The knowledge that an atomic write or an arrival of this memory order publishes in the
+    /// cluster. Later events are not part of it.
     pub fn publish(&mut self, wave: u16, order: Order) -> Clock {
         let published = self.tell(order, Scope::Workgroup).0.clone();
         if order.releases() {
@@ -162,8 +162,8 @@ impl WaveClock {
         published
     }
 
-    /// What an atomic read or a completed wait of this order brings, which was told to those whom
-    /// `scope` means.
+    /// Adds the knowledge that an atomic read or a completed wait of this memory order acquires
+    /// from a release to `scope`.
     pub fn learn(&mut self, clock: &Clock, order: Order, scope: Scope) {
         if order.acquires() {
             self.now.join(clock);
@@ -197,12 +197,12 @@ pub enum Order {
 }
 
 impl Order {
-    /// Whether it acquires.
+    /// Returns true if it acquires.
     pub fn acquires(self) -> bool {
         matches!(self, Order::Acquire | Order::AcquireRelease)
     }
 
-    /// Whether it releases.
+    /// Returns true if it releases.
     pub fn releases(self) -> bool {
         matches!(self, Order::Release | Order::AcquireRelease)
     }

@@ -1,4 +1,5 @@
-//! What a step of a wave can do: the one door through which front ends touch memory and barriers.
+//! The operations of a step of a wave: the only interface through which front ends access memory
+//! and barriers.
 
 use crate::barrier::{Barriers, Name, Phase, TooMany};
 use crate::bulk_copy::BulkCopy;
@@ -17,24 +18,24 @@ use fastrand::Rng;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-/// What the waves of a workgroup share.
+/// The shared state of the waves of a workgroup.
 #[derive(Debug)]
 pub struct Group {
     /// Linear index of the workgroup in the launch.
     pub index: u32,
     /// Its place in x, y and z.
     pub id: [u32; 3],
-    /// Which cluster it belongs to, counted in the order in which they run.
+    /// The number of its cluster, in the order in which they run.
     pub cluster: u32,
     /// The number of its first agent among those of its cluster.
     pub first_agent: u16,
-    /// How many waves it started with.
+    /// The number of waves at its start.
     pub waves: u16,
     /// Its shared memory.
     pub shared: Shared,
     /// Its barrier objects.
     pub barriers: Barriers,
-    /// What each of its agents knows of the others of the cluster:
+    /// The knowledge of each of its agents about the others of the cluster:
     /// [`Program::agents`](crate::Program::agents) for each wave.
     pub clocks: Vec<WaveClock>,
     /// Bulk copies on their way.
@@ -49,7 +50,7 @@ pub struct Group {
     pub(crate) events: u64,
 }
 
-/// Which instruction and lane an access belongs to.
+/// The instruction and lane of an access.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct At {
     /// The program's number for the instruction.
@@ -58,16 +59,16 @@ pub struct At {
     pub lane: Lane,
 }
 
-/// How a memory access relates to those of other waves.
+/// The relation of a memory access to those of other waves.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Atomic or not.
     pub sharing: Sharing,
-    /// What an atomic access orders.
+    /// The ordering of an atomic access.
     pub order: Order,
     /// For whom.
     pub scope: Scope,
-    /// Which caches a load of global memory may be answered by, and whether a store stays in one.
+    /// The caches that may serve a load of global memory, or keep a store.
     pub caches: Levels,
 }
 
@@ -103,15 +104,15 @@ impl Access {
     }
 }
 
-/// What a step of one wave can reach.
+/// The state that a step of one wave can access.
 pub struct Context<'m> {
     /// The wave's workgroup.
     pub group: &'m mut Group,
     /// Global memory.
     pub global: &'m mut Global,
-    /// Where problems go.
+    /// The receiver of findings.
     pub findings: &'m mut Findings,
-    /// What was executed.
+    /// The executed instructions.
     pub coverage: &'m mut Coverage,
     /// What was done in which order.
     pub(crate) journal: &'m mut Journal,
@@ -119,7 +120,7 @@ pub struct Context<'m> {
     pub rng: &'m mut Rng,
     /// When outstanding operations take effect.
     pub completion: Completion,
-    /// What a clock shows ([`crate::Clocks`]): it grows with every step of any wave, or of this
+    /// The value of a clock ([`crate::Clocks`]): it grows with every step of any wave, or of this
     /// one.
     pub time: u64,
     /// Index of the wave in its workgroup.
@@ -426,8 +427,8 @@ impl Context<'_> {
         Some(phase)
     }
 
-    /// Whether a phase of a barrier object is complete; if so, this wave learns what those knew
-    /// that arrived.
+    /// Returns true if a phase of a barrier object is complete; if so, this wave learns what those
+    /// knew that arrived.
     pub fn pass(&mut self, name: Name, phase: Phase, order: Order) -> bool {
         let Some(barrier) = self.group.barriers.get(name).filter(|b| b.passed(phase)) else {
             return false;
@@ -839,7 +840,7 @@ fn outside(
                 region.base(),
                 region.bytes().len()
             ),
-            None => format!("{verb} of {bytes} bytes at {address:#x}, where no buffer is"),
+            None => format!("{verb} of {bytes} bytes at {address:#x}, outside of all buffers"),
         },
     }
 }

@@ -1,4 +1,4 @@
-//! Which instructions a run executed, and which of those that synchronise changed anything.
+//! The instructions that a run executed, and the synchronising ones that had an effect.
 //!
 //! A wait matters when it retires an operation, a fence when somebody learns something through it.
 //! One that is executed and never matters could be left out of the same executions: that is a
@@ -14,13 +14,13 @@ const EXECUTED: u8 = 1;
 const MATTERED: u8 = 2;
 
 impl Coverage {
-    /// Whether an instruction was executed, by any wave.
+    /// Returns true if an instruction was executed, by any wave.
     pub fn executed(&self, pc: u32) -> bool {
         self.has(pc, EXECUTED)
     }
 
-    /// Whether a wait or a fence changed anything for any wave. Of one that a test leaves out:
-    /// whether it would have.
+    /// Returns true if a wait or a fence changed anything for any wave. Of one that a test leaves
+    /// out: whether it would have.
     pub fn mattered(&self, pc: u32) -> bool {
         self.has(pc, MATTERED)
     }

@@ -1,4 +1,4 @@
-//! What is known of other clusters: up to which time each of their agents.
+//! Knowledge about other clusters: a time for each of their agents.
 //!
 //! Many clocks know the same of other clusters, so it is shared until it changes. Of the clusters
 //! that began last the times are known; those of older ones, which have nearly always ended, are
@@ -36,7 +36,7 @@ impl Foreign {
             .unwrap_or(0)
     }
 
-    /// Whether all that `other` knows is known.
+    /// Returns true if all that `other` knows is known.
     pub(crate) fn covers(&self, other: &Foreign) -> bool {
         match (&self.0, &other.0) {
             (_, None) => true,

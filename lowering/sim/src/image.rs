@@ -6,7 +6,7 @@
 //! reads them there. So the machine's descriptors are of one form for all GPUs, and an instruction
 //! that meets another one is a finding.
 
-/// What the bits of a component mean.
+/// The encoding of a component.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// An IEEE number.
@@ -28,7 +28,7 @@ pub struct Format {
     pub components: u8,
     /// Bits of each: 8, 16 or 32.
     pub bits: u8,
-    /// What they mean.
+    /// The encoding.
     pub meaning: Meaning,
 }
 
@@ -140,8 +140,8 @@ impl Format {
         matches!(self.meaning, Meaning::Signed | Meaning::Unsigned)
     }
 
-    /// What the bytes of a texel are read as. Components that the format lacks are 0, and the
-    /// fourth 1 (Vulkan, "Component Substitution").
+    /// Decodes the bytes of a texel. Missing components are 0, and the fourth 1 (Vulkan, "Component
+    /// Substitution").
     pub fn decode(self, bytes: &[u8]) -> Texel {
         let one = if self.is_integer() { 1 } else { 1f32.to_bits() };
         let mut texel = [0, 0, 0, one];
@@ -204,13 +204,13 @@ impl Format {
     }
 }
 
-/// What an image has of a texel beside its place: mip levels and samples.
+/// The mip levels and samples of an image.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
     /// Mip levels, at least one and at most [`MOST_LEVELS`]. They follow each other, the largest
     /// first.
     pub count: u8,
-    /// How many directions have half the texels in the next level, 1 to 3; behind them are layers.
+    /// The number of dimensions, 1 to 3, that are halved in the next level; layers follow them.
     pub directions: u8,
     /// Samples of a texel, which follow each other; at least one. Images with several have one
     /// level.
@@ -256,9 +256,9 @@ pub struct Image {
     /// Texels in each direction; layers are in the first direction that has no texels, and the
     /// faces of cubes are layers. 1 where there is nothing.
     pub extent: [u32; 3],
-    /// What a texel is.
+    /// The format of a texel.
     pub format: Format,
-    /// Whether it is a texel buffer.
+    /// True if it is a texel buffer.
     pub is_buffer: bool,
     /// Its mip levels and samples.
     pub levels: Levels,
@@ -268,12 +268,12 @@ pub struct Image {
 const MARK: u32 = 0x5350_0000;
 
 impl Image {
-    /// Where a texel of the first level lies; `None` outside of the image.
+    /// The offset of a texel of the first level; `None` outside of the image.
     pub fn texel(&self, at: [u32; 3]) -> Option<u64> {
         self.texel_of(at, 0, 0)
     }
 
-    /// Where this sample of a texel of a mip level lies; `None` outside of the image.
+    /// The offset of this sample of a texel of a mip level; `None` outside of the image.
     pub fn texel_of(&self, at: [u32; 3], level: u32, sample: u32) -> Option<u64> {
         let [x, y, z] = self.extent_of(level)?;
         let inside = at[0] < x && at[1] < y && at[2] < z && sample < self.levels.samples.into();

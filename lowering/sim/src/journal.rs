@@ -1,4 +1,4 @@
-//! What agents did in order, and whether barriers alone keep conflicting accesses apart.
+//! A journal of the accesses of agents, to check that barriers alone order conflicting ones.
 //!
 //! A second opinion on races, by another way than clocks: an access is before another one of a
 //! different agent if the first agent arrived, after it, in a phase of a barrier object that the
@@ -86,8 +86,8 @@ impl Journal {
         }
     }
 
-    /// Whether every two accesses of one byte by two agents, of which one writes and not both are
-    /// atomic, have a barrier between them. `None`: the journal was not kept, or did not hold the
+    /// Returns true if a barrier separates every two accesses of one byte by two agents of which
+    /// one writes and not both are atomic. `None`: the journal was not kept, or did not hold the
     /// whole run.
     pub fn is_separated(&self) -> Option<bool> {
         if self.most == 0 || self.cut {

@@ -1,4 +1,4 @@
-//! What is launched, and how much it may cost.
+//! The launch and its limits.
 
 /// A launch of a kernel. Buffers and arguments are regions of the global memory; the program knows
 /// their addresses.
@@ -13,13 +13,13 @@ pub struct Launch {
     pub workgroup_size: [u32; 3],
     /// Bytes of shared memory of each workgroup.
     pub shared_bytes: usize,
-    /// What its clocks show.
+    /// Its clocks.
     pub clocks: Clocks,
-    /// What it may cost.
+    /// Its limits.
     pub limits: Limits,
 }
 
-/// What a clock shows that the kernel reads.
+/// The value of a clock that the kernel reads.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Clocks {
     /// The steps of all waves, those that found their way blocked included: the machine has one
@@ -31,7 +31,7 @@ pub enum Clocks {
     Wave,
 }
 
-/// What a launch may cost.
+/// The limits of a launch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Steps (instructions of one wave) of the whole launch.

@@ -3,7 +3,7 @@
 use crate::race::Shadow;
 use std::collections::BTreeMap;
 
-/// Which memory an address belongs to.
+/// The memory of an address.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Space {
     /// Buffers, constants, the kernel's arguments: the regions of [`Global`].
@@ -44,7 +44,7 @@ impl Region {
         self.base
     }
 
-    /// What it holds.
+    /// Its contents.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -151,7 +151,7 @@ impl Global {
         }
     }
 
-    /// Whether a thread has written one of these bytes, and no fence came since.
+    /// Returns true if a thread has written one of these bytes, and no fence came since.
     pub(crate) fn is_unfenced(&mut self, address: u64, bytes: usize) -> bool {
         let found = self.find(address, bytes);
         found.is_some_and(|(region, offset)| region.unfenced.any(offset, bytes))
@@ -230,12 +230,12 @@ impl Shared {
         }
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -255,7 +255,7 @@ impl Shared {
         self.unfenced.0.fill(false);
     }
 
-    /// Whether a thread has written one of these bytes, and no fence came since.
+    /// Returns true if a thread has written one of these bytes, and no fence came since.
     pub(crate) fn is_unfenced(&self, offset: usize, bytes: usize) -> bool {
         self.unfenced.any(offset, bytes)
     }
@@ -300,7 +300,7 @@ pub(crate) struct View<'m> {
     pub shadow: &'m mut Shadow,
     /// Offset of the bytes in their memory.
     pub offset: usize,
-    /// Which of the bytes were written; `None` where all count as written.
+    /// The bytes that were written; `None` if all count as written.
     pub written: Option<&'m mut [bool]>,
     pub writable: bool,
     pub region: &'m str,

@@ -43,7 +43,7 @@ pub trait Program {
     fn place(&self, pc: u32) -> CodeLocation;
 }
 
-/// What came of a step. The numbers are lanes that took part, for the statistics.
+/// The result of a step. The numbers are active lanes, for the statistics.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The wave can go on.
@@ -56,10 +56,10 @@ pub enum Step {
     Done,
 }
 
-/// What a wave is told when it starts.
+/// The input of a wave at its start.
 #[derive(Clone, Debug)]
 pub struct WaveStart {
-    /// Which workgroup, in x, y and z.
+    /// The workgroup, in x, y and z.
     pub group: [u32; 3],
     /// Workgroups of the launch.
     pub groups: [u32; 3],
@@ -75,6 +75,6 @@ pub struct WaveStart {
     pub first: u32,
     /// Lanes that exist: all but in the last wave of a workgroup that is no multiple of the wave.
     pub lanes: u32,
-    /// Where registers get what nobody has written.
+    /// The source of values for unwritten registers.
     pub noise: u64,
 }

@@ -20,7 +20,7 @@ pub enum InClass {
     Unordered,
 }
 
-/// How an operation counts and in which order it completes.
+/// The counter of an operation, and the order in which it completes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The counters that it is in.
@@ -36,17 +36,17 @@ pub struct Rules {
     pub path: Option<u8>,
 }
 
-/// What operations do, as far as their order matters.
+/// The effect of operations, as far as their order matters.
 pub trait Work {
-    /// Whether this one has to take effect after an older one of its path.
+    /// Returns true if this one has to take effect after an older one of its path.
     fn follows(&self, older: &Self) -> bool;
 
-    /// Whether a wait for it can make a difference.
+    /// Returns true if a wait for it can make a difference.
     fn matters(&self) -> bool {
         true
     }
 
-    /// Whether others may learn from it what was done before.
+    /// Returns true if others may learn from it what was done before.
     fn tells(&self) -> bool {
         false
     }
@@ -59,12 +59,12 @@ pub struct Outstanding<T> {
     pub id: u32,
     /// Its rules; a counter that was waited for is taken out.
     pub rules: Rules,
-    /// Whether it has taken effect.
+    /// True if it has taken effect.
     pub performed: bool,
     /// Counters that a wait which is left out would have taken it out of
     /// ([`Queue::leave_out_wait`]).
     overdue: Counters,
-    /// What it does.
+    /// Its effect.
     pub what: T,
 }
 
@@ -103,12 +103,12 @@ impl<T: Work> Queue<T> {
         self.issued
     }
 
-    /// Whether nothing is outstanding.
+    /// Returns true if nothing is outstanding.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// How many operations are outstanding.
+    /// The number of outstanding operations.
     pub fn len(&self) -> usize {
         self.operations.len()
     }

@@ -1,4 +1,5 @@
-//! Who accessed a byte last, and whether the next access comes after: the data races of a memory.
+//! Detects the data races of a memory: the last accesses of each byte, and whether the next access
+//! is ordered after them.
 //!
 //! One cell per dword, in pages that come with the first access. A cell remembers its last write
 //! and the reads since. An access that covers part of a dword splits the cell into four. Reads of
@@ -8,7 +9,7 @@ use crate::clock::{Clock, Time};
 use crate::finding::Site;
 use std::collections::HashMap;
 
-/// How an access relates to others of the same byte.
+/// The relation of an access to others of the same byte.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// Races with every unordered access that conflicts.
@@ -23,18 +24,18 @@ pub enum Sharing {
 /// One access, as it is remembered.
 #[derive(Copy, Clone, Debug)]
 pub struct Stamp {
-    /// Who and where.
+    /// The agent and the place.
     pub site: Site,
-    /// Which cluster's clocks count.
+    /// The cluster whose clocks count.
     pub cluster: u32,
     /// Whose clock counts: the wave, or one of its lanes where the program says that lanes have
     /// clocks ([`crate::Program::agents`]).
     pub agent: u16,
     /// The agent's own time; 0: no access at all.
     pub time: Time,
-    /// How it relates to others.
+    /// Its relation to others.
     pub sharing: Sharing,
-    /// Whether it writes.
+    /// True if it writes.
     pub write: bool,
 }
 
@@ -57,8 +58,8 @@ impl Stamp {
         self.cluster == other.cluster && self.agent == other.agent
     }
 
-    /// Whether this access and a later one by `next` may race: they are of different agents, not
-    /// both atomic, and not ordered by what `next` knows.
+    /// Returns true if this access and a later one by `next` may race: they are of different
+    /// agents, not both atomic, and not ordered by what `next` knows.
     fn races(&self, next: &Stamp, known: &Clock) -> bool {
         if self.time == 0 || self.same_agent(next) {
             return false;

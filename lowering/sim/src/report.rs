@@ -5,7 +5,7 @@ use crate::finding::{CodeLocation, Finding};
 use crate::journal::Journal;
 use crate::memory::Space;
 
-/// What a run gives.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The problems, in the order in which they were found.
@@ -18,9 +18,9 @@ pub struct Report {
     pub steps: u64,
     /// Instructions of lanes.
     pub lane_steps: u64,
-    /// Which instructions were executed.
+    /// The executed instructions.
     pub coverage: Coverage,
-    /// What was done in which order, if that was asked for.
+    /// The journal of the run, if it was requested.
     pub journal: Journal,
     /// The kinds of access of each instruction, if [`crate::Limits::accesses`] asks for them.
     pub accesses: Vec<Accessed>,
@@ -37,7 +37,7 @@ pub struct Accessed {
     pub write: bool,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Workgroups that have ended.

@@ -256,7 +256,7 @@ impl<W> Resident<W> {
             };
             let limit = run.launch.limits.steps;
             run.findings.report(FindingKind::StepLimit, site, None, || {
-                format!("{limit} steps; perhaps a wave waits in a loop for what never comes")
+                format!("{limit} steps; a wave may be waiting in an endless loop")
             });
             return None;
         }

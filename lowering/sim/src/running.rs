@@ -38,7 +38,7 @@ pub(crate) struct Run<'r, P> {
     pub steps: u64,
     pub lane_steps: u64,
     pub ended: u32,
-    /// Who is told what happens.
+    /// The observer of the run.
     pub observer: Option<&'r mut (dyn Observer + 'r)>,
     watch: &'r mut dyn FnMut(Progress),
     said: u64,

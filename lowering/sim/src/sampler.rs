@@ -34,7 +34,7 @@ const ADDRESS_MODES: [(&str, AddressMode, u32); 4] = [
     ("border", AddressMode::Border, 6),
 ];
 
-/// How mip levels are taken.
+/// The filter between mip levels.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Mips {
     /// The nearest one.
@@ -43,7 +43,7 @@ pub enum Mips {
     Linear,
 }
 
-/// What a depth is compared by: `reference OP texel`.
+/// The comparison of a depth: `reference OP texel`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Compare {
     /// It never holds.
@@ -77,7 +77,7 @@ const COMPARE: [(&str, Compare); 8] = [
 ];
 
 impl Compare {
-    /// Whether it holds.
+    /// Returns true if it holds.
     pub fn holds(self, reference: f32, texel: f32) -> bool {
         match self {
             Compare::Never => false,
@@ -95,15 +95,15 @@ impl Compare {
 /// A sampler.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Sampler {
-    /// Whether the texels around the coordinates are mixed; else the nearest is taken.
+    /// True if the texels around the coordinates are mixed; else the nearest is taken.
     pub linear: bool,
     /// The addressing mode, of every dimension.
     pub address_mode: AddressMode,
-    /// How mip levels are taken.
+    /// The filter between mip levels.
     pub mips: Mips,
-    /// What depths are compared by.
+    /// The comparison of depths.
     pub compare: Compare,
-    /// Whether coordinates are between 0 and 1; else they count texels.
+    /// True if coordinates are between 0 and 1; else they count texels.
     pub normalized: bool,
 }
 
@@ -217,9 +217,9 @@ impl Sampler {
 pub(crate) struct Directions {
     /// Coordinates that are filtered: 1 to 3.
     pub(crate) count: u8,
-    /// Whether another one behind them is the number of a layer.
+    /// True if another one behind them is the number of a layer.
     pub(crate) layered: bool,
-    /// Whether layers are faces of cubes, whose neighbours lie around edges.
+    /// True if layers are faces of cubes, whose neighbours lie around edges.
     pub(crate) cube: bool,
 }
 

@@ -4,7 +4,7 @@
 use fastrand::Rng;
 use std::fmt;
 
-/// Which wave goes on.
+/// The choice of the next wave.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// The first that can.
@@ -21,7 +21,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// Whether workgroups take turns though none of them spins.
+    /// Returns true if workgroups take turns though none of them spins.
     pub(crate) fn mixes_workgroups(self) -> bool {
         match self {
             Policy::InOrder | Policy::Reverse => false,
@@ -44,11 +44,11 @@ pub enum Completion {
 /// A lawful and hostile way to run a launch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Schedule {
-    /// Which wave goes on.
+    /// The choice of the next wave.
     pub policy: Policy,
-    /// How late operations take effect.
+    /// The delay of operations.
     pub completion: Completion,
-    /// Where all chance comes from.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 

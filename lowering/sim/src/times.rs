@@ -14,8 +14,8 @@ pub(crate) fn join<T: Copy + Default>(mine: &mut Vec<T>, its: &[T], merge: impl 
     }
 }
 
-/// Whether `mine` has for each entry of `its` one that is `at_least` as late; nothing is known of
-/// what lies behind the end of `mine`.
+/// Returns true if `mine` has for each entry of `its` one that is `at_least` as late; nothing is
+/// known of what lies behind the end of `mine`.
 pub(crate) fn covers<T: Copy + Default>(
     mine: &[T],
     its: &[T],

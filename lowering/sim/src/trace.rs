@@ -1,5 +1,5 @@
-//! What one step of a wave did, as far as its time goes by it: which instruction, which memory it
-//! touched, at which barrier objects it arrived, and after which ones it goes on.
+//! A trace of one step of a wave, as far as its time depends on it: the instruction, the memory
+//! that it accessed, the barrier objects at which it arrived, and those after which it continues.
 
 use crate::barrier::Name;
 use crate::memory::Space;
@@ -8,16 +8,16 @@ use std::collections::BTreeSet;
 /// The trace of the current step. Records nothing unless it is switched on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
-    /// Whether anything is recorded.
+    /// True if anything is recorded.
     pub on: bool,
     /// The instruction; none where the wave found its way blocked before it came to one.
     pub pc: Option<u32>,
     /// The bytes that lanes touched, in the order of the lanes.
     pub touches: Vec<Touch>,
-    /// Where the wave arrived.
+    /// The barrier objects at which the wave arrived.
     pub arrivals: Vec<Name>,
-    /// Where the wave goes on after a phase, and the instruction that waited; `None` where that was
-    /// of an older step.
+    /// The phase after which the wave continues, and the instruction that waited; `None` if that
+    /// was in an older step.
     pub passes: Vec<(Name, Option<u32>)>,
     /// The kinds of access of all steps, by instruction, if they are kept.
     pub kept: Option<BTreeSet<(u32, Space, bool)>>,

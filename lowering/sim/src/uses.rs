@@ -1,4 +1,4 @@
-//! Which bytes of loads something depends on.
+//! The bytes of loads on which a value depends.
 //!
 //! Code may load what it does not use: the bytes beside a narrow value, the padding of a structure,
 //! a value for a branch that a lane does not take. A finding about such a byte is no fault of the

@@ -75,9 +75,9 @@ impl Counter {
     }
 }
 
-/// What an instruction of AMDGPU assembly waits for: counters, and how many operations may be left
-/// in each. `None` for an instruction that waits for no counter (`xcnt` and `depctr` guard
-/// registers, not memory), or whose operands are not understood.
+/// The counters for which an instruction of AMDGPU assembly waits, and the number of operations
+/// that may be left in each. `None` for an instruction that waits for no counter (`xcnt` and
+/// `depctr` guard registers, not memory), or whose operands are not understood.
 pub fn waits(mnemonic: &str, operands: &str) -> Option<Vec<(Counter, u32)>> {
     match mnemonic {
         "s_waitcnt" => return fields(operands),

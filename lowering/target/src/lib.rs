@@ -1,4 +1,4 @@
-//! What each GPU can do, as data. No LLVM, no SPIR-V.
+//! The features of each GPU, as data. No LLVM, no SPIR-V.
 //!
 //! The rows are generated from `fixtures/targets/*.toml` (`cargo xtask targets`), where every fact
 //! has its source. Code asks a row for a capability ("has it split barriers?") and never compares
@@ -75,13 +75,13 @@ impl Target {
             .collect()
     }
 
-    /// Lanes per wave (warp) unless something else is asked for.
+    /// Default number of lanes per wave (warp).
     pub fn default_wave_size(&self) -> u32 {
         self.wave_sizes.first().copied().unwrap_or(32)
     }
 
     /// Workgroup memory that code can declare with a fixed size, in bytes: on NVIDIA GPUs, less
-    /// than [`Target::lds_bytes`]. What is more is dynamic shared memory, which a launch asks for.
+    /// than [`Target::lds_bytes`]. The rest is dynamic shared memory, which a launch requests.
     pub fn static_shared_bytes(&self) -> u32 {
         match &self.arch {
             Arch::Amdgpu(_) => self.lds_bytes,
@@ -113,7 +113,7 @@ impl Target {
         }
     }
 
-    /// Whether workgroups can be launched in clusters.
+    /// Returns true if workgroups can be launched in clusters.
     pub fn has_clusters(&self) -> bool {
         match &self.arch {
             Arch::Amdgpu(gpu) => gpu.cluster_barrier,

@@ -1,10 +1,10 @@
-//! Where the waves of a workgroup run.
+//! The placement of the waves of a workgroup.
 
 use crate::scope::FenceScope;
 use crate::target::{Amdgpu, Arch, Target};
 use serde::{Deserialize, Serialize};
 
-/// Where the waves of a workgroup of an AMD GPU run.
+/// The placement of the waves of a workgroup on an AMD GPU.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Placement {
@@ -29,7 +29,7 @@ impl Placement {
         }
     }
 
-    /// Whether `target` has it.
+    /// Returns true if `target` has it.
     pub fn exists_on(self, target: &Target) -> bool {
         match (self, &target.arch) {
             (Placement::Default, _) => true,
@@ -41,7 +41,8 @@ impl Placement {
 }
 
 impl Amdgpu {
-    /// What an acquire of global memory at `scope` invalidates, of a workgroup that is placed so.
+    /// The invalidation for an acquire of global memory at `scope`, for a workgroup with this
+    /// placement.
     pub fn invalidates(&self, scope: FenceScope, placement: Placement) -> &'static [&'static str] {
         let one_cache = match placement {
             Placement::Default => self.tg_split,

@@ -1,5 +1,5 @@
-//! How many workgroups a compute unit (AMD: a WGP from gfx10 on) or a multiprocessor (NVIDIA) holds
-//! at once.
+//! The workgroups that are resident on a compute unit (AMD: a WGP from gfx10 on) or a
+//! multiprocessor (NVIDIA).
 //!
 //! Sources. AMD: LLVM AMDGPU/Utils/AMDGPUBaseInfo (`getTotalNumVGPRs`, `getVGPRAllocGranule`,
 //! `getMaxWavesPerEU`, `getMaxWorkGroupsPerCU`) and the features of its processors; LLVM's limit of
@@ -15,7 +15,7 @@
 use super::Target;
 use std::fmt;
 
-/// What one pool of registers, of which a unit has several, and the unit itself hold.
+/// The limits of one pool of registers, of which a unit has several, and of the unit itself.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Residency {
     /// Pools of a unit: SIMDs, quarters of a multiprocessor.
@@ -38,7 +38,7 @@ pub struct Residency {
     pub barriers: Option<u32>,
 }
 
-/// What one workgroup of a kernel takes.
+/// The resource usage of one workgroup of a kernel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Footprint {
     /// Lanes of a wave.
@@ -53,7 +53,7 @@ pub struct Footprint {
     pub barriers: u32,
 }
 
-/// What is used up first.
+/// The limiting resource.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Registers.
@@ -80,12 +80,12 @@ impl fmt::Display for Bound {
     }
 }
 
-/// What a unit holds of a kernel at once.
+/// The workgroups of a kernel that are resident on a unit.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Resident {
     /// Workgroups; 0: not even one fits.
     pub workgroups: u32,
-    /// What allows no more.
+    /// The limiting resource.
     pub bound: Bound,
 }
 
@@ -282,13 +282,14 @@ fn by_size(rows: &[(u32, u32)], wave_size: u32) -> Option<u32> {
 }
 
 impl Residency {
-    /// That of `target`; `None` where it is not known.
+    /// The limits of `target`; `None` if they are unknown.
     pub fn for_target(target: &Target) -> Option<Residency> {
         let row = ROWS.iter().find(|(names, _)| names.contains(&target.gpu()));
         row.map(|(_, residency)| *residency)
     }
 
-    /// That of `target`, or an estimate of it: for estimates of time, never for what code is made.
+    /// The limits of `target`, or an estimate of them: only for estimates of time, never for code
+    /// generation.
     pub fn for_estimates(target: &Target) -> Option<Residency> {
         let estimate = || ESTIMATED.contains(&target.gpu()).then_some(GFX12_5);
         Residency::for_target(target).or_else(estimate)
@@ -300,9 +301,9 @@ impl Residency {
         by_size(self.granules, wave_size)
     }
 
-    /// What a unit holds of a kernel at once: the least of what registers, places for waves,
-    /// workgroup memory and places for workgroups allow. `None` for a wave size that the target
-    /// does not have.
+    /// The workgroups of a kernel that are resident on a unit: the least number that registers,
+    /// places for waves, workgroup memory and places for workgroups allow. `None` for a wave size
+    /// that the target does not have.
     ///
     /// ```
     /// use splitbar_target::Target;

@@ -53,15 +53,13 @@ fn with_features(target: &'static Target, features: &str) -> Result<&'static Tar
             (Some(feature), _) => (feature, true),
             (None, Some(feature)) => (feature, false),
             (None, None) => {
-                return Err(format!(
-                    "{feature:?} is not a feature with + or - behind it"
-                ));
+                return Err(format!("{feature:?} is not a feature followed by + or -"));
             }
         };
         let known = target.variants.iter().find(|known| **known == feature);
         let known = match (known, &target.arch) {
             (Some(known), Arch::Amdgpu(_)) => known,
-            _ => return Err(format!("{name} has no feature {feature:?} to choose")),
+            _ => return Err(format!("{name} has no selectable feature {feature:?}")),
         };
         if asked.insert(*known, is_on).is_some() {
             return Err(format!("{feature} is given twice"));
@@ -147,16 +145,16 @@ mod tests {
         for (name, why) in [
             (
                 "gfx1100:xnack+",
-                "gfx1100 has no feature \"xnack\" to choose",
+                "gfx1100 has no selectable feature \"xnack\"",
             ),
             (
                 "gfx90a:xnack",
-                "\"xnack\" is not a feature with + or - behind it",
+                "\"xnack\" is not a feature followed by + or -",
             ),
-            ("gfx90a:", "\"\" is not a feature with + or - behind it"),
-            ("gfx90a:+", "gfx90a has no feature \"\" to choose"),
+            ("gfx90a:", "\"\" is not a feature followed by + or -"),
+            ("gfx90a:+", "gfx90a has no selectable feature \"\""),
             ("gfx90a:xnack+:xnack-", "xnack is given twice"),
-            ("sm_90:a+", "sm_90 has no feature \"a\" to choose"),
+            ("sm_90:a+", "sm_90 has no selectable feature \"a\""),
             ("sm_80a", "sm_80 has no suffix \"a\""),
             ("sm_90f", "sm_90 has no suffix \"f\""),
             ("gfx1100xnack", "gfx1100 has no suffix \"xnack\""),

@@ -1,4 +1,4 @@
-//! What is known of a GPU: the shape of a row.
+//! The description of a GPU: the form of a row.
 
 use super::counter::Counter;
 use super::scope::FenceScope;
@@ -11,8 +11,8 @@ pub struct Target {
     pub name: &'static str,
     /// Vendor-specific facts.
     pub arch: Arch,
-    /// What its name may end with: features of the target id of AMD GPUs (`xnack`, spelled
-    /// `:xnack+` or `:xnack-`), suffixes of NVIDIA's (`a`).
+    /// The endings of its name: features of the target id of AMD GPUs (`xnack`, written `:xnack+`
+    /// or `:xnack-`), suffixes of NVIDIA's (`a`).
     pub variants: &'static [&'static str],
     /// Lanes per wave (warp), the default first. Never empty.
     pub wave_sizes: &'static [u32],
@@ -23,11 +23,11 @@ pub struct Target {
     pub max_workgroup_size: u32,
     /// Cycles that a full barrier takes though all waves arrive at once.
     pub barrier_cycles: u32,
-    /// What strategies cost, by name; one that is not here has not been measured.
+    /// The costs of strategies, by name; others have not been measured.
     pub costs: &'static [Cost],
 }
 
-/// What the choice among strategies goes by, for one of them on one GPU. Sources: `costs` in
+/// The cost of one strategy on one GPU, for the choice among strategies. Sources: `costs` in
 /// `fixtures/targets`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
@@ -56,7 +56,7 @@ pub enum Arch {
     Nvptx(Nvptx),
 }
 
-/// What an AMD GPU has. Sources: `fixtures/targets/amdgpu.toml`.
+/// The features of an AMD GPU. Sources: `fixtures/targets/amdgpu.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amdgpu {
     /// The processor name for LLVM (`-mcpu`).
@@ -105,8 +105,8 @@ pub struct Amdgpu {
     pub images: bool,
     /// Formatted buffer accesses; the same.
     pub texel_buffers: bool,
-    /// Where the second word of a sampler resource has the largest level of detail, 8 bits of it
-    /// behind the point; of no bits where there are no samplers.
+    /// The bits of the largest level of detail in the second word of a sampler resource, with 8
+    /// fraction bits; no bits if there are no samplers.
     pub sampler_max_lod: Field,
     /// A clock that counts in a constant rate, for all waves of the device. Where there is none,
     /// LLVM 23.1 reads 0.
@@ -117,28 +117,29 @@ pub struct Amdgpu {
     pub async_marks: bool,
     /// Asynchronous copies have a counter of their own (ASYNCcnt).
     pub async_counter: bool,
-    /// What an acquire of global memory invalidates. That of workgroup scope is for placements in
-    /// which the waves of a workgroup load through several caches.
+    /// The invalidation for an acquire of global memory. That of workgroup scope is for placements
+    /// in which the waves of a workgroup load through several caches.
     pub acquire: CacheOps,
-    /// What a release of global memory writes back.
+    /// The write-back for a release of global memory.
     pub release: CacheOps,
-    /// An invalidation has taken effect only behind a wait for the counter of loads.
+    /// True if an invalidation takes effect only after a wait for the counter of loads.
     pub invalidation_waits: bool,
-    /// What a program can notice of the machine; `None` where nobody simulates it.
+    /// The behaviour of the machine that a program can observe; `None` if it cannot be simulated.
     pub execution: Option<Execution>,
 }
 
-/// What a program can notice of an AMD GPU, beside its memory: what a simulator goes by.
+/// The behaviour of an AMD GPU, except its memory, that a program can observe: the input of a
+/// simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Execution {
     /// The three work-item ids come packed in v0, 10 bits each.
     pub packed_ids: bool,
-    /// Workgroup ids come in ttmp9 and ttmp7, not in scalar registers behind the user's.
+    /// True if workgroup ids are in ttmp9 and ttmp7, not in scalar registers after the user's.
     pub ids_in_ttmp: bool,
     /// Private memory needs no set-up by the program.
     pub architected_scratch: bool,
-    /// A kernel whose arguments are preloaded into registers begins with 256 bytes for firmware
-    /// that does not preload; hardware that does begins behind them.
+    /// True if a kernel whose arguments are preloaded into registers begins with 256 bytes for
+    /// firmware that does not preload; hardware that preloads starts after them.
     pub preload_prologue: bool,
     /// 16-bit results clear the upper half of the register; otherwise they keep it.
     pub clears_high_half: bool,
@@ -148,7 +149,8 @@ pub struct Execution {
     pub permutes_halves: bool,
     /// Between the nearest cache and the one that the device shares is another one.
     pub far_cache: bool,
-    /// What an image store leaves out is stored as its first component; otherwise as 0.
+    /// True if an image store writes its first component for omitted components; otherwise it
+    /// writes 0.
     pub repeats_components: bool,
 }
 
@@ -201,8 +203,8 @@ impl Amdgpu {
             .map(|(_, most)| *most)
     }
 
-    /// Whether stores have a counter of their own (VScnt, STOREcnt) and do not share one with
-    /// loads.
+    /// Returns true if stores have a counter of their own (VScnt, STOREcnt) and do not share one
+    /// with loads.
     pub fn counts_stores_apart(&self) -> bool {
         [Counter::Vscnt, Counter::Storecnt]
             .iter()
@@ -210,7 +212,7 @@ impl Amdgpu {
     }
 }
 
-/// Where `s_waitcnt` has its counts. A field of all ones does not wait.
+/// The fields of the counts in `s_waitcnt`. A field of all ones does not wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waitcnt {
     /// VMcnt, its parts from low to high.
@@ -264,7 +266,7 @@ pub enum Matrix {
     WmmaK32,
 }
 
-/// What an NVIDIA GPU has. Sources: `fixtures/targets/nvptx.toml`.
+/// The features of an NVIDIA GPU. Sources: `fixtures/targets/nvptx.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nvptx {
     /// The compute capability as one number: 90 is sm_90.
@@ -317,7 +319,7 @@ pub enum Mma {
     Float8,
 }
 
-/// How an NVIDIA GPU can wait for an mbarrier phase.
+/// The ways in which an NVIDIA GPU can wait for an mbarrier phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mbarrier {
     /// It has no mbarrier.

@@ -402,11 +402,11 @@ fn launches_are_estimated() -> Result<()> {
         let why = candidate["estimate"]["refused"]
             .as_str()
             .context("a reason")?;
-        ensure!(why.contains("not known"), "{why}");
+        ensure!(why.contains("is unknown"), "{why}");
     }
     let text = String::from_utf8(expect(&all, b"", 0)?.stdout)?;
     ensure_holds(&text, "estimated cycles")?;
-    ensure_holds(&text, "no estimate of fused, counter: how long")?;
+    ensure_holds(&text, "no estimate of fused, counter: the timing")?;
     let svg = expect(&[&all[..], &["--format", "svg"]].concat(), b"", 0)?.stdout;
     ensure_holds(&String::from_utf8(svg)?, "estimated cycles")?;
     // A buffer is missing: said of each strategy.

@@ -219,11 +219,11 @@ fn wrong_jobs_are_usage_errors() -> Result<()> {
         (r#"[{"module": "../scan.spv"}]"#, "cannot be the name"),
         (
             &format!(r#"[{{{module}}}, {{{module}}}]"#),
-            "give one another name",
+            "rename one of them",
         ),
         (
             &format!(r#"[{{{module}, "name": "a/b"}}, {{{module}, "name": "a/.//b"}}]"#),
-            "two jobs for gfx1201 are called a/b",
+            "two jobs for gfx1201 have the name a/b",
         ),
         (
             &format!(r#"[{{{module}, "targets": ["gfx99"]}}]"#),
@@ -283,7 +283,7 @@ fn nothing_is_replaced() -> Result<()> {
     for (input, out, file, says) in [
         ("summary.json", ".", "x.d", "would replace this input"),
         ("in", "out", &*module, "would replace this input"),
-        ("in", "out", &*summary, "are one file"),
+        ("in", "out", &*summary, "are the same file"),
     ] {
         let file = ["--targets", "gfx1201", "-MD", "-MF", file];
         let ran = place.batch(input, out, &file, 2)?;

@@ -152,7 +152,10 @@ fn text_behind() -> Result<()> {
     let said = expect(&["check", "-"], &both, 1)?.stderr;
     ensure!(said.contains("the rest is text"), "{said}");
     let said = expect(&["check", "-"], &module[..module.len() - 12], 1)?.stderr;
-    ensure!(said.contains("compare the size of the file"), "{said}");
+    ensure!(
+        said.contains("has the size that its producer wrote"),
+        "{said}"
+    );
     Ok(())
 }
 

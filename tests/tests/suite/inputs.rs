@@ -241,7 +241,7 @@ fn of_command((_, arguments, takes): &Command) -> Result<()> {
         };
         std::fs::write(folder.path().join(file.name), bytes)?;
         let (said, code) = given(arguments, folder.path(), file.name)?;
-        let said_kind = said.contains(file.called) && said.contains("this command takes")
+        let said_kind = said.contains(file.called) && said.contains("this command needs")
             || said.contains("this is not a SPIR-V module");
         ensure!(
             !said.contains("panicked") && code != Some(4),
@@ -253,7 +253,7 @@ fn of_command((_, arguments, takes): &Command) -> Result<()> {
             continue;
         }
         // Code of another vendor's GPUs is what the command takes, but not for this target.
-        let is_code = said.contains("name the GPU that the code is for");
+        let is_code = said.contains("use the GPU of the code");
         ensure!(said.contains(file.called), "{}: {said}", file.name);
         ensure!(
             is_code || said_kind && said.contains(file.advice),

@@ -106,7 +106,7 @@ const REFUSED: [(&str, &[&str], i32, &str); 19] = [
         "unused_push",
         &["--groups", "1,1,1", "--push", "00112233"],
         2,
-        "4 bytes of constants are given; the kernel takes 0",
+        "4 bytes of constants are given, but the kernel has 0",
     ),
     (
         "unused_buffer",
@@ -150,9 +150,9 @@ const OF_MODULES: [(&str, &str); 10] = [
     ("--wave=32", "--wavefront-size is for modules"),
     ("--no-validate", "--no-validate is for modules"),
     ("--target-env=universal", "--target-env is for modules"),
-    ("--target=gfx1201", "is not an NVIDIA GPU"),
+    ("--target=gfx1201", "gfx1201 is a GPU of AMD"),
     ("--target=sm_75", "for sm_80, which sm_75 cannot run"),
-    ("--workgroup-size=32,1,1", "they cannot have [32, 1, 1]"),
+    ("--workgroup-size=32,1,1", "it cannot be [32, 1, 1]"),
     ("--buffer=9=zeros:4", "uses no buffer 9"),
 ];
 
@@ -320,12 +320,9 @@ fn local_memory() -> Result<()> {
     for target in ["gfx1201", "sm_80"] {
         for (address, said) in [
             ("40000000", None),
-            (
-                "3c000000",
-                Some("the kernel has the bytes up to 64 for itself"),
-            ),
-            ("42000000", Some("it has to be a multiple of 4")),
-            ("81000000", Some("adds those from there to 128")),
+            ("3c000000", Some("the kernel uses the bytes up to 64")),
+            ("42000000", Some("it must be a multiple of 4")),
+            ("81000000", Some("adds the bytes up to 128")),
         ] {
             // NVIDIA's pointers to local memory have 64 bits.
             let push = match target {

@@ -135,7 +135,7 @@ fn a_launch_decides() -> Result<()> {
     ensure!(
         refused
             .to_string()
-            .contains("goes by a launch, and none is given"),
+            .contains("needs a launch, but none is given"),
         "{refused}"
     );
     Ok(())

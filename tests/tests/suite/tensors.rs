@@ -652,8 +652,8 @@ fn refusals() -> Result<()> {
         (Some(Elements::packed(2, &[])), "1 to 32 dimensions"),
         (Some(strides(&[2])), "as many strides"),
         (Some(strides(&[24, 3])), "not a multiple"),
-        (Some(strides(&[240, 2])), "reaches from byte"),
-        (Some(strides(&[-240, 2])), "reaches from byte"),
+        (Some(strides(&[240, 2])), "uses the bytes"),
+        (Some(strides(&[-240, 2])), "uses the bytes"),
         (Some(Elements::packed(3, &[5, 9])), "elements of 3 bytes"),
         (Some(Elements::packed(2, &[1 << 62, 9])), "2^63"),
     ] {

@@ -1,5 +1,5 @@
-//! Which synchronisation a fence stands beside, where it is not part of one: an OpMemoryBarrier, or
-//! an arrive or wait that has no instruction of its own.
+//! Finds the synchronisation of a fence that is not part of one: an OpMemoryBarrier, or an arrive
+//! or wait without an instruction of its own.
 //!
 //! A release before a fence counts for the next synchronisation behind it, an acquire for the one
 //! before it. What stands between the two is not ordered by the fence, and of what can go around
@@ -26,7 +26,7 @@ pub(super) struct Beside {
 pub(super) struct Syncs<'s> {
     /// Their words.
     pub all: &'s BTreeSet<WordOffset>,
-    /// Those that are always executed where they stand; a search ends at them.
+    /// Those that are always executed at their places; a search ends at them.
     pub sure: &'s BTreeSet<WordOffset>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Searcher<'s> {
 }
 
 impl Searcher<'_> {
-    /// Whether the limit was passed, so that something may not have been found.
+    /// Returns true if the limit was passed, so that something may not have been found.
     pub(super) fn gave_up(&self) -> bool {
         self.visits > MOST_VISITS
     }

@@ -1,5 +1,4 @@
-//! What AMDGPU code does about caches: write-backs before a release, invalidations after an
-//! acquire.
+//! Cache operations of AMDGPU code: write-backs before a release, invalidations after an acquire.
 //!
 //! What a fence needs is in the target's row ([`Amdgpu::acquire`], [`Amdgpu::release`]); what is in
 //! the code is read here. An invalidation counts for an atomic operation only when that has
@@ -67,7 +66,7 @@ impl<'t> CacheOp<'t> {
         CacheOp::from_instruction(mnemonic, operands)
     }
 
-    /// Whether this does what `needed` does.
+    /// Returns true if this does what `needed` does.
     fn does(&self, needed: &CacheOp<'_>) -> bool {
         let same = match (self.name, needed.name) {
             // All lines, and not only those that others may write.

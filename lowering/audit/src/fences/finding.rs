@@ -1,4 +1,4 @@
-//! What is found at a fence.
+//! The findings at a fence.
 
 use crate::waits::CodePlace;
 use serde::{Deserialize, Serialize};

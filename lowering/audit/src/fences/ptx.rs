@@ -1,4 +1,4 @@
-//! What PTX does about order: fences, and what barriers and atomic operations order by themselves.
+//! Ordering in PTX: fences, and the ordering of barriers and atomic operations themselves.
 //!
 //! Sources: PTX ISA, "Memory Consistency Model", "membar/fence", "bar", "mbarrier.arrive",
 //! "mbarrier.test_wait", "barrier.cluster". Barriers of a CTA order memory among its threads; an

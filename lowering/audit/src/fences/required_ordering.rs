@@ -96,17 +96,18 @@ pub(crate) fn barrier_sides(inst: &Instruction) -> Sides {
     }
 }
 
-/// Whether the barrier instruction at `position` tells of others what the synchronisation at `sync`
-/// has to pass on. A part of `sync` itself that comes before it does not: invocations meet there
-/// behind their fences, before one of them arrives for all.
+/// Returns true if the barrier instruction at `position` tells of others what the synchronisation
+/// at `sync` has to pass on. A part of `sync` itself that comes before it does not: invocations
+/// meet there behind their fences, before one of them arrives for all.
 pub(super) fn tells_of_others(function: &Function, position: usize, sync: usize) -> bool {
     let waits = |inst: &Instruction| barrier_sides(inst).waits;
     function.instructions.get(position).is_some_and(waits)
         && !is_part_before(function, position, sync)
 }
 
-/// Whether `position` is a part of what `sync` came from that comes before it: it stands before it,
-/// or control comes from there through nothing that came from another instruction of the program.
+/// Returns true if `position` is a part of what `sync` came from that comes before it: it stands
+/// before it, or control comes from there through nothing that came from another instruction of the
+/// program.
 fn is_part_before(function: &Function, position: usize, sync: usize) -> bool {
     let word = |at: usize| function.instructions.get(at).and_then(word_of);
     if word(sync).is_none() || word(position) != word(sync) {
@@ -145,7 +146,7 @@ fn lost(function: &Function, contracts: &SyncContracts, arch: &Arch) -> BTreeSet
         .collect()
 }
 
-/// Whether an instruction accesses memory that others can see.
+/// Returns true if an instruction accesses memory that others can see.
 fn accesses(inst: &Instruction, arch: &Arch) -> bool {
     match arch {
         Arch::Amdgpu(gpu) => operation(gpu, &inst.mnemonic, &inst.operands)
@@ -154,8 +155,8 @@ fn accesses(inst: &Instruction, arch: &Arch) -> bool {
     }
 }
 
-/// Whether `inst` waits until what is at `position` has finished: then nothing is wrong with it,
-/// unless the wait is the fence's and goes missing.
+/// Returns true if `inst` waits until what is at `position` has finished: then nothing is wrong
+/// with it, unless the wait is the fence's and goes missing.
 fn waits_for(function: &Function, position: usize, inst: &Instruction, arch: &Arch) -> bool {
     let Arch::Amdgpu(gpu) = arch else {
         return false; // PTX has no such waits
@@ -168,9 +169,9 @@ fn waits_for(function: &Function, position: usize, inst: &Instruction, arch: &Ar
     complete.any(|wait| counted.iter().any(|(counter, _)| *counter == wait.counter))
 }
 
-/// Whether what is at `position`, between a fence and its synchronisation or beyond the fence, is
-/// surely beyond: so it is where the fence, or what is known to be beyond, comes next on the way to
-/// the synchronisation (`forward` or back). Neither this nor that is moved over a fence.
+/// Returns true if what is at `position`, between a fence and its synchronisation or beyond the
+/// fence, is surely beyond: so it is where the fence, or what is known to be beyond, comes next on
+/// the way to the synchronisation (`forward` or back). Neither this nor that is moved over a fence.
 fn is_beyond(
     function: &Function,
     position: usize,

@@ -16,12 +16,12 @@ const MOST_LOOPS: usize = 1 << 10;
 /// Words of the module, as half-open ranges.
 pub type Words = Vec<Range<WordOffset>>;
 
-/// The fences that an atomic operation of the program stands for.
+/// The fences of an atomic operation of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Atomic {
-    /// Those in front of it.
+    /// The fences before it.
     pub before: Vec<Fence>,
-    /// Those behind it.
+    /// The fences after it.
     pub after: Vec<Fence>,
 }
 
@@ -89,7 +89,7 @@ impl ControlFlowSummary {
         self.blocks.get(block).cloned().unwrap_or_default()
     }
 
-    /// Whether anything in `words` accesses memory.
+    /// Returns true if anything in `words` accesses memory.
     pub(super) fn accesses_in(&self, words: &[Range<WordOffset>]) -> bool {
         words
             .iter()

@@ -1,4 +1,4 @@
-//! What the fences of a plan promise, by the synchronisation that they count for.
+//! The orderings that the fences of a plan require, by their synchronisation.
 
 use super::beside::{Beside, Searcher, Syncs};
 use super::shape::{ControlFlowSummary, Words};
@@ -10,7 +10,7 @@ use splitbar_plan::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a fence asks of a synchronisation.
+/// The requirement of a fence for a synchronisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FenceObligation {
     /// The fence.
@@ -19,12 +19,12 @@ pub struct FenceObligation {
     pub word: WordOffset,
     /// Words of accesses that it does not order with the synchronisation.
     pub exempt: Words,
-    /// Whether some of these access memory, so that an access that has lost its word may be one of
+    /// True if some of these access memory, so that an access that has lost its word may be one of
     /// them.
     pub unknown: bool,
 }
 
-/// How a synchronisation is found in the code.
+/// The way to find a synchronisation in the code.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SyncKind {
     /// Barrier instructions.
@@ -38,11 +38,11 @@ pub enum SyncKind {
 /// The fences that one synchronisation promises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncContract {
-    /// How it is found.
+    /// The way to find it.
     pub means: SyncKind,
-    /// What is finished, and seen by others, before it.
+    /// The operations that must be complete and visible to others before it.
     pub release: Vec<FenceObligation>,
-    /// What is seen after it.
+    /// The operations of others that must be visible after it.
     pub acquire: Vec<FenceObligation>,
 }
 
@@ -71,7 +71,7 @@ struct FencePoint<'p> {
     alone: bool,
 }
 
-/// What the fences of `plan` promise.
+/// The orderings that the fences of `plan` require.
 pub fn contracts(plan: &EntryPlan, shape: &ControlFlowSummary) -> SyncContracts {
     let places: Vec<FencePoint<'_>> = plan
         .at_instruction
@@ -335,8 +335,8 @@ fn acquires(fence: &Fence) -> bool {
     fence.order != FenceOrder::Release
 }
 
-/// Whether a fence orders no more than one wave of an AMD GPU does by itself: its lanes share every
-/// cache and issue in one order.
+/// Returns true if a fence orders no more than one wave of an AMD GPU does by itself: its lanes
+/// share every cache and issue in one order.
 fn within_one_wave(plan: &EntryPlan, fence: &Fence) -> bool {
     let is_amdgpu = Target::by_name(plan.target).is_some_and(|target| target.amdgpu().is_some());
     let one_wave = plan.workgroup_size.is_some_and(|size| {

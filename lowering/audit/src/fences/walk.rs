@@ -31,7 +31,7 @@ impl<'f> Walker<'f> {
         }
     }
 
-    /// Whether a walk was cut short.
+    /// Returns true if a walk was cut short.
     pub(super) fn gave_up(&self) -> bool {
         self.visits > MOST_VISITS
     }

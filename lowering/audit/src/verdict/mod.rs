@@ -1,6 +1,6 @@
-//! The audit of final code: which memory operations may be outstanding at each barrier of the
-//! machine code, whether the plan allows it, and whether the plan's fences left there what they
-//! promise.
+//! The audit of final code: the memory operations that may be outstanding at each barrier of the
+//! machine code, whether the plan allows them, and whether the code contains what the plan's fences
+//! require.
 //!
 //! One way: instructions -> operations and waits -> what is outstanding where ([`crate::waits`]) ->
 //! what the plan asks ([`crate::fences`]) -> [`Audit`].
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 pub struct Audit {
     /// The kernel's symbol.
     pub kernel: String,
-    /// Where the waves of a workgroup run.
+    /// The placement of the waves of a workgroup.
     pub placement: Placement,
     /// Its barriers, and what else synchronises by the plan, in order of the code.
     pub barriers: Vec<Barrier>,
@@ -38,19 +38,20 @@ pub struct Audit {
     pub redundant_waits: Vec<CodePlace>,
     /// Waits in all.
     pub waits: u32,
-    /// Whether calls leave the code that was read. What the callee leaves outstanding is not known
+    /// True if calls leave the code that was read. What the callee leaves outstanding is not known
     /// then.
     pub calls: bool,
 }
 
-/// What is outstanding at a barrier.
+/// The outstanding operations at a barrier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Barrier {
     /// The instruction.
     pub at: CodePlace,
     /// Operations that may be outstanding when it is reached, in order of the code.
     pub outstanding: Vec<InFlight>,
-    /// What the plan asks; `None` where it asks nothing or is not known: nothing is judged then.
+    /// The ordering that the plan requires; `None` if it requires none or is unknown, and nothing
+    /// is checked.
     pub required_ordering: Option<RequiredOrdering>,
     /// Positions of those among [`Barrier::outstanding`] that must not be. Empty: the barrier is
     /// right.
@@ -68,7 +69,7 @@ pub struct InFlight {
     pub counters: Vec<Counter>,
     /// The memory that it touches.
     pub memory: Memory,
-    /// Whether it writes memory.
+    /// True if it writes memory.
     pub writes: bool,
 }
 
@@ -111,7 +112,7 @@ impl Audit {
         audit(function, arch, self.placement, &self.required_orderings())
     }
 
-    /// Whether the code does everything that the fences promise.
+    /// Returns true if the code does everything that the fences promise.
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
             && self

@@ -41,11 +41,11 @@ impl fmt::Display for Finding {
         match self.kind {
             FindingKind::Invalidation => write!(
                 f,
-                "{access} may load what a cache held before {sync}: {missing} is missing"
+                "{access} may read stale data from a cache after {sync}: {missing} is missing"
             ),
             FindingKind::WriteBack => write!(
                 f,
-                "what {access} made known may still be in a cache at {sync}: {missing} is missing"
+                "the data of {access} may still be in a cache at {sync}: {missing} is missing"
             ),
             FindingKind::Fence => write!(
                 f,

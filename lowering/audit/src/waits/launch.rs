@@ -1,7 +1,6 @@
-//! Which scalar registers still hold what the launch put there. A scalar load by one of their
-//! addresses reads arguments or the packet of the launch, which nobody writes while the kernel
-//! runs: it is loaded where registers are free, behind a release too. Source: LLVM AMDGPUUsage,
-//! "Initial Kernel Execution State".
+//! The scalar registers that still hold the values of the launch. A scalar load from one of their
+//! addresses reads arguments or the dispatch packet, which do not change while the kernel runs: it
+//! may be placed after a release, too. Source: LLVM AMDGPUUsage, "Initial Kernel Execution State".
 
 use crate::asm::{Function, Instruction};
 

@@ -1,4 +1,4 @@
-//! Which memory operations may be outstanding where in AMDGPU machine code.
+//! The memory operations that may be outstanding at each place of AMDGPU machine code.
 //!
 //! One way: instructions -> operations and waits ([`operation`], [`counter`]) -> what is
 //! outstanding before each instruction (`outstanding.rs`).
@@ -21,7 +21,7 @@ pub struct CodePlace {
     pub position: usize,
     /// Its mnemonic.
     pub mnemonic: String,
-    /// Word offset of the SPIR-V instruction that it came from, where the code says.
+    /// Word offset of its SPIR-V instruction, if the code has debug lines.
     pub word: Option<WordOffset>,
 }
 

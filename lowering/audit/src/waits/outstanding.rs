@@ -1,4 +1,5 @@
-//! Which memory operations may be outstanding where: a dataflow over the machine code.
+//! Computes the memory operations that may be outstanding at each place: a dataflow over the
+//! machine code.
 //!
 //! A fact is an operation with its age, the least number of operations of its order that any path
 //! has issued after it. A wait for `counter <= n` proves an operation of age n or more finished:
@@ -55,7 +56,7 @@ pub(crate) type Facts = Vec<Fact>;
 /// What is outstanding before each instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct Outstanding {
-    /// By position; `None` where control cannot come.
+    /// By position; `None` for unreachable instructions.
     pub before: Vec<Option<Facts>>,
     /// The memory operation at each position, if it is one.
     pub operations: Vec<Option<Operation>>,
@@ -147,7 +148,7 @@ impl Outstanding {
         facts
     }
 
-    /// Whether a wait for `counter <= at_most` proves that the operation has finished.
+    /// Returns true if a wait for `counter <= at_most` proves that the operation has finished.
     fn retires(&self, fact: Fact, counter: Counter, at_most: u32) -> bool {
         fact.counter == counter
             && match self.order(fact.position(), counter) {
@@ -201,8 +202,8 @@ impl Outstanding {
 /// AMDGPUUsage, "Private Segment Buffer".
 const STACK: &str = "s[0:3]";
 
-/// Whether [`STACK`] is the wave's scratch all over the function: nobody puts another buffer there.
-/// The address in its first two words grows by the wave's offset; the last two stay.
+/// Returns true if [`STACK`] is the wave's scratch all over the function: nobody puts another
+/// buffer there. The address in its first two words grows by the wave's offset; the last two stay.
 fn has_stack_in_buffer(function: &Function) -> bool {
     let mut instructions = function.instructions.iter();
     !instructions.any(|inst| {
@@ -218,7 +219,7 @@ fn has_stack_in_buffer(function: &Function) -> bool {
     })
 }
 
-/// Whether an operand is the scalar register 2 or 3, or has one of them.
+/// Returns true if an operand is the scalar register 2 or 3, or has one of them.
 fn names_2_or_3(operand: &str) -> bool {
     let Some(register) = operand.strip_prefix('s') else {
         return false; // not a scalar register
@@ -235,7 +236,7 @@ fn names_2_or_3(operand: &str) -> bool {
     }
 }
 
-/// Whether an instruction accesses the buffer in [`STACK`].
+/// Returns true if an instruction accesses the buffer in [`STACK`].
 fn is_of_buffer(inst: &Instruction) -> bool {
     inst.mnemonic.starts_with("buffer_")
         && inst.operands.split(", ").any(|operand| operand == STACK)

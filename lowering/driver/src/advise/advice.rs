@@ -5,7 +5,7 @@ use crate::window::Window;
 use serde::Serialize;
 use splitbar_plan::{Overlap, PhaseCycles};
 
-/// What is advised for one entry point.
+/// The advice for one entry point.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
     /// The entry point.
@@ -17,9 +17,9 @@ pub struct Advice {
     /// Lanes of a wave.
     #[serde(rename = "wavefront_size")]
     pub wave_size: u32,
-    /// What was compiled, `fused` first.
+    /// The compiled versions, `fused` first.
     pub candidates: Vec<Candidate>,
-    /// What the target has and this kernel cannot take.
+    /// The strategies of the target that this kernel cannot use.
     pub refused: Vec<Refused>,
     /// The setting of [`Options::split_barriers`](crate::Options::split_barriers) that the advice
     /// is for, by its name.
@@ -37,8 +37,8 @@ pub struct Advice {
     /// Options that split more barriers or take fewer cycles, and what they bring.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub improvements: Vec<String>,
-    /// What a simulator finds faster than the choice, by more than 2 %; `None` where nothing is, or
-    /// nothing was estimated.
+    /// A version that a simulator finds faster than the choice by more than 2 %; `None` if there is
+    /// none, or nothing was estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub faster: Option<Faster>,
 }
@@ -56,7 +56,7 @@ pub struct Faster {
     pub of_choice: f64,
 }
 
-/// What a simulator of time says of a launch.
+/// A simulator's estimate of the time of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Estimated {
@@ -85,19 +85,19 @@ pub type Estimator<'e> = &'e mut dyn FnMut(&Output, usize) -> Estimated;
 pub struct Candidate {
     /// Its name.
     pub strategy: &'static str,
-    /// Whether waves overlap between arrive and wait.
+    /// The overlap of waves between arrive and wait.
     #[serde(skip)]
     pub overlap: Overlap,
     /// Instructions of all windows together: those of machine code where it was measured.
     pub window: Window,
     /// Its barriers, and which of them are worth it.
     pub barriers: Vec<Barrier>,
-    /// What the kernel takes, and how many workgroups are resident at once.
+    /// The resource usage of the kernel, and its resident workgroups.
     #[serde(flatten)]
     pub version: Version,
-    /// What a phase costs; `None` where it was not measured.
+    /// The cost of a phase; `None` if it was not measured.
     pub phase_cycles: Option<PhaseCycles>,
-    /// How long a launch takes; `None` where no estimate was asked for.
+    /// The time of a launch; `None` if no estimate was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimated>,
     /// Its estimated cycles over those of full barriers; below 1 it is faster.

@@ -1,4 +1,4 @@
-//! What each strategy costs a kernel on a GPU, and which one to take.
+//! Compares the cost of all strategies for a kernel on a GPU, and recommends one.
 
 mod advice;
 mod plain;
@@ -14,10 +14,10 @@ use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_plan::Strategy;
 use strategies::compiled;
 
-/// Advises on each entry point that has barriers of the workgroup: a strategy for its pairs, and
-/// with [`SplitBarriers::Auto`], apart from that, what comes of splitting its plain barriers. An
-/// entry point with both gets an advice for each. `options` say the rest; their strategy does not
-/// matter. The `estimator` gives the time of each strategy that fits.
+/// Advises on each entry point with workgroup barriers: a strategy for its pairs and, with
+/// [`SplitBarriers::Auto`], the effect of splitting its plain barriers. An entry point with both
+/// gets an advice for each. The strategy in `options` is ignored. The `estimator` estimates the
+/// time of each possible strategy.
 ///
 /// # Errors
 /// As [`Compiler::compile`](crate::Compiler::compile) with the strategy `fused`, or with another

@@ -202,8 +202,8 @@ fn reasons(
     let removed = entry.unsplit.iter().filter(|barrier| barrier.removed);
     match removed.count() {
         0 => {}
-        1 => reasons.push("a barrier is removed, which orders nothing".to_owned()),
-        some => reasons.push(format!("{some} barriers are removed, which order nothing")),
+        1 => reasons.push("a barrier that orders nothing is removed".to_owned()),
+        some => reasons.push(format!("{some} barriers that order nothing are removed")),
     }
     if reasons.is_empty()
         && let Some(words) = registers(candidates, full, options)

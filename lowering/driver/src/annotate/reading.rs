@@ -1,5 +1,5 @@
-//! Final assembly by lines: which SPIR-V instructions each line came from, as the same code with
-//! debug lines says.
+//! Final assembly by lines, with the SPIR-V instructions of each line, from the same code with
+//! debug lines.
 
 use std::collections::BTreeMap;
 

@@ -80,14 +80,14 @@ pub struct Version {
     /// Registers and workgroup memory; `None` on NVIDIA GPUs without ptxas.
     #[serde(rename = "resource_usage")]
     pub usage: Option<ResourceUsage>,
-    /// How many workgroups a unit holds at once.
+    /// The workgroups that are resident on a unit.
     pub resident: Option<Resident>,
-    /// How many those are at least, and at most, where ptxas is not there to say.
+    /// The bounds on their number without ptxas.
     pub resident_between: Option<[u32; 2]>,
-    /// How many those may be, where `resident` does not say it.
+    /// An estimate of their number if `resident` is `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resident_estimate: Option<ResidentEstimate>,
-    /// How long it is expected to take; `None` where no choice depended on it.
+    /// The expected time; `None` if no choice depended on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,
 }

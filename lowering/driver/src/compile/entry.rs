@@ -19,34 +19,33 @@ use splitbar_plan::EntryPlan;
 /// One compiled entry point.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// How its barriers were lowered.
+    /// The plan of its barriers.
     pub plan: EntryPlan,
-    /// How it is launched.
+    /// The interface of its launch.
     pub abi: KernelAbi,
-    /// What is left of each pair's window, in the order of the plan's pairs; `None` when it was not
+    /// The rest of each pair's window, in the order of the plan's pairs; `None` if it was not
     /// measured.
     pub windows: Option<Vec<Window>>,
     /// The same in NVIDIA's machine code, after ptxas; `None` too where ptxas or nvdisasm is not
     /// installed, and for AMD GPUs, whose assembly is final.
     pub machine_windows: Option<Vec<Window>>,
-    /// What the kernel takes of a compute unit or a multiprocessor; `None` when it was not
-    /// measured, and on NVIDIA GPUs where ptxas is not installed.
+    /// The resource usage of the kernel; `None` if it was not measured, and on NVIDIA GPUs without
+    /// ptxas.
     pub usage: Option<ResourceUsage>,
-    /// What a compute unit or a multiprocessor holds of it at once, where `usage` says what it
-    /// takes.
+    /// The workgroups that are resident on a compute unit or a multiprocessor, if `usage` is known.
     pub resident: Option<Resident>,
-    /// How many workgroups that are at least, and at most, on NVIDIA GPUs where ptxas is not
-    /// installed; `None` too where the kernel calls functions or has local memory.
+    /// The bounds on the number of resident workgroups on NVIDIA GPUs without ptxas; `None` also if
+    /// the kernel calls functions or has local memory.
     pub resident_between: Option<[u32; 2]>,
-    /// How many workgroups that may be, where `resident` does not say it.
+    /// An estimate of the number of resident workgroups if `resident` is `None`.
     pub resident_estimate: Option<ResidentEstimate>,
-    /// How long it is expected to take; `None` where no choice depended on it.
+    /// The expected time; `None` if no choice depended on it.
     pub expected: Option<Expected>,
     /// The audit of waits, caches and fences; `None` when it was not asked for.
     pub audit: Option<Audit>,
     /// The decisions among strategies; `None` if there was nothing to decide.
     pub decisions: Option<SplitDecisions>,
-    /// What became of its barriers, and of pairs that people wrote, when barriers were split.
+    /// The outcome for its barriers, and for pairs of the source, when barriers were split.
     pub motions: Vec<BarrierMotion>,
     /// The OpControlBarriers of the workgroup that are not split, each with the reason, where the
     /// options have barriers split.

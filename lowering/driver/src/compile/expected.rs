@@ -11,9 +11,9 @@ pub struct ExpectedCycles {
     /// From the start of the workgroups to the end of the last one, or to the end of the part that
     /// the model looks at.
     pub cycles: u64,
-    /// How many workgroups the launch has.
+    /// The number of workgroups of the launch.
     pub workgroups: u32,
-    /// How many of them run at once.
+    /// The number of them that run at once.
     pub resident: u32,
     /// True if the model looks at all of the launch.
     pub complete: bool,

@@ -1,4 +1,4 @@
-//! What becomes of the OpControlBarriers of the workgroup while a module is split.
+//! The outcomes for the OpControlBarriers of the workgroup while a module is split.
 
 use super::motion::BarrierMotion;
 use spirv::{Capability, Op};

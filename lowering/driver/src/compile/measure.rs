@@ -57,7 +57,10 @@ pub(crate) fn measure(
         let unmoved = code.lowered.without_late_windows();
         let (facts, left) = look(code, unmoved.as_ref(), request, observer)?;
         if !left.has_errors() {
-            debug_assert!(false, "late windows break what the audit asks: {found}");
+            debug_assert!(
+                false,
+                "late windows break an ordering that the audit requires: {found}"
+            );
             code.lowered = unmoved;
             return Ok((facts, left));
         }
@@ -284,7 +287,8 @@ fn audit(
         Diagnostic::warning(Code::ModuleTooLarge, message)
     };
     if contracts.cut {
-        diagnostics.push(too_large().because("it has too many fences apart from barriers"));
+        diagnostics
+            .push(too_large().because("it has too many fences that are not part of a barrier"));
     }
     let required = fences::required_orderings(kernel, &contracts, arch);
     match verdict::audit(kernel, arch, options.placement, &required) {
@@ -323,7 +327,7 @@ fn outstanding(barrier: &verdict::Barrier, plan: &EntryPlan) -> Option<Diagnosti
     let mut diagnostic = Diagnostic::error(
         Code::MissingWait,
         format!(
-            "{} of entry point `{}` can be reached with operations outstanding that it releases ({})",
+            "{} of entry point `{}` can be reached while operations that it releases are outstanding ({})",
             barrier.at.mnemonic,
             plan.entry,
             fences.join(", ")
@@ -347,7 +351,7 @@ fn missing(finding: &Finding, plan: &EntryPlan) -> Diagnostic {
         FindingKind::Wait => Code::MissingWait,
     };
     let message = format!(
-        "the code of entry point `{}` does not do what a {} promises",
+        "the code of entry point `{}` does not do what a {} requires",
         plan.entry, finding.fence
     );
     let diagnostic = Diagnostic::error(code, message)

@@ -143,7 +143,7 @@ impl Output {
         &self.entries
     }
 
-    /// What did not stop the compilation but should be looked at.
+    /// The warnings of the compilation.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }

@@ -1,4 +1,4 @@
-//! Where a stage leaves what later stages borrow.
+//! A slot for the result of a stage that later stages borrow.
 //!
 //! A stage's value borrows from what the stages before it made: declarations borrow the module, the
 //! program borrows the declarations. Each such thing stands in a slot of its own, which one stage

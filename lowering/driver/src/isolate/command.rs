@@ -1,5 +1,5 @@
-//! A whole command of `splitbar` in a process of its own: what it prints is its own, and the owner
-//! says why when it had to be ended.
+//! Runs a whole command of `splitbar` in its own process, which prints its output itself. The owner
+//! reports the reason if it had to end the process.
 
 use super::group::{self, Group};
 use super::streams::{Pipes, Streams};
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 /// The exit codes that a command gives itself.
 const OWN_CODES: std::ops::RangeInclusive<i32> = 0..=4;
 
-/// Runs the program's command with these `arguments` in a process of its own, with this process's
-/// standard streams, and gives its exit code. With `quiet` what it says on the standard error is
-/// passed on when it has ended; of one that died, only the diagnostics as JSON, and the rest is in
-/// the result. `here` is the same command, for a process that is a copy of this one.
+/// Runs the command with these `arguments` in its own process, with the standard streams of this
+/// process, and returns its exit code. With `quiet`, its standard error is passed on after it has
+/// ended; if it crashed, only diagnostics as JSON are passed on, and the rest is in the result.
+/// `here` is the same command, for a process that is a copy of this one.
 ///
 /// # Errors
 /// `WorkerLimit` when a limit ended the process, `WorkerMissing` when it cannot be started,
@@ -122,7 +122,7 @@ fn start(
     Group::start(&mut command)
 }
 
-/// Whether an argument names the standard input: `-`, or `...=-`.
+/// Returns true if an argument names the standard input: `-`, or `...=-`.
 fn is_stdin(argument: &OsStr) -> bool {
     argument == "-" || argument.to_string_lossy().ends_with("=-")
 }
@@ -153,6 +153,6 @@ fn late(name: &str, limit: Duration) -> Diagnostic {
         Code::WorkerLimit,
         format!("`splitbar {name}` did not end within {seconds} s"),
     )
-    .because("the input is large, or asks for much work")
-    .help("raise the limit, or make the input smaller")
+    .because("the input is large, or needs much work")
+    .help("raise the limit, or use a smaller input")
 }

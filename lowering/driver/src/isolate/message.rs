@@ -1,4 +1,4 @@
-//! What a worker and its owner say to each other: frames of a length and a message in MessagePack.
+//! The protocol between a worker and its owner: frames of a length and a message in MessagePack.
 //!
 //! The worker greets with a line of text, which has its release. The owner sends requests. For each
 //! the worker sends events as the work goes on, and one reply.
@@ -18,7 +18,7 @@ pub(crate) struct Request {
     pub(crate) source: Source,
     pub(crate) options: Options,
     pub(crate) products: Vec<Product>,
-    /// Whether the stages' artefacts are wanted as they come.
+    /// True if the stages' artefacts are wanted as they come.
     pub(crate) artefacts: bool,
 }
 

@@ -69,12 +69,12 @@ pub struct Isolation {
     pub copies: bool,
 }
 
-/// What a compilation made.
+/// The output of a compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Isolated {
-    /// The products, in the order in which they were asked for.
+    /// The products, in the order of the request.
     pub products: Vec<Vec<u8>>,
-    /// What did not stop the compilation but should be looked at.
+    /// The warnings of the compilation.
     pub warnings: Diagnostics,
 }
 
@@ -298,7 +298,7 @@ fn missing(error: &io::Error) -> Diagnostic {
         Code::WorkerMissing,
         format!("the compiling process cannot be started: {error}"),
     )
-    .help("name the program `splitbar` in Isolation::program, or put it on PATH")
+    .help("set Isolation::program to the program `splitbar`, or add it to PATH")
 }
 
 /// The diagnostic for a worker of another release, or for a program that is none.
@@ -312,8 +312,8 @@ fn strange(release: Option<&str>) -> Diagnostic {
     };
     Diagnostic::error(Code::WorkerMissing, what)
         .because(format!("this is splitbar {}", message::RELEASE))
-        .because("releases differ in what a worker and its owner say to each other")
-        .help("name the program `splitbar` of this release in Isolation::program")
+        .because("the protocol between a worker and its owner differs between releases")
+        .help("set Isolation::program to the program `splitbar` of this release")
 }
 
 /// The diagnostic for a compilation that took too long, in LLVM's `pass` if one was running.
@@ -330,7 +330,7 @@ fn late(stage: Option<Stage>, limit: Option<Duration>, pass: Option<&str>) -> Di
     let problem = match pass {
         Some(pass) => problem
             .because(format!("LLVM's pass `{pass}` was running"))
-            .because("LLVM takes long for functions with very many blocks or deeply nested loops"),
+            .because("LLVM is slow for functions with very many blocks or deeply nested loops"),
         None => problem.because("the module is large or damaged"),
     };
     problem.help("raise the limit, split the kernel, or optimise less")
@@ -407,7 +407,7 @@ fn on_ir(died: Diagnostic, stage: Option<Stage>) -> Diagnostic {
     }
 }
 
-/// Whether most of a stage is LLVM's work.
+/// Returns true if most of a stage is LLVM's work.
 fn is_llvms(stage: Option<Stage>) -> bool {
     matches!(stage, Some(Stage::Lower | Stage::Measure | Stage::Generate))
 }
@@ -416,7 +416,7 @@ fn name(stage: Option<Stage>) -> &'static str {
     stage.map_or("start", Stage::name)
 }
 
-/// Whether the system ended the process for want of memory, or an allocation failed in it.
+/// Returns true if the system ended the process for want of memory, or an allocation failed in it.
 fn is_out_of_memory(status: ExitStatus, said: &str) -> bool {
     /// What Rust, LLVM and the C++ library say when an allocation fails. The last is what Rust says
     /// of `bad_alloc`: LLVM throws nothing of its own.

@@ -1,8 +1,8 @@
-//! The outputs that a worker can be asked for.
+//! The outputs that can be requested from a worker.
 
 use serde::{Deserialize, Serialize};
 
-/// What can be asked of a compilation.
+/// A product that can be requested from a compilation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Product {

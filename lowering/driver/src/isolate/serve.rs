@@ -17,11 +17,10 @@ use std::sync::mpsc;
 /// 256 MiB.
 const RESERVED: u64 = 264 << 20;
 
-/// Serves requests from the standard input, with events and replies on the standard output, until
-/// the input ends, which ends the process and what it has started, in the middle of a compilation
-/// too: the owner is gone then. LLVM reports its passes on the standard error, for which the
-/// process has to be there for this alone. `memory` is the limit in bytes on what the process may
-/// use.
+/// Serves requests from standard input, with events and replies on standard output, until the input
+/// ends. Then the owner has exited, and the process ends with everything that it has started, even
+/// during a compilation. LLVM reports its passes on standard error, so the process must not be used
+/// for anything else. `memory` is its memory limit in bytes.
 ///
 /// # Errors
 /// What the system says when the limit cannot be set or a stream breaks.

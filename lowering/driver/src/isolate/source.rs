@@ -1,5 +1,5 @@
-//! What is compiled: one module, or several that are linked first, with values for specialization
-//! constants as people write them.
+//! The input of a compilation: one module, or several that are linked first, with values for
+//! specialization constants as users write them.
 
 use super::bytes::Bytes;
 use crate::internal_error::guarded;
@@ -8,7 +8,7 @@ use crate::{Failure, Observer, Options, Stage, link_modules};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// What a worker compiles. The bytes of one module are one.
+/// The input of a worker. The bytes of one module convert to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     modules: Vec<Bytes>,

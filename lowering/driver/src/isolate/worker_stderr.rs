@@ -1,4 +1,4 @@
-//! What a worker says on its standard error: the words before a death, and LLVM's reports of its
+//! Reads the standard error of a worker: the last words before a crash, and LLVM's reports of its
 //! passes.
 
 use std::io::{BufRead, BufReader, Read};

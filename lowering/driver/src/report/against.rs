@@ -66,7 +66,7 @@ impl Report {
         let old: Old = serde_json::from_slice(older).map_err(not_one)?;
         if old.schema_version != self.schema_version {
             return Err(format!(
-                "it has schema version {}, and this splitbar compares with {}",
+                "it has the schema version {}, but this splitbar compares with {}",
                 old.schema_version, self.schema_version
             ));
         }

@@ -247,7 +247,7 @@ impl Compiled {
         match known.launch {
             Launch::MadeUp => skip(
                 races,
-                "no launch was given, and made-up buffers say nothing about them".to_owned(),
+                "no launch was given, and a made-up launch cannot show them".to_owned(),
             ),
             Launch::Given(launch) => {
                 match findings::run(launch, chosen.output, index, known.places) {
@@ -271,7 +271,7 @@ impl Compiled {
             if full.facts.is_estimated {
                 skip(
                     "the registers that ptxas takes",
-                    "there is no ptxas: they are estimated from the PTX",
+                    "ptxas was not found: they are estimated from the PTX",
                 );
             }
             if full.entry.machine_windows.is_none() {

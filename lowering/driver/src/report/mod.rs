@@ -41,8 +41,8 @@ pub struct Request<'r> {
     pub name: &'r str,
     /// The module.
     pub bytes: &'r [u8],
-    /// The options for each GPU. What they say about strategies, splitting and pipelining is not
-    /// looked at: the report compares.
+    /// The options for each GPU. Their strategies, splitting and pipelining are ignored: the report
+    /// compares these.
     pub options: &'r [Options],
     /// The rules that the module is checked by.
     pub check: &'r CheckOptions,

@@ -357,7 +357,7 @@ pub struct Finding {
     pub severity: String,
     /// Its code, if it has one.
     pub code: Option<String>,
-    /// What is found.
+    /// The message.
     pub message: String,
     /// The reasons, and what to do.
     pub details: Vec<String>,

@@ -1,4 +1,4 @@
-//! How much of each kernel fits into a report.
+//! Divides the room of a report among kernels.
 
 use splitbar_passes::module::Module;
 

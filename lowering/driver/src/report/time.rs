@@ -82,7 +82,7 @@ impl GivenLaunch<'_> {
             },
             Ok(estimate) => Estimated {
                 expected: Expected::Unknown {
-                    unknown: "the simulator finds a problem in this launch".to_owned(),
+                    unknown: "the simulator found a problem in this launch".to_owned(),
                 },
                 running: None,
                 findings: estimate.findings,

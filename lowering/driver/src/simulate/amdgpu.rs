@@ -20,7 +20,7 @@ use splitbar_sim::{Launch, Progress, Report, Schedule};
 pub struct Part {
     /// The place of the instruction in [`Binary::lines`].
     pub instruction: usize,
-    /// Which of its counters, in the order of the text; 0 for barriers.
+    /// The number of its counter, in the order of the text; 0 for barriers.
     pub part: usize,
 }
 
@@ -153,7 +153,7 @@ impl Binary {
         &self.lines
     }
 
-    /// What waits for memory or takes part in a barrier, in order.
+    /// The instructions that wait for memory or take part in a barrier, in order.
     pub fn synchronising(&self) -> impl Iterator<Item = Part> {
         self.lines
             .iter()
@@ -180,7 +180,7 @@ impl Binary {
         for function in functions {
             // Between functions there is padding.
             let found = (next..=mnemonics.len()).find_map(|at| places(&mnemonics, at, function));
-            debug_assert!(found.is_some(), "text and code have other instructions");
+            debug_assert!(found.is_some(), "the instructions of text and code differ");
             let Some(places) = found else {
                 continue; // it stays without
             };

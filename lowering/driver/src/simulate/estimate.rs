@@ -1,5 +1,5 @@
-//! How long a launch would take: an estimate of one unit (a multiprocessor, a compute unit, a WGP)
-//! that runs all its workgroups. What is modelled stands in [`splitbar_sim::timing`].
+//! Estimates the time of a launch on one unit (a multiprocessor, a compute unit, a WGP) that runs
+//! all its workgroups. [`splitbar_sim::timing`] describes the model.
 
 use super::inputs::{Given, Inputs, Refusal};
 use super::job::{Code, Job};
@@ -14,7 +14,7 @@ use splitbar_sim::timing::{Setup, Spent};
 use splitbar_sim::{CodeLocation, Finding, Progress};
 use std::collections::BTreeMap;
 
-/// How long a launch would take on one unit. All times are in its cycles.
+/// The estimated time of a launch on one unit. All times are in its cycles.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Estimate {
@@ -28,10 +28,10 @@ pub struct Estimate {
     pub workgroups: u32,
     /// Of these, how many are resident at once.
     pub resident: u32,
-    /// How that is known.
+    /// The source of that number.
     pub resident_source: ResidentSource,
-    /// What allows no more of them: registers, workgroup memory, waves, workgroups, barriers;
-    /// `None` where the caller says the number.
+    /// The limiter: registers, workgroup memory, waves, workgroups, barriers; `None` if the caller
+    /// sets the number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limiter: Option<String>,
     /// Waves of a workgroup.
@@ -42,26 +42,26 @@ pub struct Estimate {
     pub utilisation: f64,
     /// Cache lines that loads find in the unit's own cache, in the shared one, and in memory.
     pub lines: [u64; 3],
-    /// What each instruction takes that is executed, in the order of the code.
+    /// The time of each executed instruction, in the order of the code.
     #[serde(skip)]
     pub instructions: Vec<InstructionTime>,
-    /// What was found: an estimate of a run with findings means little.
+    /// The findings: an estimate of a run with findings is unreliable.
     #[serde(skip)]
     pub findings: Vec<Finding>,
 }
 
-/// What one instruction takes, of all waves together.
+/// The time of one instruction, summed over all waves.
 #[derive(Clone, Debug)]
 pub struct InstructionTime {
-    /// Where it stands.
+    /// Its place.
     pub place: CodeLocation,
-    /// Whether it is a barrier instruction of the machine, or works on a barrier object.
+    /// True if it is a barrier instruction of the machine, or works on a barrier object.
     pub is_barrier: bool,
-    /// How often, and how long.
+    /// Executions and cycles.
     pub spent: Spent,
 }
 
-/// What a barrier instruction takes, of all waves together.
+/// The time of a barrier instruction, summed over all waves.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct BarrierTime {
@@ -113,7 +113,7 @@ impl Estimate {
 }
 
 impl Job {
-    /// How long the launch would take on one unit of the GPU that runs all its workgroups,
+    /// Estimates the time of the launch on one unit of the GPU that runs all its workgroups,
     /// `resident` of them at once, or as many as fit.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Job {
         self.estimate_watched(inputs, resident, &mut |_| ())
     }
 
-    /// As [`Job::estimate`], and says from time to time how far it is.
+    /// As [`Job::estimate`], with reports of its progress.
     ///
     /// # Errors
     /// As [`Job::estimate`].
@@ -178,11 +178,12 @@ impl Job {
         watch: &mut dyn FnMut(Progress),
     ) -> Result<(Estimate, Option<Timeline>), Refusal> {
         let timing = self.unit.timing.ok_or_else(|| {
-            Refusal::Launch("how long instructions take on this GPU is not known".to_owned())
+            Refusal::Launch("the timing of instructions on this GPU is unknown".to_owned())
         })?;
         if self.cluster != [1; 3] {
             return Err(Refusal::Launch(
-                "the workgroups of a cluster run on several units, and one is estimated".to_owned(),
+                "the workgroups of a cluster run on several units, but the estimate covers one"
+                    .to_owned(),
             ));
         }
         let Launched { sizes, .. } = self.launched(inputs)?;

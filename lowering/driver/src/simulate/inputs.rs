@@ -28,21 +28,20 @@ impl std::fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What the bytes of a buffer are where the kernel has an image or a texel buffer.
+/// The contents of a buffer that the kernel uses as an image or a texel buffer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Texels {
-    /// What a texel is.
+    /// The format of a texel.
     pub format: Format,
-    /// Texels in each direction, layers behind them; 1 where there is nothing. They follow each
-    /// other without gaps.
+    /// Texels in each dimension, then layers; 1 for missing dimensions. They are contiguous.
     pub extent: [u32; 3],
-    /// Whether it is a texel buffer.
+    /// True if it is a texel buffer.
     pub is_buffer: bool,
     /// Its mip levels and samples.
     pub levels: Levels,
 }
 
-/// What a launch is given.
+/// The inputs of a launch.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Inputs {
@@ -58,9 +57,9 @@ pub struct Inputs {
     /// Bytes of workgroup memory that the launch adds to the kernel's own: the array without a size
     /// that a kernel may have there.
     pub dynamic_shared: u32,
-    /// What the clocks of the machine show.
+    /// The clocks of the machine.
     pub clocks: Clocks,
-    /// What the launch may cost.
+    /// The limits of the launch.
     pub limits: Limits,
 }
 
@@ -90,7 +89,7 @@ impl Inputs {
         inputs
     }
 
-    /// Whether the launch keeps its limits. Nothing has been run then, and nothing allocated.
+    /// Checks the limits of the launch, before anything is run or allocated.
     ///
     /// # Errors
     /// `LaunchTooLarge`, also of a launch without a workgroup.
@@ -102,8 +101,8 @@ impl Inputs {
                 Code::LaunchTooLarge,
                 format!("the launch has {what}; the limit is {limit}"),
             )
-            .because("every workgroup is run, instruction by instruction, under every schedule")
-            .help("launch fewer workgroups on less data: those that show the problem"))
+            .because("the simulator runs every instruction of every workgroup under every schedule")
+            .help("launch fewer workgroups with smaller buffers"))
         };
         if product(self.groups).is_none_or(|n| n > limits.workgroups) {
             let [x, y, z] = self.groups;
@@ -142,7 +141,7 @@ impl Inputs {
     }
 }
 
-/// What the bytes of a buffer are where the kernel has a tensor.
+/// The contents of a buffer that the kernel uses as a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elements {
     /// Bytes of an element.

@@ -63,7 +63,7 @@ pub struct Job {
     pub(super) unit: Unit,
 }
 
-/// Bytes for records of printf, where a job does not say another number.
+/// Default size in bytes of the printf buffer.
 pub const PRINT_CAPACITY: u32 = 1 << 16;
 
 /// The executable, by vendor.

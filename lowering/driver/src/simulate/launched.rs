@@ -20,8 +20,8 @@ pub(super) struct Launched {
 }
 
 impl Job {
-    /// That the kernel takes all of `inputs`, and has the images and tensors that it was said to
-    /// have: what is left over would change nothing.
+    /// Checks that the kernel uses all of `inputs`, and has the given images and tensors: others
+    /// would have no effect.
     ///
     /// # Errors
     /// The first that it does not take.
@@ -68,7 +68,7 @@ impl Job {
         let other = |place: &&BufferName| !self.images.contains_key(place) && !is_sampler(place);
         if let Some(place) = samplers.find(other) {
             return Err(Refusal::Launch(format!(
-                "{place} has a sampler and is neither an image nor a sampler"
+                "a sampler is given for {place}, which is neither an image nor a sampler"
             )));
         }
         let by_value = [
@@ -82,12 +82,12 @@ impl Job {
         let given = inputs.push.len() as u64;
         if given > taken {
             return Err(Refusal::Launch(format!(
-                "{given} bytes of constants are given; the kernel takes {taken}"
+                "{given} bytes of constants are given, but the kernel has {taken}"
             )));
         }
         match (self.workgroup_size, inputs.workgroup_size) {
             (Some(own), Some(given)) if own != given => Err(Refusal::Launch(format!(
-                "the kernel's workgroups have {own:?} invocations; they cannot have {given:?}"
+                "the workgroup size of the kernel is {own:?}; it cannot be {given:?}"
             ))),
             _ => Ok(()),
         }
@@ -102,7 +102,7 @@ impl Job {
             .workgroup_size
             .or(inputs.workgroup_size)
             .ok_or_else(|| {
-                Refusal::Launch("the kernel leaves the workgroup's size open: give one".to_owned())
+                Refusal::Launch("the kernel requires no workgroup size: set one".to_owned())
             })?;
         let in_axis = |axis: usize| inputs.groups[axis].is_multiple_of(self.cluster[axis].max(1));
         if !(0..3).all(in_axis) {
@@ -212,7 +212,7 @@ impl Job {
                 }
                 ArgumentKind::ArrayLengths => {
                     return Err(Refusal::Launch(format!(
-                        "argument {} is a table of the lengths of an array of buffers, and such arrays are not simulated",
+                        "argument {} is a table of the lengths of an array of buffers, which cannot be simulated",
                         argument.index
                     )));
                 }
@@ -228,7 +228,7 @@ impl Job {
                 | ArgumentKind::DynamicSharedPointer => {
                     let (value, rest) = push.split_at_checked(argument.size as usize).ok_or_else(|| {
                         Refusal::Launch(format!(
-                            "argument {} takes {} bytes of constants, and {} are left: give them with `Inputs::push`",
+                            "argument {} needs {} bytes of constants, but {} are left: set them with `Inputs::push`",
                             argument.index,
                             argument.size,
                             push.len()
@@ -275,10 +275,10 @@ impl Job {
         let align = u64::from(argument.pointee_align.unwrap_or(1).max(1));
         let why = if !(own..=end).contains(&address) {
             format!(
-                "the kernel has the bytes up to {own} for itself, and the launch adds those from there to {end}"
+                "the kernel uses the bytes up to {own}, and the launch adds the bytes up to {end}"
             )
         } else if !address.is_multiple_of(align) {
-            format!("it has to be a multiple of {align}")
+            format!("it must be a multiple of {align}")
         } else {
             return Ok(());
         };
@@ -342,7 +342,7 @@ fn descriptor(
 ) -> Result<[u32; 8], Refusal> {
     let texels = texels.ok_or_else(|| {
         Refusal::Launch(format!(
-            "{place} is an image: say its format and extent with `Job::with_image`"
+            "{place} is an image: set its format and extent with `Job::with_image`"
         ))
     })?;
     let image = Image {

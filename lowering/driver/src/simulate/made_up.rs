@@ -141,7 +141,7 @@ impl Job {
         recording: Option<&Recording>,
     ) -> Result<(ExpectedCycles, Option<Timeline>), Refusal> {
         let timing = self.unit.timing.ok_or_else(|| {
-            Refusal::Launch("how long instructions take on this GPU is not known".to_owned())
+            Refusal::Launch("the timing of instructions on this GPU is unknown".to_owned())
         })?;
         if self.cluster != [1; 3] {
             return Err(Refusal::Launch(
@@ -182,7 +182,7 @@ impl Job {
             return Ok((expected, timed.timeline));
         }
         Err(Refusal::Launch(
-            "no launch that is made up comes to a barrier".to_owned(),
+            "no made-up launch reaches a barrier".to_owned(),
         ))
     }
 

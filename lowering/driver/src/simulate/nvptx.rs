@@ -68,7 +68,7 @@ impl Text {
         self.kernel.lines()
     }
 
-    /// Whether one of these instructions is a fence.
+    /// Returns true if one of these instructions is a fence.
     pub fn is_fence(&self, instructions: &[u32]) -> bool {
         instructions.iter().any(|pc| self.kernel.is_fence(*pc))
     }
@@ -148,9 +148,9 @@ impl Text {
     }
 }
 
-/// Whether PTX for `of_text` runs on the GPU of compute capability `sm`: it runs on later ones too,
-/// with the suffix `a` only on this one, with `f` on those of its family. Source: PTX ISA,
-/// ".target".
+/// Returns true if PTX for `of_text` runs on the GPU of compute capability `sm`: it runs on later
+/// ones too, with the suffix `a` only on this one, with `f` on those of its family. Source: PTX
+/// ISA, ".target".
 fn runs_on(of_text: &str, sm: u32) -> bool {
     let Some(name) = of_text.strip_prefix("sm_") else {
         return true; // texture modes and the like say nothing of the GPU

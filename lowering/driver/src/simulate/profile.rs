@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 pub struct Measured {
     /// The module.
     pub module: Vec<u8>,
-    /// Where its buffer goes.
+    /// The place of its buffer.
     pub place: BufferName,
 }
 
@@ -46,7 +46,7 @@ pub fn instrument(bytes: &[u8]) -> Result<Measured, Diagnostics> {
             Code::NotAProfile,
             "the module has no barrier that can be measured",
         )
-        .because("only barriers of execution scope Workgroup are")
+        .because("only barriers with the execution scope Workgroup can be measured")
         .help("simulate the module without a profile")
         .into());
     }

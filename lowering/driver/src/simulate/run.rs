@@ -7,17 +7,17 @@ use super::timeline::{Recording, Timeline};
 use splitbar_passes::printf::Printed;
 use splitbar_sim::{Progress, Report, Schedule};
 
-/// What came of one run.
+/// The outcome of one run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Under which schedule.
     pub schedule: Schedule,
-    /// What was found.
+    /// The findings.
     pub report: Report,
     /// The buffers afterwards, in the order of the inputs.
     pub buffers: Vec<Vec<u8>>,
-    /// What the kernel printed; `None` for one that has no printf buffer, or of whose calls nothing
-    /// is known.
+    /// The output of the kernel's printf; `None` if it has no printf buffer, or its calls are
+    /// unknown.
     pub printed: Option<Printed>,
 }
 
@@ -30,7 +30,7 @@ impl Job {
         self.run_watched(inputs, schedule, &mut |_| ())
     }
 
-    /// As [`Job::run`], and says from time to time how far it is.
+    /// As [`Job::run`], with reports of its progress.
     ///
     /// # Errors
     /// As [`Job::run`].

@@ -55,7 +55,7 @@ impl Job {
     pub(super) fn sampler_bytes(&self, place: BufferName) -> Result<Vec<u8>, Refusal> {
         let sampler = self.samplers.get(&place).ok_or_else(|| {
             Refusal::Launch(format!(
-                "{place} is a sampler: say which with `Job::with_sampler`"
+                "{place} is a sampler: set it with `Job::with_sampler`"
             ))
         })?;
         Ok(match self.code {

@@ -138,7 +138,7 @@ impl Job {
             }
             ResourceKind::Tensor => self.tensor(global, name, base, length),
             ResourceKind::Sampler => Err(Refusal::Launch(format!(
-                "{name} is a sampler and has no bytes: say which with `Job::with_sampler`"
+                "{name} is a sampler and has no bytes: set it with `Job::with_sampler`"
             ))),
             ResourceKind::Image => {
                 let texels = self.images.get(&name).copied();

@@ -41,7 +41,7 @@ impl Elements {
         let rank = self.dimensions.len();
         if rank == 0 || rank as u64 > MOST_DIMENSIONS || strides.len() != rank {
             return Err(format!(
-                "a tensor has 1 to {MOST_DIMENSIONS} dimensions and as many strides; {rank} and {} are given",
+                "a tensor has 1 to {MOST_DIMENSIONS} dimensions and as many strides, but {rank} and {} are given",
                 strides.len()
             ));
         }
@@ -66,7 +66,7 @@ impl Elements {
         let end = most.saturating_add(self.bytes.into());
         if !is_empty && (least < 0 || end > length as i128) {
             return Err(format!(
-                "the buffer has {length} bytes; the tensor reaches from byte {least} to {end}"
+                "the buffer has {length} bytes, but the tensor uses the bytes {least} to {end}"
             ));
         }
         let dimensions = self.dimensions.iter().flat_map(|one| one.to_le_bytes());
@@ -113,7 +113,7 @@ impl Job {
     ) -> Result<Vec<u8>, Refusal> {
         let elements = self.tensors.get(&place).ok_or_else(|| {
             Refusal::Launch(format!(
-                "{place} is a tensor: say its elements and dimensions with `Job::with_tensor`"
+                "{place} is a tensor: set its elements and dimensions with `Job::with_tensor`"
             ))
         })?;
         let shape = elements

@@ -24,7 +24,7 @@ pub(super) struct Unit {
     is_about: bool,
 }
 
-/// How it is known how many workgroups are resident at once.
+/// The source of the number of resident workgroups.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -77,7 +77,9 @@ impl Unit {
         invocations: u32,
         dynamic_shared: u32,
     ) -> Result<ResidentWorkgroups, Refusal> {
-        let unknown = || Refusal::Launch("how much this GPU holds at once is not known".to_owned());
+        let unknown = || {
+            Refusal::Launch("the limits on resident workgroups of this GPU are unknown".to_owned())
+        };
         let residency = self.residency.ok_or_else(unknown)?;
         let footprint = |usage: ResourceUsage| Footprint {
             wave_size: self.wave_size,
@@ -90,13 +92,13 @@ impl Unit {
         let Some(wanted) = wanted else {
             let usage = self.usage.ok_or_else(|| {
                 Refusal::Launch(
-                    "the registers of this kernel are not known, so neither is how many workgroups are resident: say it with `Job::estimate`"
+                    "the number of resident workgroups is unknown because the registers of this kernel are: set it with `Job::estimate`"
                         .to_owned(),
                 )
             })?;
             let resident = fit(usage)?;
             return match resident.workgroups {
-                0 => Err(Refusal::Launch("not one workgroup fits".to_owned())),
+                0 => Err(Refusal::Launch("no workgroup fits".to_owned())),
                 workgroups => Ok(ResidentWorkgroups {
                     workgroups,
                     source: if self.is_about {
@@ -112,7 +114,7 @@ impl Unit {
         let most = fit(ResourceUsage::default())?.workgroups;
         if wanted == 0 || wanted > most.max(1) {
             return Err(Refusal::Launch(format!(
-                "{wanted} workgroups cannot be resident at once; the GPU has places for 1 to {}",
+                "{wanted} workgroups cannot be resident at once; the GPU can hold 1 to {}",
                 most.max(1)
             )));
         }

@@ -1,5 +1,5 @@
-//! Which samplers a kernel combines with which images, for GPUs whose image descriptors have the
-//! state of a sampler in them.
+//! The pairs of images and samplers that a kernel combines, for GPUs whose image descriptors
+//! contain the state of a sampler.
 //!
 //! A texture object of an NVIDIA GPU is an image with one sampler. PTX knows samplers of their own
 //! (`.samplerref`, PTX ISA, "Texturing Modes") only as variables of the module, at most 16 of them,
@@ -18,7 +18,7 @@ use splitbar_passes::module::{Declarations, Function, Id, Inst, called};
 use splitbar_target::Target;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a kernel gets an image or a sampler.
+/// The source of an image or a sampler.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
 pub enum Place {
@@ -41,11 +41,11 @@ pub enum Place {
 /// The state of an OpConstantSampler (SPIR-V 1.6, 3.7 and 3.8).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SamplerState {
-    /// What is read outside of the image: the name of the addressing mode.
+    /// The name of the addressing mode.
     pub addressing: &'static str,
-    /// Whether coordinates are between 0 and 1.
+    /// True if coordinates are between 0 and 1.
     pub normalized: bool,
-    /// Whether texels are mixed; else the nearest one is taken.
+    /// True if texels are mixed; else the nearest one is taken.
     pub linear: bool,
 }
 
@@ -129,21 +129,21 @@ pub(super) fn of(
             let message = format!("{} does not have samplers apart from images", target.name);
             Diagnostic::error(Code::UnsupportedOnTarget, message)
                 .at_word(inst.offset)
-                .because(format!("a texture object has one sampler in it, and {why}"))
-                .help("combine each image with one sampler, which is not an element of an array")
+                .because(format!("a texture object contains one sampler, but {why}"))
+                .help("combine each image with one sampler that is not in an array")
         };
         let traced = (inst.id(0).ok(), inst.id(1).ok());
         let (Some(images), Some(samplers)) = (
             traced.0.and_then(|id| tracer.places(id, true)),
             traced.1.and_then(|id| tracer.places(id, false)),
         ) else {
-            let why = "which image and which sampler come together here is not known";
+            let why = "the image and the sampler here are not known at compile time";
             diagnostics.push(refuse(why));
             continue;
         };
         let mut samplers = samplers.into_iter();
         let (Some(sampler), None) = (samplers.next(), samplers.next()) else {
-            diagnostics.push(refuse("several samplers come here"));
+            diagnostics.push(refuse("several samplers are possible here"));
             continue;
         };
         for image in images {

@@ -13,7 +13,7 @@ use splitbar_passes::module::Declarations;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a shader's buffers, images and tensors are handed over. OpenCL kernels keep their own
+/// The binary interface for a shader's buffers, images and tensors. OpenCL kernels keep their own
 /// parameters in every form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AbiForm {
@@ -59,7 +59,7 @@ impl DescriptorSize {
     }
 }
 
-/// Where the first descriptor of a binding lies in its set.
+/// The offset of the first descriptor of a binding in its set.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BindingOffset {
     /// The set.
@@ -70,7 +70,7 @@ pub struct BindingOffset {
     pub offset: u32,
 }
 
-/// How every (set, binding) is reached, from pointer arguments that the kernel always has.
+/// The way to reach every (set, binding) from pointer arguments that the kernel always has.
 ///
 /// Nobody may write the tables while the kernel runs. Every address that a table or an argument
 /// holds is a multiple of 16.
@@ -78,7 +78,7 @@ pub struct BindingOffset {
 pub struct AbiTable {
     /// The pointer arguments, which come first, in order.
     pub arguments: Vec<TableArgument>,
-    /// How each binding is reached. Bindings that the kernel does not use are ignored.
+    /// The way to reach each binding. Bindings that the kernel does not use are ignored.
     pub bindings: Vec<Reach>,
     /// Bytes of each descriptor, and from one descriptor of an array to the next: a multiple of 8,
     /// for images of AMD GPUs of 16.
@@ -92,7 +92,7 @@ pub struct TableArgument {
     pub set: Option<u32>,
 }
 
-/// How a binding is reached.
+/// The way to reach a binding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reach {
     /// The set.
@@ -101,32 +101,32 @@ pub struct Reach {
     pub binding: u32,
     /// The number of the argument in [`AbiTable::arguments`].
     pub argument: u32,
-    /// Where the descriptor lies. `None`: the argument is the address of the buffer, or of the
-    /// (first) descriptor of an image, a tensor or an array, and belongs to this binding alone.
+    /// The place of the descriptor. `None`: the argument is the address of the buffer, or of the
+    /// (first) descriptor of an image, a tensor or an array, and is only for this binding.
     pub descriptor: Option<DescriptorPlace>,
 }
 
-/// Where a descriptor lies. The address of a buffer is in its first 8 bytes.
+/// The place of a descriptor. The address of a buffer is in its first 8 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DescriptorPlace {
-    /// Addresses that are loaded on the way: each is read at so many bytes behind the address
-    /// before it, the first one behind the argument.
+    /// Addresses to load on the way: each is at this offset in bytes from the previous address, the
+    /// first one from the argument.
     pub loads: Vec<u32>,
     /// Bytes from the last address to the (first) descriptor.
     pub offset: u32,
     /// Bytes from the start of a buffer's descriptor to its length: 32 bits, in bytes. `None`: it
-    /// has no length, and a kernel that asks for one is refused.
+    /// has no length, and a kernel that needs one is rejected.
     pub length: Option<u32>,
 }
 
-/// How arrays of descriptors of buffers lie in memory.
+/// The memory layout of arrays of buffer descriptors.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DescriptorArrays {
     /// Bytes from one address to the next.
     pub addresses: u32,
     /// Bytes from one length to the next.
     pub lengths: u32,
-    /// Whether nobody writes them while the kernel runs.
+    /// True if the buffers do not change while the kernel runs.
     pub constant: bool,
 }
 
@@ -158,7 +158,7 @@ impl AbiForm {
         }
     }
 
-    /// How arrays of descriptors of buffers lie in memory.
+    /// The memory layout of arrays of buffer descriptors.
     pub fn arrays(&self) -> DescriptorArrays {
         match self.descriptor_bytes() {
             Some(bytes) => DescriptorArrays {
@@ -201,7 +201,7 @@ impl DescriptorSets {
                 Box::new(
                     Diagnostic::error(Code::UnsupportedAbi, message)
                         .at_word(resource.declared)
-                        .help("number the bindings of a set from 0"),
+                        .help("number the bindings of each set from 0"),
                 )
             }),
         }

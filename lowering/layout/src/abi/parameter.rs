@@ -4,7 +4,7 @@ use super::table::Access;
 use splitbar_passes::analysis::layout::Alignment;
 use splitbar_passes::module::Id;
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentKind {
@@ -44,7 +44,7 @@ pub enum ArgumentKind {
 pub struct Argument {
     /// Position, from 0.
     pub index: u32,
-    /// What it is.
+    /// The kind.
     pub kind: ArgumentKind,
     /// Descriptor set, for buffers and lengths of shaders, and for tables that belong to one.
     pub set: Option<u32>,
@@ -60,7 +60,7 @@ pub struct Argument {
     pub pointee_align: Option<u32>,
 }
 
-/// How a parameter of the kernel reaches the variables.
+/// The role of a kernel parameter for the variables.
 #[derive(Clone, Debug)]
 pub enum Role {
     /// The address of these variables.
@@ -82,7 +82,7 @@ pub enum Role {
     OwnBlock(usize, Id),
 }
 
-/// What a parameter is for the kernel.
+/// The way in which a parameter is passed to the kernel.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Passing {
     /// An address.
@@ -108,13 +108,13 @@ pub enum Passing {
 /// A parameter of the kernel.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// What it is good for.
+    /// Its role.
     pub role: Role,
-    /// What the kernel gets.
+    /// The way in which it is passed.
     pub passing: Passing,
-    /// What the host passes.
+    /// The argument that the host passes.
     pub argument: Argument,
-    /// Whether nobody writes the buffer while the kernel runs.
+    /// True if the buffer does not change while the kernel runs.
     pub read_only: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a kernel touches by descriptor set and binding.
+//! The resources of a kernel by descriptor set and binding.
 
 use super::alignment::table_align;
 use crate::image;
@@ -12,7 +12,7 @@ use splitbar_passes::analysis::uses::{self, Uses};
 use splitbar_passes::module::{Declarations, Id, WordOffset};
 use splitbar_target::Target;
 
-/// What a resource is.
+/// The kind of a resource.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResourceKind {
@@ -33,11 +33,11 @@ pub struct Resource {
     pub set: u32,
     /// The binding.
     pub binding: u32,
-    /// What it is.
+    /// The kind.
     pub kind: ResourceKind,
     /// The variables that name it: several alias each other.
     pub variables: Vec<Id>,
-    /// Those whose length is asked for.
+    /// Those whose length is used.
     pub lengths: Vec<Id>,
     /// Those that are arrays of descriptors of buffers.
     pub arrays: Vec<Id>,

@@ -6,12 +6,12 @@ use super::resources::{Resource, ResourceKind};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::Id;
 
-/// What the kernel reads behind a pointer argument at its start.
+/// A read through a pointer argument at the start of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// For which variables.
     pub variables: Vec<Id>,
-    /// What it reads there.
+    /// The value that it reads.
     pub value: Fetched,
     /// Addresses that are loaded on the way ([`DescriptorPlace::loads`]).
     pub loads: Vec<u32>,
@@ -19,7 +19,7 @@ pub struct Access {
     pub offset: u32,
 }
 
-/// What an access gives.
+/// The result of an access.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
     /// The address of a buffer, which is loaded.
@@ -38,11 +38,11 @@ pub enum Fetched {
 /// A resource as the host of a table sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
-    /// What it is.
+    /// The kind.
     pub kind: ResourceKind,
     /// The number of descriptors; `None` for an array without a length.
     pub count: Option<u64>,
-    /// How it is reached.
+    /// The way to reach it.
     pub reach: Reach,
 }
 
@@ -71,7 +71,7 @@ fn reach<'t>(table: &'t AbiTable, resource: &Resource) -> Result<&'t Reach, Stri
     };
     if one.argument as usize >= table.arguments.len() {
         return Err(format!(
-            "{set}:{binding} is reached from argument {}; the interface has {}",
+            "{set}:{binding} is reached from argument {}, but the interface has {}",
             one.argument,
             table.arguments.len()
         ));
@@ -137,7 +137,7 @@ fn fits(
 
 fn too_large(table: &AbiTable, resource: &Resource, bytes: u64) -> String {
     format!(
-        "a descriptor of {}:{} takes {bytes} bytes on this target; the interface has {}",
+        "a descriptor of {}:{} has {bytes} bytes on this target, but the interface has {}",
         resource.set, resource.binding, table.stride
     )
 }
@@ -213,7 +213,7 @@ pub(super) fn uses<'r>(
         });
         let Some(slot) = uses.get_mut(reach.argument as usize) else {
             diagnostics.push(Diagnostic::bug(format!(
-                "{set}:{binding} was given argument {}, which the interface lacks",
+                "{set}:{binding} has argument {}, which the interface does not have",
                 reach.argument
             )));
             continue;

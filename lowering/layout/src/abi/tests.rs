@@ -192,7 +192,7 @@ fn tables_that_do_not_reach_a_resource_are_refused() {
         (|t| t.arguments.clear(), "the interface has 0"),
         (|t| place(t, 0).length = None, "no length of 0:0"),
         (|t| place(t, 0).length = Some(4), "cannot lie at byte 4"),
-        (|t| place(t, 0).length = Some(16), "takes 20 bytes"),
+        (|t| place(t, 0).length = Some(16), "has 20 bytes"),
         (|t| place(t, 1).offset = 20, "the offset 20 of 0:1"),
         (|t| place(t, 1).offset = u32::MAX - 15, "no 32-bit offset"),
         (|t| place(t, 1).loads = vec![4], "not aligned to 8"),
@@ -311,11 +311,11 @@ fn images_lie_in_descriptors_that_hold_them() {
     let (plain, combined) = (("plain", "2"), ("combined", "1"));
     let tensor = ("tensor", "1");
     for ((ty, sampled), buffer, target, size, refused) in [
-        (plain, "7", "gfx1201", small, "takes 32 bytes"),
+        (plain, "7", "gfx1201", small, "has 32 bytes"),
         (plain, "7", "gfx1201", large, ""),
         (plain, "2", "gfx1201", large, both),
         (plain, "7", "sm_90", small, ""),
-        (combined, "7", "gfx1201", large, "takes 48 bytes"),
+        (combined, "7", "gfx1201", large, "has 48 bytes"),
         (combined, "7", "sm_90", small, ""),
         (tensor, "7", "gfx1201", small, ""),
         (tensor, "7", "sm_90", large, ""),

@@ -1,4 +1,4 @@
-//! Which invocation holds which element of a cooperative matrix.
+//! The distribution of the elements of a cooperative matrix over invocations.
 //!
 //! An invocation holds `slots` elements. A layout is a list of digits: the number of a lane and the
 //! number of a slot are written in mixed radix, and each digit counts rows or columns in steps of
@@ -9,7 +9,7 @@
 //! Rows and columns are padded to powers of two; what lies beyond the matrix is loaded as zero and
 //! never stored.
 
-/// Which number a digit belongs to.
+/// The number that a digit belongs to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Holder {
     /// The invocation's lane in its subgroup.
@@ -18,7 +18,7 @@ pub enum Holder {
     Slot,
 }
 
-/// What a digit counts.
+/// The axis that a digit counts.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Axis {
     /// Rows.
@@ -32,11 +32,11 @@ pub enum Axis {
 pub struct Digit {
     /// Whose number it belongs to.
     pub holder: Holder,
-    /// What the number is divided by.
+    /// The divisor of the number.
     pub place: u32,
-    /// How many values the digit has.
+    /// The number of values of the digit.
     pub radix: u32,
-    /// What it counts.
+    /// The axis that it counts.
     pub axis: Axis,
     /// In which steps.
     pub weight: u32,
@@ -51,7 +51,7 @@ pub struct Element {
     pub column: u32,
 }
 
-/// Where an element is.
+/// The place of an element.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct LaneSlot {
     /// Its number within the invocation.
@@ -60,7 +60,7 @@ pub struct LaneSlot {
     pub lane: u32,
 }
 
-/// Which invocation holds which element.
+/// The distribution of elements over invocations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// The digits that count something.
@@ -130,7 +130,7 @@ impl Layout {
         lanes.fold(wave - 1, |bits, d| bits & !((d.radix - 1) * d.place))
     }
 
-    /// What the digits of one holder count, of its number `number`.
+    /// The element coordinates from the digits of one holder with the number `number`.
     pub fn part(&self, holder: Holder, number: u32) -> Element {
         let mut element = Element::default();
         for digit in self.digits.iter().filter(|d| d.holder == holder) {

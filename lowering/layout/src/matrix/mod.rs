@@ -31,7 +31,7 @@ pub struct Matrix {
     pub rows: u32,
     /// Columns.
     pub columns: u32,
-    /// Which invocation holds which element of a block.
+    /// The distribution of the elements of a block over invocations.
     pub layout: Layout,
     /// A power of two: the matrix is cut into so many blocks of rows. Subgroup `n` holds block
     /// `n % blocks`.
@@ -106,7 +106,7 @@ impl Matrix {
         }
     }
 
-    /// What an element is called in the name of a function.
+    /// The name of an element type in the name of a function.
     pub fn mangled(&self) -> String {
         let component = match self.component {
             Scalar::Bool => "i1".to_owned(),

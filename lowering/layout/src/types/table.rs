@@ -73,7 +73,7 @@ struct Table<'a, 'm> {
     waves: Waves,
     /// Bytes that a descriptor of an image or a tensor takes at least.
     descriptors: u64,
-    /// Whether vectors lie as OpenCL has them.
+    /// True if vectors lie as OpenCL has them.
     kernel: bool,
     types: Types,
 }

@@ -69,7 +69,7 @@ impl<'c> Emission<'_, 'c, '_> {
                     format!("OpSpecConstantOp of {name} is not lowered: an operand is an address"),
                 )
                 .at_word(inst.offset)
-                .because("the loader can add a constant to an address, and nothing else"),
+                .because("the loader can only add a constant to an address"),
             ));
         };
         Ok(match info.kind {
@@ -122,7 +122,7 @@ impl<'c> Emission<'_, 'c, '_> {
             Box::new(
                 Diagnostic::error(
                     Code::BadConstant,
-                    "a constant access chain leads to no part of its base",
+                    "a constant access chain has an index outside of its base",
                 )
                 .at_word(inst.offset)
                 .help("run spirv-val over the module"),
@@ -198,7 +198,7 @@ impl<'c> Emission<'_, 'c, '_> {
                 )
                 .at_word(offset)
                 .because(
-                    "it is too large, or holds what a loader cannot fill in: only whole addresses of program-scope data can be filled in",
+                    "it is too large, or contains a value that a loader cannot set: only whole addresses of program-scope data are possible",
                 ),
             )
         })

@@ -26,7 +26,10 @@ use splitbar_plan::{CopyPlan, Engine};
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
     let scope = Scope::evaluate(inst.id(0)?, inst, e.module.constants)?;
     if scope != Scope::Workgroup {
-        return Err(e.unsupported(inst, format!("scope {scope}; only Workgroup is")));
+        return Err(e.unsupported(
+            inst,
+            format!("the scope is {scope}; only Workgroup is supported"),
+        ));
     }
     match op {
         Op::GroupAsyncCopy => {
@@ -67,7 +70,7 @@ struct Transfer<'c> {
 /// Operands: destination, source, number of elements, stride in elements, event.
 fn copy(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let Some(plan) = e.kernel.plan.copies.get(&inst.offset).copied() else {
-        return Err(e.unsupported(inst, "it goes between CrossWorkgroup and Workgroup memory, whose elements are integers, floating-point numbers or vectors of them"));
+        return Err(e.unsupported(inst, "supported are copies between CrossWorkgroup and Workgroup memory of integers, floats, and vectors of them"));
     };
     let b = e.b;
     let (to, from) = (e.operand(inst, 1)?, e.operand(inst, 2)?);
@@ -76,7 +79,7 @@ fn copy(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
         Direction::FromWorkgroup => (to, from),
     };
     if plan.unit == 0 || (global.ty().address_space(), local.ty().address_space()) != (1, 3) {
-        return Err(b.internal("a copy of a group between other memories"));
+        return Err(b.internal("the memories of the copy are not supported"));
     }
     for operand in [1, 2] {
         if e.pointer(inst.id(operand)?)?.qualifiers.any() {

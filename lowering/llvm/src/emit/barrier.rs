@@ -131,7 +131,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn lacks(&self, step: &Step) -> Box<Diagnostic> {
         Box::new(
             Diagnostic::bug(format!(
-                "the plan has the step `{step}`, which {} cannot do",
+                "the plan has the step `{step}`, which {} does not support",
                 self.module.target.name
             ))
             .at_word(self.b.at.get()),

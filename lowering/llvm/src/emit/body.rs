@@ -172,7 +172,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         for (block, inst, phi) in std::mem::take(&mut self.control.phis) {
             self.b.at.set(inst.offset);
             let Some(incoming) = self.control.incoming.get(block).cloned() else {
-                diagnostics.push(*self.b.internal("an OpPhi in a block that is not there"));
+                diagnostics.push(*self.b.internal("the block of an OpPhi does not exist"));
                 continue;
             };
             for (from, exit) in incoming {
@@ -197,7 +197,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                         Ok(v)
                     } else {
                         Err(self.b.mismatch(format!(
-                            "the phi is {}, its value from {from} is {}",
+                            "the type of the phi is {}, but its value from {from} is {}",
                             phi.ty().print(),
                             v.ty().print()
                         )))

@@ -40,7 +40,7 @@ pub(crate) fn check(lowering: &LowerInput<'_>, diagnostics: &mut Diagnostics) {
                     format!("the workgroup of `{}` has a dimension of 0", plan.entry),
                 )
                 .at_word(at)
-                .help("give the specialization constants that its size depends on values: `Options::workgroup_size` or `Options::spec`"),
+                .help("set the specialization constants of its size with `Options::workgroup_size` or `Options::spec`"),
             );
         }
         check_entry(kernel.entry, plan, constants, diagnostics);
@@ -64,7 +64,7 @@ fn check_entry(
                 format!("the entry point `{}` is {model}", entry.name),
             )
             .at_word(entry.inst.offset)
-            .help("lowered are GLCompute and Kernel"),
+            .help("only GLCompute and Kernel are supported"),
         );
     }
     for inst in &entry.modes {
@@ -109,7 +109,7 @@ fn subgroups(
     let wanted = match mode {
         ExecutionMode::SubgroupSize => {
             return (operand != Some(size)).then(|| {
-                format!("subgroups have {size} invocations here, in waves of {wave}; a subgroup is a wave or a power of two of its invocations")
+                format!("subgroups have {size} invocations and waves have {wave}; a subgroup must be a wave, or a power of two of its invocations")
             });
         }
         ExecutionMode::SubgroupsPerWorkgroup => operand,
@@ -121,10 +121,10 @@ fn subgroups(
     let invocations = workgroup.iter().map(|n| u64::from(*n)).product::<u64>();
     let found = invocations.div_ceil(u64::from(size.max(1)));
     (wanted.map(u64::from) != Some(found))
-        .then(|| format!("its workgroup is {found} subgroups of {size}"))
+        .then(|| format!("its workgroup has {found} subgroups of {size}"))
 }
 
-/// Whether the entry point `function` forbids contraction of floating-point operations.
+/// Returns true if the entry point `function` forbids contraction of floating-point operations.
 pub(crate) fn contraction_off(declarations: &Declarations<'_>, function: Id) -> bool {
     let modes = declarations
         .entry_points

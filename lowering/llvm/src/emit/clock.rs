@@ -21,7 +21,8 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
             "llvm.readsteadycounter"
         }
         scope => {
-            let why = format!("scope {scope}; only Subgroup, Workgroup and Device have clocks");
+            let why =
+                format!("the scope is {scope}; only Subgroup, Workgroup and Device have clocks");
             return Err(e.unsupported(inst, why));
         }
     };

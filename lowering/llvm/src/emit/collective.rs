@@ -109,7 +109,7 @@ impl Collective {
         }
     }
 
-    /// Whether 0 changes no bit of another value.
+    /// Returns true if 0 changes no bit of another value.
     pub(crate) fn keeps_with_zero(self) -> bool {
         use Collective::*;
         matches!(self, IAdd | Or | Xor | UMax)

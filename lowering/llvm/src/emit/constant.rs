@@ -48,12 +48,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 return self.constant_sampler(inst, self.type_of(id)?);
             }
             Some((inst, Op::ConstantPipeStorage)) => {
-                return Err(self.unsupported(inst, "what it describes is not there on these GPUs"));
+                return Err(self.unsupported(inst, "these GPUs have no such object"));
             }
             Some((inst, Op::SpecConstantOp)) => {
-                return Err(
-                    self.unsupported(inst, "it has no value that is known before the launch")
-                );
+                return Err(self.unsupported(inst, "its value is not known before the launch"));
             }
             _ => return Err(self.undefined(id)),
         };
@@ -67,7 +65,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         match self.kind(ty)? {
             Kind::Struct { .. } if fits => Ok(ffi::const_struct(self.b.context(), &values, false)),
             Kind::Array { .. } if fits => Ok(Value::array(llvm.element(), &values)),
-            _ => Err(self.mismatch(inst, "its constituents do not fit its type")),
+            _ => Err(self.mismatch(inst, "its constituents do not match its type")),
         }
     }
 
@@ -79,7 +77,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Box::new(
                 Diagnostic::error(
                     Code::BadConstant,
-                    format!("a constant does not fit its type {ty}"),
+                    format!("a constant does not match its type {ty}"),
                 )
                 .at_word(self.b.at.get())
                 .help("run spirv-val over the module"),

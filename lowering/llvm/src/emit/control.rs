@@ -104,7 +104,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         Ok(())
     }
 
-    /// Whether the callee gets a copy of what the argument points to (SPIR-V 3.19, ByVal).
+    /// Returns true if the callee gets a copy of what the argument points to (SPIR-V 3.19, ByVal).
     fn is_by_value(&self, param: Id) -> bool {
         const BY_VALUE: u32 = spirv::FunctionParameterAttribute::ByVal as u32;
         let decorations = self.module.declarations.decorations(param).iter();
@@ -124,7 +124,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         else {
             return Err(self.unsupported(
                 inst,
-                "a parameter by value is not a pointer of class Function",
+                "a parameter passed by value is not a pointer of storage class Function",
             ));
         };
         let info = self.type_info(pointee)?;
@@ -154,10 +154,10 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     Err(Box::new(
                         Diagnostic::error(
                             Code::UnsupportedLinkage,
-                            format!("{name} is imported, and no linked module has it"),
+                            format!("{name} is imported, but no linked module exports it"),
                         )
                         .at_word(inst.offset)
-                        .help("give the module that exports it too: `link_modules` links several"),
+                        .help("link it with the module that exports it: `link_modules`"),
                     ))
                 }
                 Some(_) => {
@@ -205,7 +205,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             };
             let literal = ty.int(u64::from(low) | u64::from(high) << 32);
             if !seen.insert(literal.as_u64()) {
-                return Err(self.mismatch(inst, "two cases of the switch have one value"));
+                return Err(self.mismatch(inst, "two cases of the switch have the same value"));
             }
             let target = self.jump_target(Id(label))?;
             switch.add_case(literal, target);
@@ -321,7 +321,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
                     if returned != ffi::void_type(e.b.context()) {
                         return Err(e.mismatch(
                             inst,
-                            format!("no value where {} is returned", returned.print()),
+                            format!("OpReturn in a function that returns {}", returned.print()),
                         ));
                     }
                     e.b.raw().ret_void();

@@ -179,7 +179,7 @@ fn is_row_major(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, index: usize) -
         Some(ColumnMajorNV) => Ok(false),
         _ => Err(e.unsupported(
             inst,
-            "how a matrix of an optimal layout lies in memory is the driver's own",
+            "only the driver knows the memory layout of a matrix with an optimal layout",
         )),
     }
 }
@@ -253,7 +253,7 @@ fn input<'c>(
         vector = b.bitcast(vector, b.int_type(8).vector(bytes))?;
     }
     if vector.ty().lanes() < wanted || !packed && vector.ty().lanes() != wanted {
-        return Err(e.mismatch(inst, format!("the input does not have {wanted} numbers")));
+        return Err(e.mismatch(inst, format!("the input does not have {wanted} components")));
     }
     let (float, int) = (b.float_type(32), b.int_type(32));
     let own = SmallFloat::from_scalar(shape.scalar);

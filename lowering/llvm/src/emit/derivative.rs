@@ -62,7 +62,7 @@ pub(crate) fn differences<'c>(
     Ok((x, y))
 }
 
-/// Whether the kernel's quads are these.
+/// Returns true if the kernel's quads are these.
 pub(crate) fn has_group(e: &FunctionEmitter<'_, '_, '_>, mode: ExecutionMode) -> bool {
     let mut entries = e.module.declarations.entry_points.iter();
     let entry = entries.find(|entry| {
@@ -88,7 +88,7 @@ fn row(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<u32> {
         _ => Err(e.unsupported(
             inst,
             format!(
-                "a row of the workgroup is not a power of two up to {}, so a square quad is not in one subgroup",
+                "a row of the workgroup is not a power of two up to {}, so a square quad spans several subgroups",
                 e.wave_size() / 2
             ),
         )),

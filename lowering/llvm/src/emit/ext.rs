@@ -36,6 +36,6 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
             format!("{called} of {name} is not lowered"),
         )
         .at_word(inst.offset)
-        .help("write it out with instructions that are lowered; docs list them"),
+        .help("use core instructions instead (docs/instructions.md)"),
     ))
 }

@@ -198,7 +198,7 @@ fn with_pointer(e: &mut FunctionEmitter<'_, '_, '_>, op: Glsl, inst: Inst<'_>) -
     let x = e.operand(inst, EXT_ARGS)?;
     let pointer = e.pointer(inst.id(EXT_ARGS + 1)?)?;
     let Some(pointee) = pointer.pointee else {
-        return Err(e.mismatch(inst, "the pointer says nothing of what it points to"));
+        return Err(e.mismatch(inst, "the type that the pointer points to is unknown"));
     };
     let (value, second) = if op == Glsl::Modf {
         numeric::modf(e.b, x)?

@@ -129,7 +129,7 @@ fn second_result(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>) ->
     };
     let pointer = e.pointer(inst.id(last)?)?;
     let Some(pointee) = pointer.pointee else {
-        return Err(e.mismatch(inst, "the pointer says nothing of what it points to"));
+        return Err(e.mismatch(inst, "the type that the pointer points to is unknown"));
     };
     let (value, second) = match op {
         Cl::fract => {

@@ -27,11 +27,11 @@ const MOST_STEPS: usize = 64;
 /// Lowers a printf. Its result is 0, or -1 when the buffer has no room for the record.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
     let Some(text) = literal(e, inst, inst.id(EXT_ARGS)?) else {
-        let what = "the format of a printf is not known when the kernel is compiled";
+        let what = "the format of a printf is not a constant";
         return Err(Box::new(
             refused(inst, what)
-                .because("it is read on the host, from a list that the compiler writes")
-                .help("name a string literal; where an optimiser has merged calls of two formats, compile the kernel without it"),
+                .because("the compiler writes the formats for the host")
+                .help("use a string literal; if an optimiser has merged calls with two formats, compile the kernel without it"),
         ));
     };
     let text = text?;
@@ -77,7 +77,9 @@ fn argument<'c>(
     let misfit = |what: &str| {
         Box::new(refused(
             inst,
-            format!("conversion {number} of a printf prints {what}, and its argument is none"),
+            format!(
+                "conversion {number} of a printf needs {what}, but its argument has another type"
+            ),
         ))
     };
     if conversion.argument(32).shape == Shape::String {
@@ -171,7 +173,7 @@ fn literal(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, id: Id) -> Option<Re
     };
     Some(if bytes.len() > LONGEST {
         let message = format!("a printf has a string of more than {LONGEST} characters");
-        let problem = refused(inst, message).help("print it with several calls");
+        let problem = refused(inst, message).help("split it into several calls");
         Err(Box::new(problem))
     } else {
         Ok(bytes)

@@ -52,7 +52,8 @@ pub(crate) fn reduces_words(target: &Target) -> bool {
     }
 }
 
-/// Whether the target can access memory through a generic pointer (gfx6 has no FLAT instructions).
+/// Returns true if the target can access memory through a generic pointer (gfx6 has no FLAT
+/// instructions).
 pub(crate) fn has_generic_access(target: &Target) -> bool {
     match &target.arch {
         Arch::Nvptx(_) => true,

@@ -24,7 +24,7 @@ pub(super) struct Format {
     greatest: f64,
     /// What rounds to a number beyond the greatest lies at or behind the middle between the two.
     middle: f64,
-    /// Whether the middle itself does: of two the even code is taken.
+    /// True if the middle itself does: of two the even code is taken.
     middle_is_beyond: bool,
 }
 

@@ -195,7 +195,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         if expected != Some(value.ty()) {
             let want = expected.map_or_else(|| "no value".to_owned(), Ty::print);
             return Err(self.b.mismatch(format!(
-                "the result of {} is {}, its type {ty} is {want}",
+                "the result of {} is {}, but its type {ty} is {want}",
                 inst.name(),
                 value.ty().print()
             )));
@@ -217,7 +217,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         let ty = self.result_ty(inst)?;
         if ty != pointer.address.ty() {
             return Err(self.b.mismatch(format!(
-                "the result of {} is {}, its type is {}",
+                "the result of {} is {}, but its type is {}",
                 inst.name(),
                 pointer.address.ty().print(),
                 ty.print()
@@ -388,7 +388,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         Box::new(
             Diagnostic::error(
                 Code::UndefinedId,
-                format!("{id} is used here and not defined before"),
+                format!("{id} is used before it is defined"),
             )
             .at_word(self.b.at.get())
             .help("run spirv-val over the module"),

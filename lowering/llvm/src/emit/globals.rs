@@ -169,7 +169,7 @@ impl<'c> Emission<'_, 'c, '_> {
                         "the initial value of a variable is not lowered",
                     )
                     .at_word(variable.inst.offset)
-                    .because("it is too large, or has no bytes"),
+                    .because("it is too large, or has no size"),
                 )
             })
     }

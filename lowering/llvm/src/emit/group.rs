@@ -27,7 +27,7 @@ use splitbar_plan::{
 /// Lowers an instruction of workgroup scope.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
     if !is_group(inst) {
-        return Err(e.unsupported(inst, "scope Workgroup; only Subgroup is"));
+        return Err(e.unsupported(inst, "the scope is Workgroup; only Subgroup is supported"));
     }
     if may_be_open(e, inst) {
         return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the target's own split barrier; choose the strategy fused, or named where the target has it"));
@@ -91,9 +91,9 @@ fn barrier_reduction<'c>(
     e.b.intrinsic(name, &[], &[e.b.i32(0), predicate])
 }
 
-/// Whether an arrive on the target's own split barrier can be outstanding at `inst`: it stands in
-/// the window of a pair, or in a function that could be called from one, or some arrive is never
-/// waited for.
+/// Returns true if an arrive on the target's own split barrier can be outstanding at `inst`: it
+/// stands in the window of a pair, or in a function that could be called from one, or some arrive
+/// is never waited for.
 pub(super) fn may_be_open(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bool {
     open_at(e, inst, MeetsAt::WorkgroupBarrier)
 }
@@ -170,7 +170,7 @@ pub(super) fn exchange_memory<'c>(
     }
     let bytes = e.kernel.exchange_bytes;
     if !(1..=MAX_EXCHANGE_BYTES).contains(&bytes) {
-        return Err(e.unsupported(inst, format!("subgroups would exchange elements through {bytes} bytes of workgroup memory; at most {MAX_EXCHANGE_BYTES} are taken for that")));
+        return Err(e.unsupported(inst, format!("the subgroups need {bytes} bytes of workgroup memory to exchange elements; the limit is {MAX_EXCHANGE_BYTES}")));
     }
     let mut known = e.module.barriers.exchange.borrow_mut();
     let global = known.entry(e.kernel.plan.function).or_insert_with(|| {

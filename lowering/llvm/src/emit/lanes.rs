@@ -118,7 +118,7 @@ impl<'e, 'c> Lanes<'e, 'c> {
         })
     }
 
-    /// Whether the wave is one subgroup.
+    /// Returns true if the wave is one subgroup.
     fn is_whole(&self) -> bool {
         self.size == self.wave_size
     }

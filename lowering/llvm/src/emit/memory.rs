@@ -67,7 +67,7 @@ impl MemoryOperands {
 }
 
 impl Access {
-    /// Whether it is more than a plain access.
+    /// Returns true if it is more than a plain access.
     pub(super) fn is_special(self) -> bool {
         self.volatile || self.coherent.is_some()
     }
@@ -617,7 +617,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 }
 
-/// Whether LLVM has an atomic access of one `ty`: scalars, aligned to their size.
+/// Returns true if LLVM has an atomic access of one `ty`: scalars, aligned to their size.
 fn is_atomic(ty: Ty<'_>, align: u32) -> bool {
     !ty.is_vector() && align >= ty.scalar_bits().div_ceil(8)
 }

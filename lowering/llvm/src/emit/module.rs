@@ -124,7 +124,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         let inline = inlined_size(declarations, order) <= MAX_INLINED;
         for id in order.iter().filter(|id| **id != plan.function) {
             let (Some(function), Some(used)) = (declarations.function(*id), uses.get(id)) else {
-                diagnostics.push(*self.b.internal(format!("{id} is called and not known")));
+                diagnostics.push(*self.b.internal(format!("{id} is called but not defined")));
                 continue;
             };
             if function.blocks.is_empty() {
@@ -345,8 +345,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                     let space =
                         class.and_then(|class| types::address_space(self.module.target, class));
                     let space = space.ok_or_else(|| {
-                        self.b
-                            .internal(format!("{id} is handed over and has no address"))
+                        self.b.internal(format!("the argument {id} has no address"))
                     })?;
                     Passing::Pointer { space }
                 }

@@ -82,7 +82,7 @@ fn initialize(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()>
             Diagnostic::error(
                 Code::UnsupportedOnTarget,
                 format!(
-                    "a named barrier for {count} subgroups; {} has them for 1 to {MOST_MEMBERS}",
+                    "a named barrier has {count} subgroups; {} supports 1 to {MOST_MEMBERS}",
                     e.module.target.name
                 ),
             )
@@ -107,7 +107,7 @@ fn meet(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
         .iter()
         .any(|pair| pair.strategy.meets_at() == MeetsAt::NamedObject);
     if super::group::open_at(e, inst, MeetsAt::NamedObject) {
-        return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the strategy named, and a wave can be joined to one named barrier at a time; choose the strategy native"));
+        return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the strategy named, and a wave can join only one named barrier at a time; choose the strategy native"));
     }
     let object = e.operand(inst, 0)?;
     let scope = Scope::evaluate(inst.id(1)?, inst, e.module.constants)?;

@@ -141,7 +141,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         1
     }
 
-    /// Whether a pointer of class `class` to `pointee` is one to an array of descriptors.
+    /// Returns true if a pointer of class `class` to `pointee` is one to an array of descriptors.
     pub(super) fn is_descriptor_array(&self, class: StorageClass, pointee: Option<Id>) -> bool {
         is_descriptor_array(&self.module.types, self.module.declarations, class, pointee)
     }
@@ -375,7 +375,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             | Kind::Function
             | Kind::Other(_) => {
                 return Err(self.b.mismatch(format!(
-                    "an access chain goes into {ty}, which has no parts"
+                    "an access chain indexes {ty}, which has no members or elements"
                 )));
             }
         }
@@ -468,7 +468,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             return Err(self.mismatch(inst, "a variable whose type is not a pointer"));
         };
         let Some(pointee) = pointee else {
-            return Err(self.unsupported(inst, "its type is not known"));
+            return Err(self.unsupported(inst, "its type is unknown"));
         };
         let info = self.type_info(pointee)?;
         let align = info.align.max(Alignment::WORD);
@@ -535,7 +535,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// The length in bytes, `i32`, of the buffer that `structure` points to.
     fn buffer_length(&self, inst: Inst<'_>, structure: Id) -> Result<Value<'c>> {
-        let refused = || self.unsupported(inst, "its structure is not known to be a variable's");
+        let refused = || self.unsupported(inst, "its structure is not in a variable");
         let (variable, indexes) =
             uses::described(self.module.declarations, structure).ok_or_else(refused)?;
         let length = self

@@ -47,7 +47,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Arch::Nvptx(_), StorageClass::Function) => asked("llvm.nvvm.isspacep.local"),
             _ => Err(self.unsupported(
                 inst,
-                format!("no pointer of class {class:?} comes from a generic one"),
+                format!("a generic pointer cannot be converted to the storage class {class:?}"),
             )),
         }
     }

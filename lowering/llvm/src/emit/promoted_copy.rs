@@ -30,7 +30,7 @@ struct Source<'c> {
     read: Option<Value<'c>>,
 }
 
-/// Whether the plan has a copy for the instruction.
+/// Returns true if the plan has a copy for the instruction.
 pub(super) fn is_copy(e: &FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> bool {
     op == Op::Store && e.kernel.plan.copies.contains_key(&inst.offset)
 }

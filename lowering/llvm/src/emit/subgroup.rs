@@ -57,7 +57,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             _ => {
                 return Err(e.unsupported(
                     inst,
-                    format!("scope {scope}; only Subgroup and Workgroup are"),
+                    format!("the scope is {scope}; only Subgroup and Workgroup are supported"),
                 ));
             }
         }

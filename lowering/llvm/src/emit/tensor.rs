@@ -102,7 +102,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             return Err(too_large(
                 inst,
                 format!(
-                    "the tensor {id} has {} dimensions; at most {MOST_DIMENSIONS} are lowered",
+                    "the tensor {id} has {} dimensions; the limit is {MOST_DIMENSIONS}",
                     tensor.rank
                 ),
             ));
@@ -214,19 +214,19 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Kind::Array { element, length } if element == tensor.element => {
                 if length > MOST_ELEMENTS {
                     let message = format!(
-                        "{} has {length} elements; at most {MOST_ELEMENTS} are lowered",
+                        "{} has {length} elements; the limit is {MOST_ELEMENTS}",
                         inst.name()
                     );
                     return Err(Box::new(
                         Diagnostic::error(Code::TensorTooLarge, message)
                             .at_word(inst.offset)
-                            .help("take fewer elements at once, in a loop"),
+                            .help("access fewer elements at a time, in a loop"),
                     ));
                 }
                 self.count_parts(length.saturating_mul(ELEMENT_PARTS))?;
                 Ok(Some(length))
             }
-            _ => Err(self.mismatch(inst, format!("{ty} does not fit the tensor's elements"))),
+            _ => Err(self.mismatch(inst, format!("{ty} does not match the tensor's elements"))),
         }
     }
 
@@ -349,7 +349,7 @@ fn too_large(inst: Inst<'_>, message: String) -> Box<Diagnostic> {
     Box::new(
         Diagnostic::error(Code::TensorTooLarge, message)
             .at_word(inst.offset)
-            .help("take several dimensions for one, where nothing lies between their elements"),
+            .help("merge several contiguous dimensions into one"),
     )
 }
 

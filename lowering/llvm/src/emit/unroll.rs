@@ -135,8 +135,8 @@ impl Hints {
     }
 }
 
-/// Whether a block jumps to one in front of it: a loop's header stands in front of all of the loop
-/// (SPIR-V 2.4, dominance order).
+/// Returns true if a block jumps to one in front of it: a loop's header stands in front of all of
+/// the loop (SPIR-V 2.4, dominance order).
 fn goes_back(function: &Function<'_>) -> bool {
     let mut seen = BTreeSet::new();
     function.blocks.iter().any(|block| {
@@ -174,9 +174,9 @@ fn said(header: &Block<'_>) -> Option<Hint> {
 /// What matters of a loop.
 struct Form {
     natural: Loop,
-    /// Whether it has a barrier.
+    /// True if it has a barrier.
     synchronises: bool,
-    /// Whether a block inside of it can go on to several others inside of it.
+    /// True if a block inside of it can go on to several others inside of it.
     branches: bool,
 }
 
@@ -194,14 +194,14 @@ impl Form {
         }
     }
 
-    /// Whether one of the two contains the other.
+    /// Returns true if one of the two contains the other.
     fn is_nested_with(&self, other: &Form) -> bool {
         let (a, b) = (&self.natural, &other.natural);
         a.header != b.header && (a.body.contains(&b.header) || b.body.contains(&a.header))
     }
 
-    /// Whether it contains a loop that the module does not want to have unrolled; `all` are the
-    /// function's.
+    /// Returns true if it contains a loop that the module does not want to have unrolled; `all` are
+    /// the function's.
     fn keeps_loops(&self, all: &[Form], function: &Function<'_>) -> bool {
         all.iter().any(|other| {
             let header = other.natural.header;

@@ -27,12 +27,12 @@ const OTHER_HALF: [(u32, u32); 4] = [(2, 0xb1), (4, 0x4e), (8, 0x141), (ROW, 0x1
 const ROW_SHR: u32 = 0x110;
 
 impl<'c> Lanes<'_, 'c> {
-    /// Whether [`Lanes::reduce_all`] takes clusters of `span` lanes.
+    /// Returns true if [`Lanes::reduce_all`] takes clusters of `span` lanes.
     pub(super) fn reduces_all(&self, span: u32) -> bool {
         self.activates && self.one_set && (span <= ROW || span == self.wave_size)
     }
 
-    /// Whether [`Lanes::scan_all`] takes clusters of `span` lanes.
+    /// Returns true if [`Lanes::scan_all`] takes clusters of `span` lanes.
     pub(super) fn scans_all(&self, span: u32, operation: Collective) -> bool {
         let whole = self.activates && self.one_set && span == self.wave_size;
         whole && operation.keeps_with_zero()

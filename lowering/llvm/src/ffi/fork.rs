@@ -27,7 +27,7 @@ pub(crate) fn fork() -> io::Result<Fork> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Whether this process is known to have one thread alone.
+/// Returns true if this process is known to have one thread alone.
 fn has_one_thread() -> bool {
     cfg!(target_os = "linux")
         && std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)

@@ -131,7 +131,7 @@ impl<'c> Func<'c> {
         Block::wrap(unsafe { LLVMAppendBasicBlockInContext(context.as_ctx_ref(), self.0, NO_NAME) })
     }
 
-    /// Whether it has a body.
+    /// Returns true if it has a body.
     pub(crate) fn has_body(self) -> bool {
         // SAFETY: self is a live function.
         unsafe { LLVMCountBasicBlocks(self.0) != 0 }

@@ -99,25 +99,25 @@ impl<'c> Value<'c> {
         }
     }
 
-    /// Whether it is a constant.
+    /// Returns true if it is a constant.
     pub(crate) fn is_constant(self) -> bool {
         // SAFETY: a live value.
         unsafe { LLVMIsConstant(self.0) != 0 }
     }
 
-    /// Whether it is `undef` or `poison`.
+    /// Returns true if it is `undef` or `poison`.
     pub(crate) fn is_undef(self) -> bool {
         // SAFETY: a live value.
         unsafe { LLVMIsUndef(self.0) != 0 }
     }
 
-    /// Whether it is a parameter of a function.
+    /// Returns true if it is a parameter of a function.
     pub(crate) fn is_parameter(self) -> bool {
         // SAFETY: a live value.
         unsafe { !LLVMIsAArgument(self.0).is_null() }
     }
 
-    /// Whether it is a variable of the module.
+    /// Returns true if it is a variable of the module.
     pub(crate) fn is_global(self) -> bool {
         // SAFETY: a live value.
         unsafe { !LLVMIsAGlobalVariable(self.0).is_null() }
@@ -190,7 +190,7 @@ impl<'c> Value<'c> {
         }
     }
 
-    /// Whether a load or a store is volatile.
+    /// Returns true if a load or a store is volatile.
     pub(crate) fn is_volatile(self) -> bool {
         // SAFETY: asked of loads and stores only.
         unsafe {
@@ -200,7 +200,7 @@ impl<'c> Value<'c> {
         }
     }
 
-    /// Whether it is an address with one offset in bytes.
+    /// Returns true if it is an address with one offset in bytes.
     pub(crate) fn is_byte_offset(self) -> bool {
         // SAFETY: asked of the instruction that it is for.
         unsafe {
@@ -236,7 +236,7 @@ impl<'c> Value<'c> {
         }
     }
 
-    /// Whether the instruction has metadata of this kind.
+    /// Returns true if the instruction has metadata of this kind.
     pub(crate) fn has_metadata(self, context: &'c Context, kind: &str) -> bool {
         let (name, length) = text(kind);
         // SAFETY: asked of an instruction of `context`.
@@ -412,7 +412,7 @@ impl<'c> Block<'c> {
         unsafe { LLVMMoveBasicBlockBefore(self.0, other.0) }
     }
 
-    /// Whether its address is taken: control may come from anywhere.
+    /// Returns true if its address is taken: control may come from anywhere.
     pub(crate) fn is_address_taken(self) -> bool {
         // SAFETY: a live block; beside terminators and phis only its address uses it.
         unsafe {
@@ -429,7 +429,7 @@ impl<'c> Block<'c> {
 }
 
 impl<'c> Func<'c> {
-    /// Whether it takes any number of arguments.
+    /// Returns true if it takes any number of arguments.
     pub(crate) fn is_variadic(self) -> bool {
         // SAFETY: a live function's type.
         unsafe { LLVMIsFunctionVarArg(self.ty().0) != 0 }
@@ -520,8 +520,8 @@ impl<'c> Func<'c> {
         }
     }
 
-    /// Whether it says that it neither reads nor writes memory and that threads need not come to it
-    /// together.
+    /// Returns true if it says that it neither reads nor writes memory and that threads need not
+    /// come to it together.
     pub(crate) fn is_pure(self) -> bool {
         let has = |name: &str| {
             let (name, length) = text(name);
@@ -538,7 +538,7 @@ impl<'c> Func<'c> {
         memory == Some(0) && has("convergent").is_none()
     }
 
-    /// Whether parameter `index` has an enum attribute (`noalias`).
+    /// Returns true if parameter `index` has an enum attribute (`noalias`).
     pub(crate) fn has_param_attribute(self, index: u32, name: &str) -> bool {
         let (name, length) = text(name);
         // SAFETY: a live function and the number of a kind that LLVM knows.
@@ -614,7 +614,7 @@ impl<'c> Func<'c> {
         }
     }
 
-    /// Whether something else than a call of it uses it.
+    /// Returns true if something else than a call of it uses it.
     pub(crate) fn is_address_taken(self) -> bool {
         self.value().users().into_iter().any(|user| {
             let names_it = user.arguments().contains(&self.value());

@@ -17,7 +17,7 @@ pub(crate) fn report_passes(no_pass: &'static str) {
     NO_PASS.get_or_init(|| no_pass);
 }
 
-/// Whether anybody asked for reports.
+/// Returns true if anybody asked for reports.
 pub(crate) fn wants_reports() -> bool {
     NO_PASS.get().is_some()
 }
@@ -42,7 +42,7 @@ pub(crate) fn report_no_pass() {
     }
 }
 
-/// Whether they are on.
+/// Returns true if they are on.
 pub(crate) fn reports_passes() -> bool {
     ON.load(Ordering::Relaxed)
 }

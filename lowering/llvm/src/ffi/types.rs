@@ -14,7 +14,7 @@ impl<'c> Ty<'c> {
         unsafe { LLVMGetTypeKind(self.0) }
     }
 
-    /// Whether it is the type of no value.
+    /// Returns true if it is the type of no value.
     pub(crate) fn is_void(self) -> bool {
         self.kind() == TypeKind::LLVMVoidTypeKind
     }
@@ -39,7 +39,7 @@ impl<'c> Ty<'c> {
         }
     }
 
-    /// Whether it is a fixed vector.
+    /// Returns true if it is a fixed vector.
     pub(crate) fn is_vector(self) -> bool {
         self.kind() == TypeKind::LLVMVectorTypeKind
     }
@@ -82,12 +82,12 @@ impl<'c> Ty<'c> {
         }
     }
 
-    /// Whether it is an integer or a vector of integers.
+    /// Returns true if it is an integer or a vector of integers.
     pub(crate) fn is_int(self) -> bool {
         self.element_if_vector().kind() == TypeKind::LLVMIntegerTypeKind
     }
 
-    /// Whether it is a floating-point type or a vector of them.
+    /// Returns true if it is a floating-point type or a vector of them.
     pub(crate) fn is_float(self) -> bool {
         matches!(
             self.element_if_vector().kind(),
@@ -98,7 +98,7 @@ impl<'c> Ty<'c> {
         )
     }
 
-    /// Whether it is a pointer or a vector of pointers.
+    /// Returns true if it is a pointer or a vector of pointers.
     pub(crate) fn is_pointer(self) -> bool {
         self.element_if_vector().kind() == TypeKind::LLVMPointerTypeKind
     }

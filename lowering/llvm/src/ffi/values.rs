@@ -140,7 +140,7 @@ impl<'c> Value<'c> {
         Block::wrap(unsafe { LLVMGetInstructionParent(self.0) })
     }
 
-    /// Whether this instruction is a phi.
+    /// Returns true if this instruction is a phi.
     pub(crate) fn is_phi(self) -> bool {
         // SAFETY: self is a live value.
         unsafe { !LLVMIsAPHINode(self.0).is_null() }

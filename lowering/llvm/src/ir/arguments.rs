@@ -52,7 +52,7 @@ fn too_large(name: &str, index: u32) -> Box<Diagnostic> {
         "with parameter {index} the kernel `{name}` takes more than {MAX_BLOCK_BYTES} bytes of \
          arguments"
     );
-    Box::new(Diagnostic::error(Code::BlockTooLarge, message).help("keep large data in a buffer"))
+    Box::new(Diagnostic::error(Code::BlockTooLarge, message).help("move large data to a buffer"))
 }
 
 /// The type that lies in the argument block where parameter `index` is the address of its part.

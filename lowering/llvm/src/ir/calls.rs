@@ -153,13 +153,13 @@ const FOREIGN: &[&str] = &[
     "llvm.nvvm.barrier0.",
 ];
 
-/// Whether the function is a barrier of a target that no plan counts with.
+/// Returns true if the function is a barrier of a target that no plan counts with.
 pub(super) fn is_foreign(function: Func<'_>) -> bool {
     let name = function.name();
     known(function).is_none() && FOREIGN.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether `instruction` calls a barrier of a target that no plan counts with.
+/// Returns true if `instruction` calls a barrier of a target that no plan counts with.
 pub(super) fn calls_foreign(instruction: Value<'_>) -> bool {
     let Some(callee) = instruction.callee() else {
         return false;
@@ -170,7 +170,7 @@ pub(super) fn calls_foreign(instruction: Value<'_>) -> bool {
 }
 
 impl Known {
-    /// Whether it is the target's own.
+    /// Returns true if it is the target's own.
     pub(super) fn is_of_target(self) -> bool {
         self.form == Form::Target
     }

@@ -40,7 +40,7 @@ pub(super) fn inline<'c>(
         let is_barrier = calls::known(*function).is_some_and(|known| !known.is_of_target());
         if is_barrier && function.is_address_taken() {
             let name = function.name();
-            let message = format!("the address of `{name}` is taken, and nothing defines it");
+            let message = format!("the address of `{name}` is taken, but it is not defined");
             let refused = Diagnostic::error(Code::UninlinableBarriers, message);
             found.push(refused.help("call it by name"));
         }
@@ -117,17 +117,17 @@ fn check<'c>(function: Func<'c>, with_barriers: &HashSet<Func<'c>>, found: &mut 
         let name = function.name();
         let mut refused = Diagnostic::error(
             Code::UninlinableBarriers,
-            format!("`{name}` has barriers and cannot go into its callers: {why}"),
+            format!("`{name}` has barriers and cannot be inlined: {why}"),
         );
         refused.location.function = Some(name);
         refused
     };
     if function.is_address_taken() {
         let refused = refused("its address is taken");
-        found.push(refused.help("call it by name from the kernels alone"));
+        found.push(refused.help("call it only directly, from kernels"));
     }
     if function.is_variadic() {
-        found.push(refused("it takes any number of arguments"));
+        found.push(refused("it has variable arguments"));
     }
     if reaches_itself(function, with_barriers) {
         found.push(refused("it calls itself"));
@@ -170,7 +170,7 @@ fn check_size<'c>(functions: &[Func<'c>], called: &[Func<'c>]) -> Result<(), Dia
     if all > MOST_INSTRUCTIONS {
         let large = Diagnostic::error(
             Code::ModuleTooLarge,
-            "the functions that contain barriers get too large when they are inlined",
+            "the functions that contain barriers become too large when they are inlined",
         );
         return Err(large.help("call them from fewer places").into());
     }
@@ -202,10 +202,9 @@ fn check_left(module: &Module<'_>) -> Result<(), Diagnostics> {
         });
         for call in left {
             let name = call.callee().map_or_else(String::new, Func::name);
-            let message =
-                format!("`{name}` has barriers, and LLVM does not inline this call of it");
+            let message = format!("`{name}` has barriers, but LLVM does not inline this call");
             let refused = Diagnostic::error(Code::UninlinableBarriers, message).help(
-                "callers need its type and its target, and branches to addresses are not inlined",
+                "the call must use its type, the caller must have its target, and branches to addresses cannot be inlined",
             );
             found.push(at(refused, *function, call));
         }
@@ -250,13 +249,13 @@ pub(super) fn refuse<'c>(
     let refused = match problem {
         Problem::Arguments => Diagnostic::error(
             Code::BarrierArguments,
-            format!("`{name}` is called with arguments that it does not have"),
+            format!("`{name}` is called with the wrong arguments"),
         ),
         Problem::NotConstant(_, what) => Diagnostic::error(
             Code::BarrierOperandNotConstant,
             format!("the {what} of `{name}` is not a constant"),
         )
-        .help("give a constant, or a parameter of a function that is called with constants"),
+        .help("use a constant, or a parameter of a function that is called with constants"),
     };
     at(refused, function, call)
 }

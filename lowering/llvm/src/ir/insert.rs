@@ -51,7 +51,7 @@ pub(crate) fn insert<'c>(
 }
 
 fn missing(what: &str) -> Box<Diagnostic> {
-    Box::new(Diagnostic::bug(format!("`{what}` is not there")))
+    Box::new(Diagnostic::bug(format!("`{what}` does not exist")))
 }
 
 fn in_kernel<'e, 'c>(
@@ -66,7 +66,7 @@ fn in_kernel<'e, 'c>(
     let instructions = function.instructions();
     if instructions.len() != kernel.words.len() {
         return Err(Box::new(Diagnostic::bug(format!(
-            "`{}` has other instructions than when it was read",
+            "the instructions of `{}` have changed since it was read",
             kernel.name
         ))));
     }

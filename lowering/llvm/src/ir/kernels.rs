@@ -31,7 +31,7 @@ pub(crate) struct IrKernel {
     pub(crate) calls: Vec<usize>,
 }
 
-/// Whether `function` is a kernel: by calling convention, or by NVVM's annotations.
+/// Returns true if `function` is a kernel: by calling convention, or by NVVM's annotations.
 pub(super) fn is_kernel(module: &Module<'_>, function: Func<'_>) -> bool {
     let annotated = || {
         let annotations = ffi::annotations(ffi::module_ref(module), "nvvm.annotations");
@@ -60,7 +60,7 @@ pub(super) fn check_target(module: &Module<'_>, target: &Target) -> Result<(), D
             "" => "names no target".to_owned(),
             _ => format!("is for {triple}"),
         };
-        let message = format!("the module {is}, and {} takes {wanted}", target.name);
+        let message = format!("the module {is}, but {} needs {wanted}", target.name);
         let foreign = Diagnostic::error(Code::ForeignIr, message)
             .help(format!("compile it with `-target {wanted}`"));
         return Err(foreign.into());
@@ -72,7 +72,7 @@ pub(super) fn check_target(module: &Module<'_>, target: &Target) -> Result<(), D
         let is_kernel = is_kernel(module, function);
         if is_kernel && !fits_cpu(&cpu, target) {
             let message = format!(
-                "the kernel `{}` is compiled for {cpu}, and the target is {}",
+                "the kernel `{}` is compiled for {cpu}, but the target is {}",
                 function.name(),
                 target.name
             );
@@ -85,7 +85,7 @@ pub(super) fn check_target(module: &Module<'_>, target: &Target) -> Result<(), D
     Ok(())
 }
 
-/// Whether code for `cpu` is code for the target: an earlier NVIDIA GPU's is.
+/// Returns true if code for `cpu` is code for the target: an earlier NVIDIA GPU's is.
 fn fits_cpu(cpu: &str, target: &Target) -> bool {
     let number = |name: &str| -> Option<u32> {
         let digits = name.strip_prefix("sm_")?;
@@ -169,9 +169,10 @@ fn check<'c>(function: Func<'c>, instructions: &[Value<'c>], found: &mut Diagnos
         .filter(|one| calls::calls_foreign(**one));
     for instruction in foreign {
         let name = instruction.callee().map_or_else(String::new, Func::name);
-        let message = format!("a kernel with split barriers calls `{name}`, which is not planned");
+        let message =
+            format!("a kernel with split barriers calls `{name}`, which cannot be planned");
         let refused = Diagnostic::error(Code::ForeignBarrier, message).help(
-            "of the target's barriers only those of the whole workgroup stand beside split barriers",
+            "such a kernel can use only those barriers of the target that synchronise the whole workgroup",
         );
         found.push(at(refused, function, *instruction));
     }
@@ -209,14 +210,14 @@ fn size(
         let mut refused = Diagnostic::error(
             Code::UnsupportedMode,
             format!(
-                "the kernel `{}` fixes its workgroup size at {}; it cannot be {}",
+                "the kernel `{}` requires the workgroup size {}; it cannot be {}",
                 function.name(),
                 by(fixed),
                 by(asked)
             ),
         );
         refused.location.function = Some(function.name());
-        found.push(refused.help("leave the size out"));
+        found.push(refused.help("remove the workgroup size"));
     }
     fixed.or(asked)
 }

@@ -219,12 +219,12 @@ pub(crate) fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>
         let more = errors.take();
         let reason = more.first().map_or(reason.as_str(), String::as_str);
         refused("LLVM cannot read the module", reason)
-            .help(format!("give bitcode or text that LLVM {version} reads"))
+            .help(format!("use bitcode or text that LLVM {version} can read"))
     })?;
     upgrade(context, &module);
     module
         .verify()
-        .map_err(|reason| refused("LLVM's verifier refuses the module", &reason.to_string()))?;
+        .map_err(|reason| refused("LLVM's verifier rejects the module", &reason.to_string()))?;
     Ok(module)
 }
 

@@ -1,4 +1,4 @@
-//! How one copy is done.
+//! The plan of one copy.
 
 use splitbar_passes::analysis::async_copy::{AsyncCopy, Zeros};
 use splitbar_passes::analysis::group_copies::Direction;
@@ -9,7 +9,7 @@ use std::fmt;
 /// and what it loads is not held in registers.
 pub const MOST_ROUNDS: u32 = 16;
 
-/// What makes a copy.
+/// The engine of a copy.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Engine {
     /// Loads and stores. The stores stand behind the loads, or, where the values are held in
@@ -27,8 +27,8 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Whether marks count its copies. Registers need none, and bulk copies are counted by their
-    /// mbarriers.
+    /// Returns true if marks count its copies. Registers need none, and bulk copies are counted by
+    /// their mbarriers.
     pub fn has_marks(self) -> bool {
         match self {
             Engine::LdsDma | Engine::AsyncLds | Engine::CpAsync => true,
@@ -49,12 +49,12 @@ impl fmt::Display for Engine {
     }
 }
 
-/// How one copy is made.
+/// The plan of one copy.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CopyPlan {
     /// By what.
     pub engine: Engine,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Bytes that an invocation copies at once.
     pub unit: u32,
@@ -63,10 +63,9 @@ pub struct CopyPlan {
     /// For a store that has become a copy: the word offset of the load of its value. `None` for the
     /// copy of a group.
     pub load: Option<WordOffset>,
-    /// Where such a store gets zeros and not what the load reads.
+    /// The conditions under which such a store writes zeros instead of the loaded value.
     pub zeros: Zeros,
-    /// How often all invocations copy a unit each until everything is copied; `None` when that is
-    /// not known.
+    /// The number of rounds in which each invocation copies one unit; `None` if it is unknown.
     pub rounds: Option<u32>,
     /// The set of registers that holds what it has loaded until
     /// [`StoreStaged`](crate::Step::StoreStaged), by its number; `None` when it is stored at once,

@@ -1,5 +1,5 @@
-//! Asynchronous copies between global and workgroup memory: what makes them on a target, where
-//! marks stand, and how many of them each wait leaves outstanding.
+//! Asynchronous copies between global and workgroup memory: the instructions of a target for them,
+//! the places of marks, and the number of marks that each wait leaves outstanding.
 //!
 //! A copy of a group is complete for all only behind a barrier: every invocation waits for what it
 //! has copied itself, releases it, and meets the others. So the wait of OpGroupWaitEvents is a wait

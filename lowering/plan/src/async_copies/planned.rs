@@ -15,10 +15,10 @@ pub(crate) struct Planned {
     /// By word offset of the instruction: steps before it. A mark comes before a wait, and both
     /// before the fence of a copy.
     pub before: BTreeMap<WordOffset, Vec<Step>>,
-    /// By word offset of an OpGroupAsyncCopy: the steps behind it.
+    /// By word offset of an OpGroupAsyncCopy: the steps after it.
     pub after: BTreeMap<WordOffset, Vec<Step>>,
     /// By word offset of an OpGroupWaitEvents: the steps that wait for the copies of the invocation
-    /// itself, and what the barrier behind it orders.
+    /// itself, and the memory that the following barrier orders.
     pub waits: BTreeMap<WordOffset, (Vec<Step>, FenceMemory)>,
     /// Steps at the entry.
     pub at_entry: Vec<Step>,

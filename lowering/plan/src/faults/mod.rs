@@ -10,7 +10,7 @@ mod table;
 pub use guard::{Guard, Guards};
 pub use table::FAULTS;
 
-/// What a fault leads to.
+/// The effect of a fault.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Code with other results, silently.
@@ -24,21 +24,21 @@ pub enum Kind {
 pub struct Fault {
     /// Its name.
     pub id: &'static str,
-    /// What it leads to.
+    /// Its effect.
     pub kind: Kind,
-    /// What LLVM does.
+    /// The wrong behaviour of LLVM.
     pub what: &'static str,
     /// The targets and levels of optimisation where it does so.
     pub on: &'static str,
-    /// What splitbar does against it.
+    /// The countermeasure of splitbar.
     pub cure: &'static str,
     /// The guard that does it, where tests can leave it out.
     pub guard: Option<Guard>,
-    /// What the guard costs.
+    /// The cost of the guard.
     pub cost: Option<&'static str>,
-    /// Where LLVM's code is wrong, or where it was reported.
+    /// The place of the error in LLVM's code, or the report of it.
     pub source: Option<&'static str>,
-    /// What would notice that the guard is missing.
+    /// The check that fails without the guard.
     pub notices: &'static str,
     /// The test that fails when LLVM no longer has the fault.
     pub gone: Option<&'static str>,

@@ -10,7 +10,7 @@ pub(super) fn fits(situation: Situation) -> Result<String, String> {
     let name = situation.target.name;
     let is_alone = situation.cluster.is_none_or(|size| size == [1; 3]);
     if !is_alone && !situation.is_asked_for {
-        return Err("at the barrier of the cluster other workgroups meet too".to_owned());
+        return Err("the barrier of the cluster also synchronises other workgroups".to_owned());
     }
     match &situation.target.arch {
         Arch::Amdgpu(gpu) if gpu.cluster_barrier && situation.cluster.is_none() => Err(format!(

@@ -1,6 +1,6 @@
-//! What a phase of each strategy costs beside a full barrier, and how much work its window must
-//! have for that. The figures, with their sources, are rows of the target (`costs` in
-//! `fixtures/targets`); nothing ran on a GPU.
+//! The cost of a phase of each strategy compared with a full barrier, and the minimum work for its
+//! window. The figures, with their sources, are rows of the target (`costs` in `fixtures/targets`);
+//! nothing ran on a GPU.
 
 use super::{Overlap, Strategy};
 use crate::target::{Cost, Target};
@@ -16,7 +16,7 @@ pub struct PhaseCycles {
 }
 
 impl PhaseCycles {
-    /// That of `strategy` on `target`; `None` where it has not been measured.
+    /// The cost of `strategy` on `target`; `None` if it has not been measured.
     pub fn estimate(strategy: Strategy, target: &Target) -> Option<PhaseCycles> {
         if strategy.overlap() != Overlap::Split {
             // A full barrier, or none.

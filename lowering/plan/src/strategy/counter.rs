@@ -1,7 +1,6 @@
-//! A counter in workgroup memory. An arrival that nobody waits for leaves nothing behind: the
-//! counter ends with the workgroup, and full barriers use another object. The word that each
-//! invocation keeps is what the counter reaches when all have arrived for the last arrive; it is
-//! zero at the entry.
+//! A counter in workgroup memory. An arrive without a wait leaves no state behind: the counter ends
+//! with the workgroup, and full barriers use another object. The word of each invocation is the
+//! value of the counter when all have arrived for the last arrive; it is zero at the entry.
 
 use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};
@@ -22,7 +21,7 @@ pub(super) fn fits(situation: Situation) -> Result<String, String> {
         Arch::Amdgpu(_) | Arch::Nvptx(_) => {}
     }
     situation.has_room("the counter", BYTES)?;
-    Ok("a counter needs nothing but atomic additions".to_owned())
+    Ok("a counter needs only atomic additions".to_owned())
 }
 
 pub(super) fn protocol(setup: Setup<'_>) -> Protocol {

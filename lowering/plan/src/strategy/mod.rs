@@ -1,6 +1,6 @@
-//! The ways to lower a split barrier: one table. A strategy is a row of it and a file beside it.
-//! The row says what others ask about it; the file says when it can be taken, and what its steps
-//! are. The emitter alone knows how a target spells them.
+//! The strategies for a split barrier: one table. A strategy is a row of it and a file. The row has
+//! its properties, the file its conditions and steps. Only the emitter knows the instructions of a
+//! target.
 
 mod alone;
 pub(crate) mod choice;
@@ -22,7 +22,7 @@ use splitbar_passes::module::Scope;
 use std::fmt;
 use std::str::FromStr;
 
-/// What becomes of a pair's window: whether work in it overlaps with the arrival of other waves.
+/// The overlap of a pair's window with the arrival of other waves.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Overlap {
     /// Other waves may run between this wave's arrive and its wait: the window is split.
@@ -33,7 +33,7 @@ pub enum Overlap {
     Everything,
 }
 
-/// What the waves of a pair meet at.
+/// The barrier object on which the waves of a pair synchronise.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum MeetsAt {
     /// No other wave takes part.
@@ -58,7 +58,7 @@ pub enum MeetsAt {
 struct Row {
     /// The name on the command line and in reports.
     name: &'static str,
-    /// What it is, in one line for lists.
+    /// A summary in one line.
     summary: &'static str,
     /// The execution scope of the pairs that it lowers.
     scope: Scope,
@@ -236,7 +236,7 @@ impl Strategy {
         self.row().name
     }
 
-    /// What it is, in one line for lists.
+    /// A summary in one line.
     pub fn summary(self) -> &'static str {
         self.row().summary
     }
@@ -246,7 +246,7 @@ impl Strategy {
         self.row().scope
     }
 
-    /// What the waves of a pair meet at.
+    /// The barrier object on which the waves of a pair synchronise.
     pub fn meets_at(self) -> MeetsAt {
         self.row().meets_at
     }
@@ -257,13 +257,13 @@ impl Strategy {
         self.row().shared_bytes
     }
 
-    /// What becomes of a pair's window.
+    /// The overlap of a pair's window.
     pub fn overlap(self) -> Overlap {
         self.row().overlap
     }
 
-    /// Whether other waves may run between this wave's arrive and its wait, so that work in the
-    /// window overlaps with their arrival.
+    /// Returns true if other waves may run between this wave's arrive and its wait, so that work in
+    /// the window overlaps with their arrival.
     pub fn is_split(self) -> bool {
         self.overlap() == Overlap::Split
     }
@@ -332,7 +332,7 @@ impl FromStr for Strategy {
         all.find(|strategy| strategy.name() == name).ok_or_else(|| {
             let names: Vec<&str> = Strategy::ALL.iter().map(|s| s.name()).collect();
             format!(
-                "no strategy is called {name:?}; there are {}",
+                "there is no strategy {name:?}; the strategies are {}",
                 names.join(", ")
             )
         })

@@ -1,5 +1,5 @@
-//! A named barrier object. An arrival that nobody waits for leaves nothing behind: the object ends
-//! with the workgroup.
+//! A named barrier object. An arrive without a wait leaves no state behind: the object ends with
+//! the workgroup.
 
 use super::situation::Situation;
 use crate::protocol::{BesideFullBarrier, Protocol, Setup};

@@ -1,5 +1,5 @@
-//! The barriers of a CTA by number, for groups of warps ([`WarpGroups`]). Where they come in two
-//! sets, the word that each invocation keeps says which set is next.
+//! The barriers of a CTA by number, for groups of warps ([`WarpGroups`]). If there are two sets,
+//! the word of each invocation selects the next set.
 
 use super::situation::Situation;
 use crate::groups::{SCHEDULERS, WarpGroups};

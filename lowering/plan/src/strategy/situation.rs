@@ -1,4 +1,4 @@
-//! What the choice of a strategy depends on.
+//! The inputs of the choice of a strategy.
 
 use crate::target::Target;
 
@@ -13,11 +13,11 @@ pub(crate) struct Situation {
     pub free_shared_bytes: u32,
     /// A full barrier can be executed between an arrive and its wait.
     pub barrier_in_window: bool,
-    /// A full barrier stands on every path from a wait to the next arrive.
+    /// True if every path from a wait to the next arrive has a full barrier.
     pub barrier_between_phases: bool,
     /// Workgroups of a cluster in x, y and z, if the kernel is launched in clusters.
     pub cluster: Option<[u32; 3]>,
-    /// The caller asks for the strategy by name.
+    /// True if the caller requests the strategy by name.
     pub is_asked_for: bool,
 }
 

@@ -1,5 +1,5 @@
-//! How a wave begins: which registers hold what. Source: LLVM's AMDGPUUsage, "Kernel Descriptor"
-//! and "Initial Kernel Execution State".
+//! The initial registers of a wave. Source: LLVM's AMDGPUUsage, "Kernel Descriptor" and "Initial
+//! Kernel Execution State".
 
 use super::address::PRIVATE_DESCRIPTOR;
 use super::descriptor::Descriptor;
@@ -9,7 +9,7 @@ use super::wave::Wave;
 use crate::lane::Lane;
 use crate::program::WaveStart;
 
-/// What all waves of a launch begin with.
+/// The initial state of all waves of a launch.
 #[derive(Copy, Clone, Debug)]
 pub struct Start {
     /// Address of the first instruction.

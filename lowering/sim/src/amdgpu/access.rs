@@ -283,7 +283,7 @@ impl Wave {
         };
         cx.findings
             .report(FindingKind::MissingWait, site, Some(other), || {
-                format!("shared memory at {address:#x}, with which an older operation of the wave is not done: the two are not ordered")
+                format!("shared memory at {address:#x}, on which an older operation of the wave is outstanding: the two are not ordered")
             });
         let (queue, mut effects) = self.effects();
         queue.perform_all(|operation| effects.perform(operation, cx));
@@ -299,7 +299,8 @@ impl Wave {
         );
     }
 
-    /// Whether an operation is outstanding only because a wait was left out, and others may notice.
+    /// Returns true if an operation is outstanding only because a wait was left out, and others may
+    /// notice.
     pub(super) fn is_overdue(&self) -> bool {
         self.queue.overdue().any(|operation| !operation.in_order)
     }

@@ -1,6 +1,5 @@
-//! What barrier instructions do: hardware ids to objects, arrivals, waits. Source: LLVM
-//! AMDGPUUsage, "AMDGPU Execution Synchronization"; RDNA4 and gfx12.5 instruction set, chapters on
-//! barriers.
+//! Barrier instructions: hardware ids to objects, arrivals, waits. Source: LLVM AMDGPUUsage,
+//! "AMDGPU Execution Synchronization"; RDNA4 and gfx12.5 instruction set, chapters on barriers.
 
 use super::inst::Barrier;
 use super::operand::sgpr;
@@ -93,7 +92,7 @@ fn signal_wait(wave: &mut Wave, id: i32, pc: u32, cx: &mut Context<'_>) -> Step 
     let Some(name) = name else {
         if id > 0 {
             cx.report(FindingKind::BarrierMisuse, pc, None, || {
-                "the wave waits for a named barrier and has joined none".to_owned()
+                "the wave waits for a named barrier but has joined none".to_owned()
             });
         }
         return next(wave);
@@ -135,7 +134,7 @@ fn leave(wave: &mut Wave, pc: u32, cx: &mut Context<'_>) {
             cx.changed();
         }
         None => cx.report(FindingKind::BarrierMisuse, pc, None, || {
-            "the wave leaves a named barrier and has joined none".to_owned()
+            "the wave leaves a named barrier but has joined none".to_owned()
         }),
     }
     wave.scc = false;

@@ -1,5 +1,5 @@
-//! What instructions of AMDGPU code ask of a compute unit. The classes go by what is decoded, and
-//! for arithmetic by the mnemonic.
+//! The resources of a compute unit that AMDGPU instructions use. Classes depend on the decoded
+//! instruction, and for arithmetic on the mnemonic.
 
 use super::counters::counter;
 use super::inst::{Action, Barrier, File, Inst, Memories, Op};

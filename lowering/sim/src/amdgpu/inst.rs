@@ -195,7 +195,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Whether each source is one value of its type, and so is the result.
+    /// Returns true if each source is one value of its type, and so is the result.
     pub(super) fn is_single(self) -> bool {
         match self {
             Form::Plain | Form::Bits(_) => true,
@@ -218,9 +218,9 @@ pub(super) struct Vector {
     pub form: Form,
     pub dst: Operand,
     pub src: [Operand; 3],
-    /// Where a mask goes: carry out, comparison.
+    /// The destination of a mask: carry out, comparison.
     pub mask_dst: Option<Operand>,
-    /// Where a mask comes from: carry in, choice.
+    /// The source of a mask: carry in, choice.
     pub mask_src: Option<Operand>,
     /// A comparison that writes EXEC.
     pub to_exec: bool,
@@ -235,7 +235,7 @@ pub(super) struct Vector {
     pub select: Option<Box<Select>>,
     /// 16-bit results keep the other half of the register.
     pub keeps_half: bool,
-    /// What becomes of it in another rounding.
+    /// The treatment in another rounding mode.
     pub rule: Rule,
 }
 
@@ -363,13 +363,13 @@ pub(super) struct Components {
 /// How an image is sampled.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sampled {
-    /// What is done.
+    /// The operation.
     pub what: Sample,
     /// The first register of the sampler.
     pub sampler: u16,
-    /// Which coordinates are filtered.
+    /// The coordinates that are filtered.
     pub directions: Directions,
-    /// Where the level of detail comes from.
+    /// The source of the level of detail.
     pub detail: Detail,
     /// An offset comes first.
     pub offset: bool,
@@ -388,7 +388,7 @@ pub(super) enum Sample {
     Level,
 }
 
-/// Where the level of detail comes from.
+/// The source of the level of detail.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
     /// `_l`: it stands behind the coordinates.
@@ -459,13 +459,13 @@ pub(super) struct Memory {
     pub halves: bool,
     /// Caches that its cache bits let it pass by.
     pub passes_by: Levels,
-    /// How it relates to the accesses of others.
+    /// Its relation to the accesses of others.
     pub access: Access,
     pub counters: Counters,
     pub class: u8,
 }
 
-/// Whether a load or a store is atomic, which machine code does not say and a compiler knows.
+/// The atomicity of a load or store, which machine code does not contain but the compiler knows.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// It is not.
@@ -514,8 +514,8 @@ impl Memory {
 }
 
 impl Action {
-    /// Whether others may learn from it what the wave did before: read-modify-writes, and stores
-    /// whose `access` is atomic.
+    /// Returns true if others may learn from it what the wave did before: read-modify-writes, and
+    /// stores whose `access` is atomic.
     pub(super) fn publishes(self, access: Access) -> bool {
         match self {
             Action::Atomic { .. } => true,

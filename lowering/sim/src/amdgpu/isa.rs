@@ -1,5 +1,5 @@
-//! What the generations of AMD GPUs do differently, as far as a program can notice: what the
-//! simulator asks a row of the targets.
+//! The differences between generations of AMD GPUs that a program can observe, from the rows of the
+//! targets.
 
 use super::counters::bit;
 use crate::queue::Counters;
@@ -43,8 +43,8 @@ pub struct Isa {
     pub wgp_mode: bool,
     /// Between the nearest cache and the one that the device shares is another one (gfx10 on).
     pub far_cache: bool,
-    /// What an image store leaves out is stored as its first component (gfx12); before that as 0.
-    /// Source: LLVM, `GCNSubtarget::hasDefaultComponentBroadcast`.
+    /// True if an image store writes its first component for omitted components (gfx12); earlier
+    /// GPUs write 0. Source: LLVM, `GCNSubtarget::hasDefaultComponentBroadcast`.
     pub repeats_components: bool,
     /// Stores stay in a cache that a part of the device has for itself (gfx942, gfx12.5).
     pub writes_back: bool,

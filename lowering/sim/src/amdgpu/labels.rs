@@ -1,5 +1,5 @@
-//! What the registers of a wave depend on: labels of loaded bytes ([`crate::uses`]), through the
-//! instructions that compute.
+//! The dependences of the registers of a wave: labels of loaded bytes ([`crate::uses`]), through
+//! the instructions that compute.
 //!
 //! A result depends on what changes it: the instruction runs again with other values in place of
 //! the labelled ones, and the bits of its results that differ get their labels. Where a value

@@ -7,7 +7,7 @@ pub(super) const LOAD: u64 = 0x7000_0000_0000;
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// Not an ELF file, or one that is cut short.
-    #[error("not an ELF file of 64 bits: {0}")]
+    #[error("not a 64-bit ELF file: {0}")]
     Elf(#[from] object::read::Error),
     /// No metadata note, or one that cannot be read.
     #[error("the metadata of its kernels cannot be read: {0}")]

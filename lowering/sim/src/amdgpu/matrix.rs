@@ -107,7 +107,7 @@ impl Matrix {
         let off = wave.all() & !wave.exec();
         if let Some(lane) = Lane::first(off) {
             cx.report(FindingKind::MatrixLanes, pc, Some(lane), || {
-                format!("EXEC is {:#x}: some lanes are off", wave.exec())
+                format!("EXEC is {:#x}: some lanes are inactive", wave.exec())
             });
         }
         let Shape {
@@ -237,7 +237,7 @@ impl Held {
             .unwrap_or(0)
     }
 
-    /// Whether two lanes hold the same.
+    /// Returns true if two lanes hold the same.
     fn same(&self, lane: Lane, other: Lane) -> bool {
         (0..self.0.len() as u32).all(|n| self.word(n, lane) == self.word(n, other))
     }

@@ -16,6 +16,6 @@ pub(super) struct Matrix {
     pub dst: u16,
     /// First registers of A and B.
     pub sources: [u16; 2],
-    /// What is added to: registers, or a constant for all elements.
+    /// The addend: registers, or a constant for all elements.
     pub addend: Operand,
 }

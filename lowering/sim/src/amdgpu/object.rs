@@ -57,13 +57,13 @@ impl KernelInfo {
 /// One argument.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 pub struct ArgumentInfo {
-    /// Where it lies among the arguments, in bytes.
+    /// Its offset in the arguments, in bytes.
     #[serde(rename = ".offset")]
     pub offset: u32,
     /// Its bytes.
     #[serde(rename = ".size")]
     pub size: u32,
-    /// What it is: `global_buffer`, `by_value`, `hidden_block_count_x`, ...
+    /// Its kind: `global_buffer`, `by_value`, `hidden_block_count_x`, ...
     #[serde(rename = ".value_kind")]
     pub kind: String,
 }
@@ -263,9 +263,9 @@ pub struct Request {
     pub arguments: Vec<u8>,
     /// Bytes of shared memory beyond what the kernel declares.
     pub dynamic_shared_bytes: u32,
-    /// What its clocks show.
+    /// Its clocks.
     pub clocks: Clocks,
-    /// What it may cost.
+    /// Its limits.
     pub limits: Limits,
 }
 

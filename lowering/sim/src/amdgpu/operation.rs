@@ -21,30 +21,30 @@ pub(super) struct Operation {
     pub places: u8,
     /// Of a load: the registers whose values may be read, of each place.
     pub used: u16,
-    /// What the registers stand for, and the texels' format.
+    /// The meaning of the registers, and the format of the texels.
     pub texels: Option<(Components, Format)>,
-    /// What a sampler takes for each lane.
+    /// The texels that a sampler reads for each lane.
     pub taps: Vec<Vec<Tap>>,
-    /// What depths are compared by, and the bits of each lane's reference.
+    /// The comparison of depths, and the bits of each lane's reference.
     pub comparison: Option<(Compare, [u32; 64])>,
     /// Lanes that take part.
     pub lanes: u64,
     /// Lanes beyond the bounds of a buffer: they load zeros and store nothing.
     pub beyond: u64,
-    /// How it relates to the accesses of others, its caches among it.
+    /// Its relation to the accesses of others, including its caches.
     pub access: Access,
     /// The waves of the workgroup see it in the order of issue, whatever is waited for.
     pub in_order: bool,
     /// The wave's time when it took effect, of what takes effect in order.
     pub time: Time,
-    /// Where each lane's bytes are, for each place.
+    /// The addresses of each lane's bytes, for each place.
     pub addresses: [[u64; 64]; 2],
     /// Shared addresses of a copy, and how many bytes of a lane it touches there.
     pub shared: [u64; 64],
     pub shared_bytes: u8,
-    /// What is stored, and what was loaded: registers one after the other.
+    /// The stored or loaded data: consecutive registers.
     pub data: Vec<[u32; 64]>,
-    /// What the data depends on; none where the list ends.
+    /// The dependences of the data; none after the end of the list.
     pub labels: Vec<OfLanes>,
     pub dst: Option<Registers>,
 }
@@ -78,7 +78,7 @@ impl Default for Operation {
 }
 
 impl Operation {
-    /// Whether it is a copy between global and shared memory.
+    /// Returns true if it is a copy between global and shared memory.
     pub(super) fn copies(&self) -> bool {
         matches!(self.action, Action::ToShared | Action::FromShared)
     }
@@ -140,7 +140,7 @@ impl Work for Box<Operation> {
 }
 
 impl Operation {
-    /// Whether the two may touch a common byte by their addresses.
+    /// Returns true if the two may touch a common byte by their addresses.
     pub(super) fn may_overlap(&self, other: &Operation) -> bool {
         let elsewhere = [self, other].map(|o| o.texels.is_some() || o.copies());
         if elsewhere.contains(&true) {

@@ -232,7 +232,7 @@ impl Kernel {
     }
 }
 
-/// Whether what the instruction computes is known in this rounding.
+/// Returns true if what the instruction computes is known in this rounding.
 fn knows_rounding(op: &Op, mode: u8) -> bool {
     match op {
         Op::Vector(vector) => vector.knows_rounding(mode),

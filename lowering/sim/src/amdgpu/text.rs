@@ -10,7 +10,7 @@ pub struct Line {
     pub address: u64,
     /// Bytes that it takes.
     pub length: u32,
-    /// What LLVM's disassembler prints for it.
+    /// The text of LLVM's disassembler for it.
     pub text: String,
 }
 

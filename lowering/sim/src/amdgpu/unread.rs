@@ -1,4 +1,4 @@
-//! Which registers of those that a load fills are read.
+//! Finds the registers of a load that are read.
 //!
 //! LLVM makes one wide load of several narrow ones, and loads what lies between them too. Other
 //! waves may write there, and nobody may have written there: the code does not use what it gets.
@@ -99,7 +99,7 @@ fn reads(inst: &Inst) -> impl Iterator<Item = u16> {
     })
 }
 
-/// Whether an instruction writes `register` in all active lanes.
+/// Returns true if an instruction writes `register` in all active lanes.
 fn fills(inst: &Inst, register: u16) -> bool {
     let is_whole = match &inst.op {
         Op::Vector(vector) => {
@@ -119,7 +119,7 @@ fn fills(inst: &Inst, register: u16) -> bool {
             .any(|one| one.written && has(&one.registers))
 }
 
-/// Whether the same lanes are active behind an instruction as before it.
+/// Returns true if the same lanes are active behind an instruction as before it.
 fn keeps_exec(inst: &Inst) -> bool {
     match &inst.op {
         Op::Vector(vector) => !vector.to_exec,
@@ -197,7 +197,7 @@ impl Blocks {
         targets.filter_map(|start| self.at(start)).collect()
     }
 
-    /// Whether the value that the instruction at `load` gives `register` may be read.
+    /// Returns true if the value that the instruction at `load` gives `register` may be read.
     fn reads_behind(&self, insts: &[Inst], load: usize, register: u16) -> bool {
         let mut is_filled = true; // whether what fills the register ends the value
         for (at, inst) in (0..).zip(insts).skip(load + 1) {

@@ -123,7 +123,7 @@ fn otherwise_rounded(wave: &Wave, vector: &Vector) -> Option<impl Fn([u64; 3], b
 }
 
 impl Vector {
-    /// Whether what it computes is known in this rounding.
+    /// Returns true if what it computes is known in this rounding.
     pub(super) fn knows_rounding(&self, mode: u8) -> bool {
         let simple = matches!(self.form, Form::Plain | Form::Halves | Form::Pairs);
         match self.rule {

@@ -1,6 +1,6 @@
-//! What instructions of PTX ask of a multiprocessor. The classes go by opcode and type, as the
-//! text has them: one instruction of PTX is taken for one of the machine, but for the few that
-//! `ptxas` makes several of.
+//! The resources of a multiprocessor that PTX instructions use. Classes depend on opcode and type
+//! in the text: one PTX instruction counts as one machine instruction, except for a few that
+//! `ptxas` expands.
 
 use super::exec::warp::FragmentState;
 use super::program::{Coded, Kernel, MbarrierKind, Op};

@@ -7,7 +7,7 @@ use crate::memory::Space;
 /// A register of a warp: one value per lane.
 pub(super) type Register = u32;
 
-/// Where an operand comes from.
+/// The source of an operand.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A register.
@@ -21,7 +21,7 @@ pub enum Source {
 pub(super) struct Guard {
     /// The predicate.
     pub register: Register,
-    /// Whether the lanes are those where it is false.
+    /// True if the lanes are those where it is false.
     pub negated: bool,
 }
 
@@ -66,7 +66,7 @@ impl Where {
 pub(super) struct List {
     /// The first entry.
     pub start: u32,
-    /// How many.
+    /// The number.
     pub count: u32,
 }
 
@@ -120,7 +120,7 @@ pub(super) struct Mma {
     pub(crate) addend: Element,
     /// Of what comes out.
     pub(crate) sum: Element,
-    /// Whether sums of integers saturate.
+    /// True if sums of integers saturate.
     pub saturates: bool,
 }
 

@@ -3,7 +3,7 @@
 use splitbar_assembly::ptx::SyntaxError;
 use std::fmt;
 
-/// What kind of problem it is.
+/// The kind of a problem.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
     /// The text is not PTX.
@@ -17,11 +17,11 @@ pub enum ProblemKind {
 /// A problem of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What kind.
+    /// The kind.
     pub kind: ProblemKind,
     /// The line, from 1; 0 speaks of the whole text.
     pub line: u32,
-    /// What is wrong.
+    /// The message.
     pub what: String,
 }
 

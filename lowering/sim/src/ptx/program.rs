@@ -20,9 +20,9 @@ operations! {
     /// What a barrier asks each thread, and where all get the answer (`barrier.red`).
     #[derive(Copy, Clone, Debug)]
     pub(super) struct Question {
-        /// What is made of the answers.
+        /// The use of the answers.
         pub answer: plain Answer,
-        /// Where it goes.
+        /// The destination.
         pub to: def Register,
         /// Each thread's own.
         pub predicate: uses Source,
@@ -246,9 +246,9 @@ operations! {
 /// An operation with its guard.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Coded {
-    /// Which lanes.
+    /// The lanes.
     pub guard: Option<Guard>,
-    /// What.
+    /// The operation.
     pub op: Op,
     /// Line of the text.
     pub line: u32,
@@ -330,9 +330,9 @@ impl Coded {
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Where it begins in the parameter block.
+    /// Its offset in the parameters.
     pub offset: u32,
-    /// How long it is.
+    /// Its length.
     pub bytes: u32,
 }
 
@@ -392,7 +392,7 @@ impl Kernel {
         self.shared_bytes
     }
 
-    /// Whether it has an array of shared memory whose size comes with the launch, after
+    /// Returns true if it has an array of shared memory whose size comes with the launch, after
     /// [`Kernel::shared_bytes`].
     pub fn has_dynamic_shared(&self) -> bool {
         self.has_dynamic_shared
@@ -432,7 +432,7 @@ impl Kernel {
         (0..).zip(&self.code).map(|(pc, coded)| (pc, coded.line))
     }
 
-    /// Whether an instruction is a fence.
+    /// Returns true if an instruction is a fence.
     pub fn is_fence(&self, pc: u32) -> bool {
         let coded = self.code.get(pc as usize);
         coded.is_some_and(|coded| matches!(coded.op, Op::Fence { .. }))

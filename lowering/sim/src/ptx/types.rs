@@ -21,7 +21,7 @@ pub(super) enum Class {
 }
 
 impl Class {
-    /// Whether it is one of floating point.
+    /// Returns true if it is one of floating point.
     pub(super) fn is_float(self) -> bool {
         matches!(
             self,
@@ -33,7 +33,7 @@ impl Class {
 /// A type.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Type {
-    /// How an element is to be read.
+    /// The type of an element.
     pub class: Class,
     /// Bits of an element: 1 (a predicate), 8, 16, 32, 64 or 128.
     pub element: u32,
@@ -75,12 +75,12 @@ impl Type {
         self.element * self.count
     }
 
-    /// Whether it is a number in two's complement.
+    /// Returns true if it is a number in two's complement.
     pub(super) fn is_signed(self) -> bool {
         self.class == Class::Signed
     }
 
-    /// Whether it is one of floating point.
+    /// Returns true if it is one of floating point.
     pub(super) fn is_float(self) -> bool {
         self.class.is_float()
     }

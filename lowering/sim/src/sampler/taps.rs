@@ -1,4 +1,4 @@
-//! What a sampler takes of an image: texels with their shares, and what they make together.
+//! The taps of a sampler: texels with their weights, and their combination.
 
 use super::cube::around_edges;
 use super::level::levels;

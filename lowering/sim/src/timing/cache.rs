@@ -1,4 +1,4 @@
-//! Which lines a cache holds: all places alike, the least recently used one goes.
+//! The lines of a cache: fully associative, with LRU replacement.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,10 +1,11 @@
-//! What an instruction asks of the unit.
+//! The resources of the unit that an instruction uses.
 
 use crate::accesses::Accesses;
 use crate::program::Program;
 use crate::queue::Counters;
 
-/// What executes an instruction. Times are those of [`splitbar_target::timing::Timing`].
+/// The pipeline that executes an instruction. Times are those of
+/// [`splitbar_target::timing::Timing`].
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// Nothing: it takes its place in the order.
@@ -50,10 +51,10 @@ pub enum Unit {
     SleepFor(u32),
 }
 
-/// What one instruction asks.
+/// The resources that one instruction uses.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
-    /// What executes it.
+    /// The pipeline that executes it.
     pub unit: Unit,
     /// Instructions of the machine that it is, each of which is issued.
     pub slots: u32,

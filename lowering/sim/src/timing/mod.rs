@@ -1,4 +1,4 @@
-//! How long would the launch take? An estimate, from executed instructions.
+//! Estimates the time of a launch from executed instructions.
 //!
 //! The machine executes as ever; what is different is who goes next. A wave issues when its turn
 //! comes by the clock of the unit (a multiprocessor, a compute unit, a WGP), not by a hostile
@@ -41,7 +41,7 @@ pub use run::estimate;
 use crate::report::Report;
 use splitbar_target::timing::Timing;
 
-/// What is estimated.
+/// The input of an estimate.
 #[derive(Copy, Clone, Debug)]
 pub struct Setup {
     /// The times of the GPU.
@@ -53,7 +53,7 @@ pub struct Setup {
     pub checks: bool,
 }
 
-/// What an estimate says. All times are in cycles of the unit.
+/// The result of an estimate. All times are in cycles of the unit.
 #[derive(Clone, Debug, Default)]
 pub struct Estimate {
     /// From the start of the first workgroup to the end of the last one.
@@ -64,18 +64,18 @@ pub struct Estimate {
     pub utilisation: f64,
     /// Lines that loads found in the unit's own cache, in the shared one, and in memory.
     pub lines: [u64; 3],
-    /// What each instruction took, by the program's numbers.
+    /// The time of each instruction, by the program's numbers.
     pub spent: Vec<Spent>,
-    /// How far the launch came until when, where accesses are not checked.
+    /// The progress of the launch over time, if accesses are not checked.
     pub progress: Progress,
-    /// What the run found: an estimate of a run with findings means little.
+    /// The findings of the run: an estimate of a run with findings is unreliable.
     pub report: Report,
 }
 
-/// What one instruction took, of all waves together.
+/// The time of one instruction, summed over all waves.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// How often it was issued.
+    /// The number of times it was issued.
     pub issued: u64,
     /// Wave-cycles: from when the instruction before let the wave go on, until this one did.
     pub cycles: u64,

@@ -1,4 +1,4 @@
-//! How far a launch has come until when, for comparing versions of one kernel whose runs are cut.
+//! The progress of a launch over time, to compare versions of one kernel whose runs are cut off.
 //!
 //! Versions of a kernel differ in their instructions and barriers, but they load and store the same
 //! data. The bytes that their lanes have touched so far are therefore a measure of the work that is

@@ -387,7 +387,7 @@ impl<W> Machine<W> {
         Some(false)
     }
 
-    /// Whether the arrival of this step completed the phase.
+    /// Returns true if the arrival of this step completed the phase.
     fn is_complete(&self, slot: usize, wave: usize, name: Option<Name>) -> bool {
         let of = self.slots.get(slot).and_then(Option::as_ref);
         let object = name.and_then(|name| of?.resident.barrier(wave, name));

@@ -1,6 +1,6 @@
-//! How long instructions take on each GPU: what a timing estimate goes by. Sources, fact by fact:
-//! `fixtures/targets/timing.toml`, where this table is generated from. Many figures are estimates,
-//! and the source says so.
+//! The timing of instructions on each GPU, for estimates. Sources, fact by fact:
+//! `fixtures/targets/timing.toml`, from which this table is generated. Many figures are estimates,
+//! and the source marks them.
 //!
 //! A unit is a multiprocessor (NVIDIA), a compute unit, or a WGP (AMD, from gfx10 on).
 
@@ -11,7 +11,7 @@ use super::Target;
 pub use rates::{Cache, Order, Pipe, Timing};
 
 impl Timing {
-    /// That of `target`; `None` where it is not known.
+    /// The timing of `target`; `None` if it is unknown.
     pub fn for_target(target: &Target) -> Option<&'static Timing> {
         let row = (table::ROWS.iter()).find(|(names, _)| names.contains(&target.gpu()));
         row.map(|(_, timing)| timing)

@@ -1,4 +1,4 @@
-//! How fast the units of a GPU are.
+//! The speeds of the units of a GPU.
 
 /// A unit of execution.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,8 @@ pub struct Cache {
     pub latency: u32,
 }
 
-/// Which of the waves that can go on is issued: the one that was issued last, then by age.
+/// The order in which a scheduler issues ready waves: first the one that it issued last, then by
+/// age.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The one that began first.
@@ -37,7 +38,7 @@ pub struct Timing {
     pub clock_mhz: u32,
     /// Parts of a unit that issue one instruction each cycle; a wave belongs to one of them.
     pub schedulers: u32,
-    /// Which wave a scheduler issues.
+    /// The order in which a scheduler issues waves.
     pub order: Order,
     /// Lanes that the intervals of vector instructions are for: a larger wave takes several.
     pub lanes: u32,
@@ -51,7 +52,7 @@ pub struct Timing {
     pub special: Pipe,
     /// A matrix multiply-add.
     pub matrix: Pipe,
-    /// What the scalar unit does.
+    /// The pipeline of the scalar unit.
     pub scalar: Pipe,
     /// Cycles from a branch to the next instruction of the wave.
     pub branch: u32,

@@ -1,4 +1,4 @@
-//! Which barrier the instructions of a kernel belong to.
+//! Maps the instructions of a kernel to its barriers.
 
 use splitbar_passes::module::Module;
 use splitbar_sim::CodeLocation;

@@ -72,13 +72,13 @@ pub struct Timeline {
     pub tracks: Vec<Track>,
     /// The slices of the waves: by track, then by time, and those that contain others first.
     pub slices: Vec<Slice>,
-    /// Who completed a phase that another wave waited for.
+    /// The waves that completed a phase for which another wave waited.
     pub completions: Vec<Completion>,
-    /// How many loads are outstanding, from the times on that it changes.
+    /// The number of outstanding loads, with the times of its changes.
     pub loads: Vec<(u64, u32)>,
-    /// How many waves are resident, from the times on that it changes.
+    /// The number of resident waves, with the times of its changes.
     pub waves: Vec<(u64, u32)>,
-    /// Where problems were found. A timeline of steps ends with the first one that is not a note.
+    /// The places of findings. A timeline of steps ends with the first one that is not a note.
     pub marks: Vec<Mark>,
     /// The time from which on nothing is recorded, because the timeline is full.
     pub cut_off: Option<u64>,
@@ -90,7 +90,7 @@ pub struct Timeline {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Track {
-    /// Which.
+    /// The wave.
     pub wave: WaveId,
     /// When it began.
     pub began: u64,

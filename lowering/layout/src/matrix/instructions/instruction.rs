@@ -5,7 +5,7 @@ use crate::scalar::Scalar;
 use spirv::CooperativeMatrixUse as Use;
 use splitbar_passes::module::FloatFormat;
 
-/// What the factors are made of.
+/// The element type of A and B.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Factor {
     /// Floats of 16 bits.
@@ -46,8 +46,8 @@ impl Factor {
         })
     }
 
-    /// Whether products of these can be added to elements of this type: 16-bit floats are widened
-    /// and rounded again.
+    /// Returns true if products of these can be added to elements of this type: 16-bit floats are
+    /// widened and rounded again.
     fn adds_to(self, component: Scalar) -> bool {
         match self {
             Factor::F16 | Factor::BF16 | Factor::F8 => {
@@ -60,7 +60,7 @@ impl Factor {
     }
 }
 
-/// How LLVM spells an instruction.
+/// The form of an instruction in LLVM.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Form {
     /// `(A, B, C)`, overloaded by sum and factor.
@@ -93,12 +93,12 @@ pub(super) type Digits = [Digit; 8];
 /// A matrix multiply-add instruction.
 #[derive(Debug)]
 pub struct Instruction {
-    /// The intrinsic; where the name says what the factors are, by that: neither, A, B, both are
-    /// the other kind (signed integers, E5M2).
+    /// The intrinsic; if the name depends on the element types, one for each: neither, A, B, both
+    /// are the other kind (signed integers, E5M2).
     pub names: [&'static str; 4],
     /// Its operands.
     pub form: Form,
-    /// What the factors are made of.
+    /// The element type of A and B.
     pub factor: Factor,
     /// Rows of A and of the sum.
     pub rows: u32,
@@ -168,7 +168,7 @@ impl Instruction {
         })
     }
 
-    /// Whether matrices of this type in this use are this instruction's business.
+    /// Returns true if matrices of this type in this use are this instruction's business.
     pub fn takes(&self, role: Use, component: Scalar) -> bool {
         match role {
             Use::MatrixAKHR | Use::MatrixBKHR => {

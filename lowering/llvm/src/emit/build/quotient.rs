@@ -38,7 +38,7 @@ pub(crate) struct Quotients {
     pub(crate) half: Quotient,
     /// Of 32-bit numbers.
     pub(crate) single: Quotient,
-    /// Whether the target is an NVIDIA GPU.
+    /// True if the target is an NVIDIA GPU.
     pub(super) nvptx: bool,
 }
 

@@ -74,7 +74,7 @@ pub(super) fn require(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, shape: Sh
             .help("keep the texels in a storage buffer"),
         _ => problem
             .because("the hardware has no image instructions")
-            .help("keep the texels in a storage buffer, and compute where each lies"),
+            .help("keep the texels in a storage buffer, and compute their addresses"),
     }))
 }
 
@@ -91,7 +91,7 @@ pub(super) fn require_sampling(
             let problem = e.unsupported_on_target(inst, what);
             Err(Box::new(
                 problem
-                    .because("the hardware samples only at levels that it chooses itself")
+                    .because("the hardware samples only with implicit levels of detail")
                     .help("fetch texels (OpImageFetch), and filter them in the shader"),
             ))
         }
@@ -282,7 +282,7 @@ pub(super) fn no_channels(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Bo
     let problem = e.unsupported_on_target(inst, what);
     Box::new(
         problem
-            .because("a descriptor holds the hardware's format, which several of OpenCL's share")
+            .because("a descriptor has the format of the hardware, which is the same for several formats of OpenCL")
             .help("pass the format to the kernel as an argument"),
     )
 }

@@ -145,7 +145,7 @@ pub(super) fn level<'c>(
             e.unsupported_on_target(inst, "an instruction for OpImageQueryLod in square quads");
         return Err(Box::new(
             problem
-                .because("the hardware takes four lanes that follow each other for a quad")
+                .because("in the hardware, four consecutive lanes are a quad")
                 .help("use the execution mode DerivativeGroupLinearKHR"),
         ));
     }

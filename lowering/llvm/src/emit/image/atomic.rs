@@ -80,7 +80,7 @@ fn names(op: Op) -> Option<Names> {
     })
 }
 
-/// Whether operand 0 of `inst` points to a texel.
+/// Returns true if operand 0 of `inst` points to a texel.
 pub(crate) fn is_texel(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bool {
     texel_pointer(e, inst).is_some()
 }
@@ -187,9 +187,9 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         return Err(Box::new(
             problem
                 .because(
-                    "PTX changes texels without a result alone (sured), and a surface object does not say where they lie",
+                    "PTX has only atomics on texels without a result (sured), and a surface object has no addresses",
                 )
-                .help("keep what is changed in a storage buffer"),
+                .help("keep these texels in a storage buffer"),
         ));
     }
     let b = e.b;

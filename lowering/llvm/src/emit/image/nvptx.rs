@@ -96,7 +96,7 @@ pub(super) fn handle<'c>(
     e.b.load(e.b.int_type(64), descriptor, 8)
 }
 
-/// Whether the last coordinate is a layer for PTX.
+/// Returns true if the last coordinate is a layer for PTX.
 fn is_layered(shape: Shape) -> bool {
     matches!(
         shape,

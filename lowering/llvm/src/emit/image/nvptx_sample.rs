@@ -74,7 +74,7 @@ pub(super) fn sample<'c>(
     if shape == Shape::D3 && sampling.reference.is_some() {
         return lacks(
             "of a volume",
-            "PTX compares the depths of all other textures (tex)",
+            "PTX compares depths only for other textures (tex)",
         );
     }
     let (ty, output) = match sampling.component {
@@ -154,7 +154,7 @@ pub(super) fn no_level(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<D
     let problem = e.unsupported_on_target(inst, format!("an instruction for {}", inst.name()));
     Box::new(
         problem
-            .because("PTX asks a texture for its size and its number of levels alone (txq)")
+            .because("PTX can only query the size and the number of levels of a texture (txq)")
             .help("compute the level from the derivatives of the coordinates and the image's size"),
     )
 }

@@ -111,7 +111,7 @@ impl<'c> Operands<'c> {
 }
 
 impl Operands<'_> {
-    /// Whether there is one source of the level of detail, and the others fit it.
+    /// Returns true if there is one source of the level of detail, and the others fit it.
     fn go_with(&self, form: Form) -> bool {
         let (level, gradients) = (self.level.is_some(), self.gradients.is_some());
         let one_source = if form.implicit {

@@ -76,7 +76,7 @@ pub(super) fn directions(shape: Shape) -> u32 {
     coordinates(shape) - u32::from(is_layered(shape))
 }
 
-/// Whether the last coordinate of a sample is a layer.
+/// Returns true if the last coordinate of a sample is a layer.
 pub(super) fn is_layered(shape: Shape) -> bool {
     matches!(shape, Shape::D1Array | Shape::D2Array | Shape::CubeArray)
 }

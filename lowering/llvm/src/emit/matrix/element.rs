@@ -140,7 +140,7 @@ impl<'e, 'f, 'c, 'm> Shared<'e, 'f, 'c, 'm> {
                 }
             });
         }
-        result.ok_or_else(|| b.internal("nobody asks for an element"))
+        result.ok_or_else(|| b.internal("no element is requested"))
     }
 }
 
@@ -243,7 +243,7 @@ impl<'e, 'f, 'c, 'm> Stored<'e, 'f, 'c, 'm> {
                 }
             });
         }
-        result.ok_or_else(|| b.internal("nobody asks for an element"))
+        result.ok_or_else(|| b.internal("no element is requested"))
     }
 }
 

@@ -95,7 +95,7 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
                 ),
             )
             .at_word(inst)
-            .help(format!("build the module for subgroups of {wave}")),
+            .help(format!("compile the module for subgroups of {wave}")),
         ))
     }
 

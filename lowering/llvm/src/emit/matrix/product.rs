@@ -60,7 +60,7 @@ pub(super) fn multiply_add(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) 
     let is_float = |matrix: &Matrix| matches!(matrix.component, Scalar::Float { .. });
     let kinds = [shapes.a, shapes.b, shapes.c, shapes.d].map(is_float);
     if !fits || kinds.iter().any(|kind| *kind != kinds[0]) {
-        return Err(e.mismatch(inst, "A, B, C and the result do not fit each other"));
+        return Err(e.mismatch(inst, "A, B, C and the result do not match each other"));
     }
     if let Some(instruction) = native::find(e.module.target, e.wave_size(), &shapes) {
         let value = native::multiply_add(e, instruction, &shapes, [a, b, c])?;

@@ -27,9 +27,9 @@ struct Reduction<'e, 'm> {
     function: Id,
     from: &'e Matrix,
     to: &'e Matrix,
-    /// Whether whole columns are combined.
+    /// True if whole columns are combined.
     rows: bool,
-    /// Whether whole rows are combined.
+    /// True if whole rows are combined.
     columns: bool,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn reduce<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) ->
     let is_known =
         |mask: &Mask| !mask.is_empty() && (!mask.contains(Mask::_2X2) || *mask == Mask::_2X2);
     let Some(mask) = mask.filter(is_known) else {
-        return Err(e.mismatch(inst, "the reduction is neither Row, Column, both nor 2x2"));
+        return Err(e.mismatch(inst, "the reduction is not Row, Column, both or 2x2"));
     };
     let reduction = Reduction {
         inst,
@@ -62,10 +62,7 @@ pub(super) fn reduce<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) ->
         (reduction.rows || rows == to_rows) && (reduction.columns || columns == to_columns)
     };
     if !fits {
-        return Err(e.mismatch(
-            inst,
-            "the size of the result is not the one that the reduction leaves",
-        ));
+        return Err(e.mismatch(inst, "the size of the result does not match the reduction"));
     }
     let is_slow = mask == Mask::_2X2 || is_padded(from, e.wave_size());
     // Elements are read from the same subgroup.

@@ -117,7 +117,7 @@ pub(super) fn inside(matrix: &Matrix, slot: u32, lanes: u32) -> Inside {
     }
 }
 
-/// Whether some slot of some lane lies beyond the matrix.
+/// Returns true if some slot of some lane lies beyond the matrix.
 pub(super) fn is_padded(matrix: &Matrix, lanes: u32) -> bool {
     (0..matrix.layout.slots).any(|slot| !matches!(inside(matrix, slot, lanes), Inside::All))
 }

@@ -524,7 +524,7 @@ impl<'c> Body<'_, 'c> {
         self.words.result(Op::ConvertUToPtr, pointer, &[place])
     }
 
-    /// Whether nobody writes what `load` reads at `address` while the kernel runs.
+    /// Returns true if nobody writes what `load` reads at `address` while the kernel runs.
     fn is_constant(&self, address: Value<'c>, load: Value<'c>) -> bool {
         if load.is_volatile() {
             return false;

@@ -19,7 +19,7 @@ pub const REPORTS: [&[Report]; 3] = [amdgpu::REPORTS, independent::REPORTS, trac
 pub struct Unlisted {
     /// The folder of FuzzX; none: LLVM's issue tracker.
     pub folder: Option<Folder>,
-    /// How many they are.
+    /// Their number.
     pub count: usize,
     /// Why they are not listed: for most, no module can reach them. Markdown.
     pub reason: &'static str,

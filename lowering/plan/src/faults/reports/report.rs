@@ -1,4 +1,4 @@
-//! What a report on a fault says.
+//! The contents of a report on a fault.
 
 /// A folder of the collection FuzzX (<https://github.com/SemiAnalysisAI/FuzzX>).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ impl Folder {
     }
 }
 
-/// Where something was reported.
+/// The source of a report.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// An entry of FuzzX.
@@ -59,12 +59,12 @@ pub enum Verdict {
 /// A report that a SPIR-V module can reach. Texts are Markdown.
 #[derive(Copy, Clone, Debug)]
 pub struct Report {
-    /// Where it was reported.
+    /// The source.
     pub origin: Origin,
-    /// What goes wrong.
+    /// The wrong behaviour.
     pub what: &'static str,
     /// The GPUs where it may go wrong.
     pub gpus: &'static str,
-    /// What splitbar makes of it.
+    /// The verdict of splitbar.
     pub verdict: Verdict,
 }

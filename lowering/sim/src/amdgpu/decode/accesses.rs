@@ -1,4 +1,4 @@
-//! What an access to memory or an image is by its name and its cache bits: its data, its caches,
+//! Decodes an access to memory or an image from its name and its cache bits: its data, its caches,
 //! its order, its counters.
 
 use super::super::counters::{class, counter};
@@ -31,7 +31,7 @@ pub(super) fn passes_by(parts: &Parts<'_>) -> Levels {
     }
 }
 
-/// Whether the cache bits ask for more than the workgroup.
+/// Returns true if the cache bits ask for more than the workgroup.
 fn device(parts: &Parts<'_>) -> bool {
     let modifiers = &parts.modifiers;
     modifiers.has("sc1")

@@ -93,7 +93,7 @@ pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
     Some(Op::Memory(Box::new(memory)))
 }
 
-/// Whether the answer is the time, which comes as scalar loads do (LLVM AMDGPUUsage,
+/// Returns true if the answer is the time, which comes as scalar loads do (LLVM AMDGPUUsage,
 /// `llvm.readcyclecounter` and `llvm.readsteadycounter`).
 fn is_clock(parts: &Parts<'_>) -> bool {
     match parts.mnemonic {

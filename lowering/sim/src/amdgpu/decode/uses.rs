@@ -1,4 +1,4 @@
-//! Which registers an instruction reads and writes: outstanding loads poison them.
+//! The registers that an instruction reads and writes: outstanding loads poison them.
 
 use super::super::bits::Ty;
 use super::super::inst::{

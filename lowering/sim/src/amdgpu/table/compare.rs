@@ -1,4 +1,4 @@
-//! What `v_cmp_*` and `v_cmpx_*`, and on floats `s_cmp_*`, test: rows by the rest of the name.
+//! The tests of `v_cmp_*` and `v_cmpx_*`, and on floats of `s_cmp_*`: rows by the rest of the name.
 //! Source: the instruction set manuals, chapters VOPC and SOPC.
 
 use crate::amdgpu::bits::{Row, tests};

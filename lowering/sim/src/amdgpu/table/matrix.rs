@@ -29,9 +29,9 @@ pub(in crate::amdgpu) struct Shape {
     pub depth: u32,
     /// Products of matrices that the instruction computes.
     pub blocks: u32,
-    /// What A and B are made of.
+    /// The type of the elements of A and B.
     pub factor: Element,
-    /// What is added to, and comes out.
+    /// The type of the addend and the result.
     pub sum: Element,
 }
 

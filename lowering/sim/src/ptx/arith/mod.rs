@@ -1,4 +1,4 @@
-//! What the instructions without side effects compute, one lane at a time.
+//! The instructions without side effects, one lane at a time.
 //!
 //! A value is the bits of a register in a `u64`, zero above the type's width. A [`Function`] is
 //! chosen once, when the text is decoded; its [`Mode`] has what the opcode's modifiers say.

@@ -17,7 +17,7 @@ pub(crate) struct Mode {
     pub kind: Type,
     /// The type that a conversion reads, or a comparison writes.
     pub other: Type,
-    /// How a result is rounded.
+    /// The rounding of a result.
     pub rounding: Rounding,
     /// `.ftz`: subnormal single-precision numbers count as zero, as operands and as results.
     pub flush: bool,
@@ -29,14 +29,14 @@ pub(crate) struct Mode {
     pub relu: bool,
     /// `.xorsign.abs`: magnitudes are compared, the sign is the exclusive or of both.
     pub xorsign: bool,
-    /// What a comparison asks.
+    /// The condition of a comparison.
     pub compare: Compare,
-    /// How a comparison's result is combined with another predicate.
+    /// The combination of a comparison's result with another predicate.
     pub combine: Combine,
     /// A small constant: the truth table of `lop3`, the mode of `prmt`, 1 where a shift's amount
     /// wraps.
     pub table: u8,
-    /// What is computed for each element of a packed type.
+    /// The operation on each element of a packed type.
     pub each: Function,
 }
 
@@ -159,7 +159,7 @@ impl Compare {
     }
 }
 
-/// How a comparison's result is combined with another predicate.
+/// The combination of a comparison's result with another predicate.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {
     /// Not at all.

@@ -135,8 +135,8 @@ pub(crate) fn narrow(class: Class, value: f64, rounding: Rounding) -> u64 {
     sign | magnitude
 }
 
-/// Whether a magnitude grows: by what is lost (`half` its first bit, `rest` whether any other is
-/// set) and whether the kept part is odd.
+/// Returns true if a magnitude grows: by what is lost (`half` its first bit, `rest` whether any
+/// other is set) and whether the kept part is odd.
 fn up(rounding: Rounding, negative: bool, odd: bool, half: bool, rest: bool) -> bool {
     match rounding {
         Rounding::Nearest => half && (rest || odd),

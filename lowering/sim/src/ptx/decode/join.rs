@@ -1,4 +1,4 @@
-//! Where lanes that take different ways meet again: the immediate post-dominator of each branch.
+//! The reconvergence points of divergent lanes: the immediate post-dominator of each branch.
 //!
 //! Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", on the reversed control-flow
 //! graph of one function.

@@ -61,7 +61,7 @@ pub fn kernel(text: &str, name: Option<&str>) -> Result<Kernel, Problem> {
         (None, all) => {
             return Err(Problem::syntax(
                 0,
-                format!("{} kernels: which one has to be said", all.len()),
+                format!("the file has {} kernels: name one", all.len()),
             ));
         }
         (Some(name), all) => all

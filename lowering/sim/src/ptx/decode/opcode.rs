@@ -115,7 +115,7 @@ impl<'t> Opcode<'t> {
         });
     }
 
-    /// Whether every modifier was taken.
+    /// Returns true if every modifier was taken.
     pub(super) fn is_empty(&self) -> bool {
         self.modifiers.is_empty()
     }

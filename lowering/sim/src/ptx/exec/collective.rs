@@ -1,5 +1,5 @@
-//! What lanes of a warp do together: shuffles, votes, matches, reductions, and waiting for each
-//! other.
+//! Collective operations of the lanes of a warp: shuffles, votes, matches, reductions, and waits
+//! for each other.
 
 use super::agents::agent;
 use super::lanes::{Lanes, each};

@@ -1,4 +1,4 @@
-//! What the registers of lanes depend on: labels of loaded bytes ([`crate::uses`]), through the
+//! The dependences of the registers of lanes: labels of loaded bytes ([`crate::uses`]), through the
 //! operations that compute.
 //!
 //! A result depends on what changes it: its function is called again with other values in place of

@@ -1,4 +1,4 @@
-//! What one step of a warp does.
+//! Executes one step of a warp.
 
 mod agents;
 mod collective;

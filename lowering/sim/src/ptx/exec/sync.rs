@@ -236,7 +236,7 @@ fn all_together(
     if lanes.is_none() && aligned && elsewhere(warp, pc) {
         context.report(FindingKind::BarrierMisuse, pc, None, || {
             format!(
-                "barrier {id} is aligned: all threads of a warp execute it together, and some of this one wait elsewhere"
+                "barrier {id} is aligned, so all threads of a warp must execute it together, but some threads of this warp wait elsewhere"
             )
         });
     }
@@ -352,8 +352,8 @@ impl Mbarrier {
     }
 }
 
-/// Whether lanes of the warp wait at another instruction than this one, where nothing of the warp
-/// can bring them here.
+/// Returns true if lanes of the warp wait at another instruction than this one, where nothing of
+/// the warp can bring them here.
 fn elsewhere(warp: &Warp, pc: u32) -> bool {
     let stuck = |state: FragmentState| {
         matches!(state, FragmentState::Meeting(_) | FragmentState::Phase(..))

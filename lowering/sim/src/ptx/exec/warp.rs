@@ -25,7 +25,7 @@ const PATIENCE: u32 = 1 << 16;
 pub struct Join {
     /// The instruction.
     pub pc: u32,
-    /// How many calls deep.
+    /// The depth of calls.
     pub depth: usize,
     /// The lanes that are to meet.
     pub lanes: Lanes,
@@ -62,11 +62,11 @@ pub struct Fragment {
     pub pc: u32,
     /// The lanes.
     pub lanes: Lanes,
-    /// Where the calls return to.
+    /// The return addresses of the calls.
     pub frames: Vec<u32>,
-    /// Where to meet others, the innermost last.
+    /// The reconvergence points, the innermost last.
     pub joins: Vec<Join>,
-    /// Whether it can go on.
+    /// Its state: running or waiting.
     pub state: FragmentState,
 }
 
@@ -79,7 +79,7 @@ pub struct Warp {
     pub local: Vec<u8>,
     /// Lanes that exist and have not ended.
     pub live: Lanes,
-    /// How many lanes of the warp the workgroup does not fill.
+    /// The number of lanes of the warp that the workgroup does not use.
     pub absent: u32,
     /// Index of the warp in the workgroup.
     pub index: u16,

@@ -1,5 +1,5 @@
-//! Where the state spaces lie in the generic address space, and the functions of addresses and
-//! atomics that only this machine needs.
+//! The state spaces in the generic address space, and the functions of addresses and atomics that
+//! only this machine needs.
 //!
 //! Global and constant memory are generic addresses themselves; the other spaces have windows (PTX
 //! ISA, "Generic Addressing").

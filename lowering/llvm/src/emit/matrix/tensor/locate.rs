@@ -231,7 +231,7 @@ impl<'e, 'c> View<'e, 'c> {
         } else {
             if ty.dimensions() as usize != slice.len() {
                 return Err(e.b.mismatch(
-                    "a tensor view without dimensions of its own has other ones than the layout",
+                    "a tensor view without HasDimensions has another number of dimensions than the layout",
                 ));
             }
             let mut strides = vec![e.b.i32(1)];
@@ -318,7 +318,7 @@ fn modulo<'c>(
     e.b.select(is_negative, e.b.add(rest, divisor)?, rest)
 }
 
-/// Whether nothing clips the view `id`, as far as its definitions tell.
+/// Returns true if nothing clips the view `id`, as far as its definitions tell.
 fn takes_all(e: &FunctionEmitter<'_, '_, '_>, mut id: Id) -> bool {
     for _ in 0..MOST_STEPS {
         let Some(inst) = e.module.declarations.module.def(id) else {

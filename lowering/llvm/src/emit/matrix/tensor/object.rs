@@ -77,7 +77,7 @@ fn numbers<'c>(
         return Err(e.mismatch(
             inst,
             format!(
-                "{} does not have {count} operands of 32-bit integers behind its first",
+                "{} does not have {count} operands of 32-bit integers after the first",
                 inst.name()
             ),
         ));
@@ -93,7 +93,7 @@ fn with_lanes<'c>(
 ) -> Result<Value<'c>> {
     let mut value = e.operand(inst, 0)?;
     if value.ty() != e.result_ty(inst)? {
-        return Err(e.mismatch(inst, "the operand has another type than the result"));
+        return Err(e.mismatch(inst, "the type of the operand is not the result type"));
     }
     for (lane, number) in lanes {
         value = e.b.with_lane(value, number, e.b.i32(lane))?;

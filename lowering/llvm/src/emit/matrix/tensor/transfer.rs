@@ -65,7 +65,7 @@ impl<'c> Decode<'c> {
         let wrong = || {
             e.mismatch(
                 inst,
-                "the decode function does not take a pointer to PhysicalStorageBuffer and two arrays of as many 32-bit integers as the tensor has dimensions",
+                "the parameters of the decode function are not a pointer to PhysicalStorageBuffer and two arrays with one 32-bit integer for each dimension",
             )
         };
         let params = e
@@ -289,7 +289,7 @@ impl<'e, 'm, 'c> Transfer<'e, 'm, 'c> {
         Ok(())
     }
 
-    /// Whether all slots take a loop.
+    /// Returns true if all slots take a loop.
     fn is_long(&self) -> bool {
         let most = if self.decode.is_some() {
             MAX_DECODED
@@ -349,7 +349,7 @@ pub(super) fn load<'m>(e: &mut FunctionEmitter<'_, '_, 'm>, inst: Inst<'m>) -> R
     let matrix = e.matrix(e.result_type(inst)?)?;
     let object = e.value(operands.object)?;
     if object.ty() != e.result_ty(inst)? {
-        return Err(e.mismatch(inst, "the object has another type than the result"));
+        return Err(e.mismatch(inst, "the type of the object is not the result type"));
     }
     let transfer = Transfer::decode(e, inst, &operands, matrix)?;
     let slots = matrix.layout.slots;
