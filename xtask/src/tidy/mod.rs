@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: checks that no compiler makes. All problems in one run.
 
 mod edges;
+mod english;
 mod fixtures;
 mod glossary;
 mod links;
@@ -23,6 +24,7 @@ pub(crate) fn run() -> Result<()> {
     features::check(&mut problems)?;
     unify::check(&mut problems)?;
     fixtures::check(&mut problems)?;
+    english::check(&files, &mut problems);
     glossary::check(&files, &mut problems);
     links::check(&files, &mut problems);
     module_cycles::check(&files, &mut problems);
