@@ -139,10 +139,7 @@ pub fn pass(flag: &str, bytes: &[u8]) {
         return;
     };
     let right = breaks_no_rule(&module);
-    let settings = pipeline::Settings {
-        validate_after_all: right,
-        fuel: None,
-    };
+    let settings = pipeline::Settings::default().with_validation(right);
     match pipeline::run(module.into_owned(), &[step(flag)], settings, &mut |_, _| {}) {
         Ok(outcome) => {
             let bytes = outcome.module.to_bytes();

@@ -25,6 +25,7 @@
 //! ```
 
 pub mod analysis;
+mod boundary;
 pub mod diagnostic;
 pub mod enumerants;
 pub mod model;

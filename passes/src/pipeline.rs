@@ -49,6 +49,7 @@ impl Step {
 
 /// The settings of a pipeline.
 #[derive(Copy, Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Settings {
     /// Look closely at the module after every pass: that it breaks no rule of [`crate::validate`]
     /// that it did not break before, that accesses which barriers kept apart are kept apart still,
@@ -66,6 +67,20 @@ impl Settings {
         validate_after_all: cfg!(debug_assertions),
         fuel: None,
     };
+
+    /// Sets `validate_after_all`.
+    #[must_use]
+    pub const fn with_validation(mut self, validate_after_all: bool) -> Settings {
+        self.validate_after_all = validate_after_all;
+        self
+    }
+
+    /// Sets `fuel`.
+    #[must_use]
+    pub const fn with_fuel(mut self, fuel: Option<u64>) -> Settings {
+        self.fuel = fuel;
+        self
+    }
 }
 
 /// The result of one pass.

@@ -38,6 +38,7 @@ impl<'i, B: AsRef<[u8]> + ?Sized> From<&'i B> for Input<'i> {
 
 /// The form of barriers in LLVM IR that is not optimised.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BarrierForm {
     /// As the steps of their plan; on NVPTX these are calls that the expansion behind the optimiser
     /// replaces.

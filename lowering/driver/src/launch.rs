@@ -6,6 +6,7 @@ use splitbar_layout::abi::Argument;
 
 /// The name of a buffer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum BufferName {
     /// Descriptor set and binding of a shader.
     Binding(u32, u32),

@@ -215,10 +215,7 @@ fn explore_entry(
     let system = splitbar_plan::model::cluster(plan, arch, &skeleton, workgroups, waves, describe);
     let report = model::explore_with(
         &system,
-        model::Options {
-            most_states: bounds.most_states,
-            ..model::Options::default()
-        },
+        model::Options::default().with_most_states(bounds.most_states),
     );
     let mut strategies: Vec<Strategy> = plan.pairs.iter().map(|pair| pair.strategy).collect();
     strategies.sort_unstable();

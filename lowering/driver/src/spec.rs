@@ -12,6 +12,7 @@ use std::str::FromStr;
 
 /// A value as it is written.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Literal {
     /// `true` or `false`.
     Bool(bool),

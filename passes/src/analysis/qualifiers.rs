@@ -198,14 +198,16 @@ impl MemoryQualifiers {
                     flow.edge(function, result);
                 }
             }
-            _ if let Some(chain) = inst.chain() => self.chain(declarations, chain, result, flow),
-            _ => {
-                for (_, id) in declarations.module.ids(inst) {
-                    if id != result && leads(id) {
-                        flow.edge(id, result);
+            _ => match inst.chain() {
+                Some(chain) => self.chain(declarations, chain, result, flow),
+                None => {
+                    for (_, id) in declarations.module.ids(inst) {
+                        if id != result && leads(id) {
+                            flow.edge(id, result);
+                        }
                     }
                 }
-            }
+            },
         }
     }
 

@@ -6,12 +6,14 @@ use super::{
     Diagnostic, Diagnostics, Location, Severity, SourcePosition, Span, Subject, WitnessStep,
     WordOffset,
 };
+use crate::boundary;
 use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, renderer::DecorStyle,
 };
 
 /// The use of terminal colours in text.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Colour {
     /// Plain text, the same bytes everywhere.
     #[default]
@@ -163,7 +165,7 @@ fn sourced<'t>(group: Group<'t>, source: &'t SourcePosition) -> Group<'t> {
                 .map(|(at, _)| at)
                 .nth(column.saturating_sub(1))
                 .unwrap_or(text.len() - text.trim_start().len());
-            let mark = AnnotationKind::Context.span(start..text.ceil_char_boundary(start + 1));
+            let mark = AnnotationKind::Context.span(start..boundary::ceil(text, start + 1));
             group.element(line(text, source.line, mark).path(file))
         }
         None => {

@@ -11,11 +11,21 @@ use super::verdict::Verdict;
 
 /// The options of an exploration.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// States after which the verdict is [`Verdict::Limit`]. A state takes some 40 to 200 bytes.
     pub most_states: usize,
     /// Leaves out interleavings that cannot add to the verdict. Off is for tests of the reductions.
     pub reduce: bool,
+}
+
+impl Options {
+    /// Sets `most_states`.
+    #[must_use]
+    pub fn with_most_states(mut self, most_states: usize) -> Options {
+        self.most_states = most_states;
+        self
+    }
 }
 
 impl Default for Options {

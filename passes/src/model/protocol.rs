@@ -46,6 +46,7 @@ pub trait Protocol {
 
 /// A way to use a split barrier.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Usage {
     /// Arrive, wait; again and again.
     Repeated,

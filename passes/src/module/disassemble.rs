@@ -40,7 +40,7 @@ impl Declarations<'_> {
             let start = line.len();
             line.push_str(&self.operand_text(inst, operand, set));
             if line.len() > MOST_CHARACTERS {
-                let end = line.floor_char_boundary(MOST_CHARACTERS);
+                let end = crate::boundary::floor(&line, MOST_CHARACTERS);
                 line.truncate(end);
                 line.push_str(" ...");
                 break;

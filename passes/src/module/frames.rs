@@ -130,7 +130,7 @@ impl Names {
 
     fn kept(&mut self, id: Id, text: &str) -> Arc<str> {
         let name = self.0.entry(id);
-        let end = text.floor_char_boundary(MOST_OF_NAME);
+        let end = crate::boundary::floor(text, MOST_OF_NAME);
         Arc::clone(name.or_insert_with(|| Arc::from(text.get(..end).unwrap_or_default())))
     }
 }

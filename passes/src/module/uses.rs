@@ -92,10 +92,10 @@ impl Uses<'_, '_> {
         let module = self.declarations.module;
         let wrong = match module.definition(id) {
             Some(def) if def < self.first => return None,
-            None if let Some(guess) = module.guess(id) => {
-                return self.guessed.insert(guess.offset).then(|| unknown(guess));
-            }
-            None => "which is not defined",
+            None => match module.guess(id) {
+                Some(guess) => return self.guessed.insert(guess.offset).then(|| unknown(guess)),
+                None => "which is not defined",
+            },
             Some(def) if self.is_elsewhere(def, own) => "which is defined in another function",
             Some(_) if own.is_empty() => return None,
             Some(def) => return misuse(inst, module.opcode_at(def), id),

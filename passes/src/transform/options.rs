@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 /// The options of one run of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PassOptions {
     /// Nothing.
     None,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 /// The kind of an operation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// 6142.
     Arrive,

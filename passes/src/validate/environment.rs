@@ -9,6 +9,7 @@ use std::str::FromStr;
 #[derive(
     Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
+#[non_exhaustive]
 pub enum Environment {
     /// SPIR-V's own rules alone.
     Universal,

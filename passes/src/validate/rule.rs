@@ -6,6 +6,7 @@ use crate::module::Inst;
 
 /// The check of a rule.
 #[derive(Copy, Clone, Debug)]
+#[non_exhaustive]
 pub enum Check {
     /// Once for each barrier, fence, atomic and group instruction.
     Operation(fn(&Context<'_, '_>, &Operation<'_>, &mut Diagnostics)),

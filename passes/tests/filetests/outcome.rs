@@ -30,10 +30,7 @@ pub(crate) fn run(case: &Case, text: &str) -> Result<Outcome> {
     let assembled = assemble(text).map_err(problem)?;
     let module = assembled.module().map_err(problem)?;
     let mut broken = broken(&module)?;
-    let settings = Settings {
-        validate_after_all: true,
-        fuel: None,
-    };
+    let settings = Settings::default().with_validation(true);
     match pipeline::run(module.clone(), &case.steps, settings, &mut |_, _| {}) {
         Err(problems) => Ok(Outcome {
             printed: None,

@@ -237,10 +237,7 @@ fn alias_is_one_string() {
 #[test]
 fn the_order_of_accesses_is_followed_into_inlined_copies() {
     let module = Module::parse(include_bytes!("../../../docs/examples/plain.spv")).unwrap();
-    let settings = Settings {
-        validate_after_all: true,
-        fuel: None,
-    };
+    let settings = Settings::default().with_validation(true);
     let steps = ["split-control-barriers", "move-split-barriers"].map(step);
     let outcome = pipeline::run(module.into_owned(), &steps, settings, &mut |_, _| ()).unwrap();
     assert!(outcome.ran.iter().all(|ran| ran.changed));

@@ -168,10 +168,7 @@ fn only_barriers_of_the_workgroup_are_measured() {
 #[test]
 fn the_rules_hold_afterwards() {
     let steps = [step("instrument-barrier-skew=set:7,binding:31")];
-    let settings = Settings {
-        validate_after_all: true,
-        fuel: None,
-    };
+    let settings = Settings::default().with_validation(true);
     let mut changed = 0;
     for input in kernels() {
         let module = Module::parse(&input.bytes).unwrap().into_owned();

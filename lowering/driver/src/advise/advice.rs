@@ -59,6 +59,7 @@ pub struct Faster {
 /// A simulator's estimate of the time of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Estimated {
     /// An estimate.
     Cycles {

@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 /// The kind of a barrier instruction of the given module.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum BarrierKind {
     /// OpControlBarrier.
     Full,

@@ -71,6 +71,7 @@ pub(crate) fn expected_times<V>(
 /// The expected time of a version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Expected {
     /// The model gives it.
     Cycles(ExpectedCycles),

@@ -140,6 +140,7 @@ pub struct Verdict {
 /// The kinds of answers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Outcome {
     /// A version with split barriers is faster.
     Split,

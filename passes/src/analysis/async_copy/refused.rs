@@ -14,6 +14,7 @@ pub struct Refused {
 
 /// Why a store of a loaded value stays as it is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Reason {
     /// The load stands in another block, and not in one that leads to the store alone.
     OtherBlock,

@@ -171,18 +171,18 @@ impl<'e> Events<'e> {
         let mut element = Some(0u64);
         for _ in 0..MAX_CHAIN {
             let def = self.declarations.module.def(pointer)?;
+            if let Some(chain) = def.chain() {
+                let element_index = chain.element.into_iter();
+                let indexes = chain.indexes.iter().map(|index| Id(*index));
+                for index in element_index.chain(indexes) {
+                    let index = self.constants.get(index).and_then(|c| c.as_u64());
+                    element = element.zip(index).and_then(|(a, b)| a.checked_add(b));
+                }
+                pointer = chain.base;
+                continue;
+            }
             match def.op()? {
                 Op::Variable => return self.holds_events(def).then_some((pointer, element)),
-                _ if let Some(chain) = def.chain() => {
-                    let element_index = chain.element.into_iter();
-                    let indexes = chain.indexes.iter().map(|index| Id(*index));
-                    for index in element_index.chain(indexes) {
-                        let index = self.constants.get(index).and_then(|c| c.as_u64());
-                        element = element.zip(index).and_then(|(a, b)| a.checked_add(b));
-                    }
-                    pointer = chain.base;
-                    continue;
-                }
                 Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::Bitcast | Op::CopyObject => {}
                 _ => return None,
             }

@@ -5,6 +5,7 @@ use crate::module::{BlockIndex, BlockMap};
 
 /// Why something is not uniform.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Cause {
     /// The value itself is from a source that gives each invocation its own.
     Source,

@@ -85,10 +85,9 @@ fn run(arguments: &Arguments) -> u8 {
     if arguments.print_all {
         print_module("the module as it was read", &original);
     }
-    let settings = Settings {
-        validate_after_all: arguments.validate_after_all,
-        fuel: arguments.fuel,
-    };
+    let settings = Settings::default()
+        .with_validation(arguments.validate_after_all)
+        .with_fuel(arguments.fuel);
     let outcome = pipeline::run(
         module,
         &arguments.steps,

@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 
 /// The reason why a loop cannot be transformed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Reason {
     /// Several blocks lead to the loop, or back to its header.
     Entries,

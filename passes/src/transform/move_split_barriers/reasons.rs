@@ -14,6 +14,7 @@ use std::fmt;
 
 /// The reason why an arrive or a wait stops moving.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stop {
     /// The access at this word, in memory that the barrier orders: the other side of the barrier
     /// may touch the same, and one of the two writes.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 /// The unit of times. One is one microsecond of the format.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unit {
     /// Cycles of the unit that runs the waves.
     Cycles,

@@ -14,13 +14,14 @@ impl<'m> Builder<'_, 'm> {
             return;
         };
         let operands = inst.operands();
+        if let ([base, indices @ ..], Some(form)) = (operands, typed_chain(inst)) {
+            self.chain(inst, form, Id(*base), indices);
+            return;
+        }
         match (op, operands) {
             (S::Variable | S::Phi | S::Branch | S::BranchConditional | S::Switch, _) => {}
             (S::Load, [pointer, ..]) => self.load(inst, Id(*pointer)),
             (S::Store, [pointer, value, ..]) => self.store(Id(*pointer), Id(*value), undo),
-            (_, [base, indices @ ..]) if let Some(form) = typed_chain(inst) => {
-                self.chain(inst, form, Id(*base), indices);
-            }
             (S::CompositeExtract, [whole, path @ ..]) => {
                 let mut node = self.value(Id(*whole));
                 let width = inst
