@@ -54,6 +54,7 @@ fn build() -> Result<PathBuf> {
         .args(["build", "--quiet", "--package", "splitbar-cli"])
         // The crates that the test itself is made of serve the program too.
         .args(["--package", "splitbar-unify"])
+        .args(["--features", "splitbar-unify/llvm"])
         .args(["--bin", "splitbar", "--profile", profile])
         .arg("--target-dir")
         .arg(target)

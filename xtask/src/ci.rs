@@ -6,11 +6,20 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::{
-    book, features, linker, llvm, nvidia, package, page, shell, spelling, system, test, tidy,
+    book, disk, features, linker, llvm, nvidia, package, page, portable, shell, spelling, system,
+    test, tidy,
 };
+
+/// What cargo's target folder has at the end of a run, in tenths of a gigabyte.
+const TARGET_FOLDER: u64 = 90;
 
 /// Runs every step, also after one has failed; the last line counts the tests.
 pub(crate) fn run() -> Result<()> {
+    let target = shell::target_directory()?;
+    std::fs::create_dir_all(&target)?;
+    if let Some(free) = disk::free(&target) {
+        has_room(disk::used(&target), free)?;
+    }
     llvm::ensure()?;
     linker::ensure()?;
     system::ensure();
@@ -23,6 +32,7 @@ pub(crate) fn run() -> Result<()> {
     }
     let mut failed: Vec<&str> = Vec::new();
     let mut times: Vec<String> = Vec::new();
+    let mut sizes: Vec<String> = Vec::new();
     let mut begun = (Instant::now(), processor_seconds());
     let mut step = |name: &'static str, result: Result<()>| {
         let seconds = begun.0.elapsed().as_secs();
@@ -31,6 +41,7 @@ pub(crate) fn run() -> Result<()> {
             _ => String::new(),
         };
         times.push(format!("{name} {seconds}{worked}"));
+        sizes.push(format!("{name} {}", disk::gigabytes(disk::used(&target))));
         begun = (Instant::now(), processor_seconds());
         if let Err(e) = result {
             eprintln!("error: {name}: {e:#}");
@@ -61,6 +72,7 @@ pub(crate) fn run() -> Result<()> {
     doc.env("RUSTDOCFLAGS", "-D warnings");
     step("documentation", shell::run(doc));
     step("packages", package::packages(false));
+    step("wasm32", portable::wasm().map(|_| ()));
     step("licences and sources", package::deny());
     let (mut counts, result) = test::run_counting(&test::Options::of_ci());
     step("test", result);
@@ -77,9 +89,27 @@ pub(crate) fn run() -> Result<()> {
         println!("failed: {}", failed.join(", "));
     }
     println!("seconds by step (of processors): {}", times.join(", "));
+    println!(
+        "gigabytes in the target folder after each step: {}",
+        sizes.join(", ")
+    );
     println!("{}", counts.summary());
     if !failed.is_empty() {
         bail!("{} did not hold", failed.join(", "));
+    }
+    Ok(())
+}
+
+/// Fails where a run would fill the disk: there are `used` bytes in the target folder, and `free`
+/// bytes on its disk.
+fn has_room(used: u64, free: u64) -> Result<()> {
+    let needed = (TARGET_FOLDER * disk::GIGABYTE / 10).saturating_sub(used);
+    if free < needed {
+        bail!(
+            "{} GB are free for cargo's target folder, and `cargo xtask ci` needs {} GB there; remove other builds, or name a folder on another disk in CARGO_TARGET_DIR",
+            disk::gigabytes(free),
+            disk::gigabytes(needed)
+        );
     }
     Ok(())
 }
@@ -99,8 +129,17 @@ fn processor_seconds() -> Option<u64> {
 }
 
 #[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_an_error_before_the_first_step() {
+        let all = TARGET_FOLDER * disk::GIGABYTE / 10;
+        assert!(has_room(0, all).is_ok() && has_room(all, 0).is_ok());
+        let error = has_room(all / 2, all / 2 - 1).unwrap_err().to_string();
+        assert!(error.contains("needs 4.5 GB"), "{error}");
+    }
 
     #[test]
     fn the_time_of_processes_is_known() {

@@ -12,31 +12,34 @@ use flate2::{Compression, GzBuilder};
 use indicatif::ProgressBar;
 use serde::Deserialize;
 
-use crate::{llvm, shell, unify};
+use crate::unify::{self, Splitbar};
+use crate::{llvm, shell};
 
 /// The version of the C interface, in the names of the libraries.
 const ABI: u32 = 1;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The shared libraries: the crate, the name, and what it is.
-const LIBRARIES: [(&str, &str, &str); 2] = [
+/// The shared libraries: the crate, how it uses `splitbar`, the name, and what it is.
+const LIBRARIES: [(&str, Splitbar, &str, &str); 2] = [
     (
         "splitbar-c-full",
+        Splitbar::WithLlvm,
         "splitbar",
         "Compiles SPIR-V modules with split barriers for AMD and NVIDIA GPUs",
     ),
     (
         "splitbar-c-passes",
+        Splitbar::WithoutLlvm,
         "splitbar_passes",
         "Checks and transforms SPIR-V modules with split barriers",
     ),
 ];
 
-/// What is built.
-const PROGRAMS: [(&str, &str); 2] = [
-    ("splitbar-cli", "splitbar"),
-    ("splitbar-passes", "splitbar-opt"),
+/// The programs: the crate, how it uses `splitbar`, and the name.
+const PROGRAMS: [(&str, Splitbar, &str); 2] = [
+    ("splitbar-cli", Splitbar::WithLlvm, "splitbar"),
+    ("splitbar-passes", Splitbar::Unused, "splitbar-opt"),
 ];
 
 #[derive(clap::Args)]
@@ -104,17 +107,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// Builds the programs and the libraries; the folder that they are in. Each alone, so that the
 /// features of one do not come into the other: libsplitbar_passes has no LLVM.
 fn build(options: &Options) -> Result<PathBuf> {
-    let with = unify::selection(options.unified);
     let profile = format!("--profile={}", options.profile);
-    let build = |what: &[&str]| {
+    let build = |splitbar: Splitbar, what: &[&str]| {
+        let with = unify::selection(options.unified, splitbar);
         let command = [&["build", &profile][..], with, what].concat();
         shell::run(shell::cargo(&command))
     };
-    for (package, program) in PROGRAMS {
-        build(&["--package", package, "--bin", program])?;
+    for (package, splitbar, program) in PROGRAMS {
+        build(splitbar, &["--package", package, "--bin", program])?;
     }
-    for (package, _, _) in LIBRARIES {
-        build(&["--package", package])?;
+    for (package, splitbar, _, _) in LIBRARIES {
+        build(splitbar, &["--package", package])?;
     }
     folder(&options.profile)
 }
@@ -126,10 +129,10 @@ pub(crate) fn folder(profile: &str) -> Result<PathBuf> {
 }
 
 fn binaries(built: &Path, tree: &mut Tree) -> Result<()> {
-    for (_, program) in PROGRAMS {
+    for (_, _, program) in PROGRAMS {
         tree.program(format!("bin/{program}"), stripped(&built.join(program))?);
     }
-    for (_, name, _) in LIBRARIES {
+    for (_, _, name, _) in LIBRARIES {
         let file = format!("lib{name}.so");
         let versioned = format!("{file}.{ABI}");
         tree.program(format!("lib/{versioned}"), stripped(&built.join(&file))?);
@@ -174,7 +177,7 @@ fn interfaces(tree: &mut Tree) -> Result<()> {
             .iter()
             .fold(text, |text, (key, value)| text.replace(key, value))
     };
-    for (_, name, about) in LIBRARIES {
+    for (_, _, name, about) in LIBRARIES {
         let text = filled(read("bindings/c/dist/library.pc.in")?, name, about);
         tree.text(format!("lib/pkgconfig/{name}.pc"), text);
     }
@@ -243,8 +246,8 @@ struct Package {
 /// The licences of everything that is linked: a list, and the texts that the crates have.
 fn licences(tree: &mut Tree) -> Result<()> {
     let mut linked = BTreeSet::new();
-    let packages = PROGRAMS.map(|(package, _)| package).into_iter();
-    for package in packages.chain(LIBRARIES.map(|(package, _, _)| package)) {
+    let packages = PROGRAMS.map(|(package, _, _)| package).into_iter();
+    for package in packages.chain(LIBRARIES.map(|(package, _, _, _)| package)) {
         let edges = [
             "tree",
             "--edges=normal",

@@ -112,7 +112,7 @@ pub(crate) fn check(problems: &mut Vec<String>) -> Result<()> {
 /// `splitbar-unify` too.
 pub(crate) fn build() -> Result<()> {
     for choice in CHOICES {
-        let lints = [unify::SELECTED, &["--", "-D", "warnings"]].concat();
+        let lints = [unify::PACKAGE, "--", "-D", "warnings"];
         shell::run(choice.cargo("clippy", &lints))?;
     }
     Ok(())

@@ -9,6 +9,7 @@ mod book;
 mod ci;
 mod corpus;
 mod demo;
+mod disk;
 mod dist;
 mod each;
 mod features;
@@ -21,6 +22,7 @@ mod nvidia;
 mod outdated;
 mod package;
 mod page;
+mod portable;
 mod release;
 mod shell;
 mod soak;
@@ -133,6 +135,9 @@ enum Command {
         #[arg(long)]
         verify: bool,
     },
+    /// Check splitbar-passes with the oldest Rust that its manifest names, and for wasm32; rustup
+    /// installs what is missing
+    Portable,
     /// Ask cargo-deny about licences and sources; it is installed where it is missing
     Deny,
     /// Say which dependencies have newer releases, by the registry's index; changes nothing
@@ -201,6 +206,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Wheel(options) => wheel::run(&options),
         Command::Release(options) => release::run(&options),
         Command::Package { verify } => package::packages(verify),
+        Command::Portable => portable::run(),
         Command::Deny => package::deny(),
         Command::Outdated => outdated::run(),
         Command::Book => book::run(),

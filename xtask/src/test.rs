@@ -117,7 +117,7 @@ const FACADE_WITHOUT_LLVM: &[&str] = &[
     "--package=splitbar-cli",
     "--package=splitbar-unify",
     "--no-default-features",
-    "--features=splitbar/sim,splitbar-unify/default",
+    "--features=splitbar-unify/default,splitbar-unify/sim",
 ];
 
 /// CI takes one of so many trials of a family of the suite.

@@ -7,43 +7,102 @@ use anyhow::Result;
 
 use crate::shell;
 
-/// Selects the package that asks for the features of the workspace.
-pub(crate) const SELECTED: &[&str] = &["--package=splitbar-unify"];
+/// The package that asks for the features of the workspace.
+pub(crate) const PACKAGE: &str = "--package=splitbar-unify";
 
-/// The builds, as arguments of cargo.
-const BUILDS: &[&[&str]] = &[
-    &["--package=splitbar-cli"],
-    &["--package=splitbar-passes"],
-    &["--package=splitbar-c-full"],
-    &["--package=splitbar-c-passes"],
-    &[
-        "--package=splitbar-python",
-        "--features=splitbar-python/unify",
-    ],
-    &[
-        "--package=splitbar-cli",
-        "--no-default-features",
-        "--features=splitbar-unify/default",
-    ],
+/// How a build uses the crate `splitbar`, which has features of its own.
+#[derive(Clone, Copy)]
+pub(crate) enum Splitbar {
+    /// Not at all.
+    Unused,
+    /// With LLVM, as the suite does.
+    WithLlvm,
+    /// Without LLVM, as the program that is tested without LLVM does.
+    WithoutLlvm,
+}
+
+impl Splitbar {
+    /// Returns the arguments that select the features of the tests.
+    fn selected(self) -> &'static [&'static str] {
+        match self {
+            Splitbar::Unused => &[PACKAGE],
+            Splitbar::WithLlvm => &[PACKAGE, "--features=splitbar-unify/llvm"],
+            Splitbar::WithoutLlvm => &[PACKAGE, "--features=splitbar-unify/sim"],
+        }
+    }
+}
+
+/// Returns the arguments of a build that shares the crates of the tests, and none for others.
+pub(crate) fn selection(unified: bool, splitbar: Splitbar) -> &'static [&'static str] {
+    if unified { splitbar.selected() } else { &[] }
+}
+
+/// The builds, as arguments of cargo, and crates that have features of their own in them.
+const BUILDS: &[(&[&str], &[&str])] = &[
+    (&["--package=xtask"], &[]),
+    (
+        &[
+            "--package=splitbar-cli",
+            PACKAGE,
+            "--features=splitbar-unify/llvm",
+        ],
+        WITH_LLVM,
+    ),
+    (&["--package=splitbar-passes", PACKAGE], &[]),
+    (
+        &[
+            "--package=splitbar-c-full",
+            PACKAGE,
+            "--features=splitbar-unify/llvm",
+        ],
+        WITH_LLVM,
+    ),
+    (
+        &[
+            "--package=splitbar-c-passes",
+            PACKAGE,
+            "--features=splitbar-unify/sim",
+        ],
+        WITHOUT_LLVM,
+    ),
+    (
+        &[
+            "--package=splitbar-python",
+            "--features=splitbar-python/unify",
+        ],
+        WITHOUT_LLVM,
+    ),
+    (
+        &[
+            "--package=splitbar-cli",
+            "--no-default-features",
+            PACKAGE,
+            "--features=splitbar-unify/default,splitbar-unify/sim",
+        ],
+        WITHOUT_LLVM,
+    ),
 ];
 
-/// Crates that have features of their own in each build.
-const OWN: &[&str] = &["splitbar", "splitbar-c", "splitbar-cli", "splitbar-python"];
+/// Crates that have other features in every build: there is no code in this one.
+const WITH_LLVM: &[&str] = &["splitbar-unify"];
 
-/// Returns [`SELECTED`] for a build that shares the crates of the tests, and nothing for others.
-pub(crate) fn selection(unified: bool) -> &'static [&'static str] {
-    if unified { SELECTED } else { &[] }
-}
+/// Crates that have other features without LLVM.
+const WITHOUT_LLVM: &[&str] = &[
+    "splitbar",
+    "splitbar-c",
+    "splitbar-cli",
+    "splitbar-python",
+    "splitbar-unify",
+];
 
 /// Names each crate that one of the builds compiles with other features than the workspace does.
 pub(crate) fn check(problems: &mut Vec<String>) -> Result<()> {
     let workspace = features(&["--workspace", "--edges=normal,build,dev"])?;
-    for build in BUILDS {
-        let edges = ["--edges=normal,build"];
-        let found = features(&[build, SELECTED, &edges].concat())?;
-        for line in missing(&found, &workspace) {
+    for (build, own) in BUILDS {
+        let found = features(&[build, &["--edges=normal,build"][..]].concat())?;
+        for line in missing(&found, &workspace, own) {
             problems.push(format!(
-                "{} compiles {line} once more, with other features than `cargo test --workspace`: correct tests/unify/Cargo.toml",
+                "{} compiles {line} once more, with other features than `cargo test --workspace`: correct the manifests in tests/unify",
                 build.join(" ")
             ));
         }
@@ -59,9 +118,13 @@ fn features(selection: &[&str]) -> Result<BTreeSet<String>> {
     Ok(lines.map(str::to_owned).collect())
 }
 
-/// The lines of `found` that `workspace` does not have.
-fn missing<'f>(found: &'f BTreeSet<String>, workspace: &BTreeSet<String>) -> Vec<&'f str> {
-    let is_own = |line: &str| OWN.contains(&line.split(' ').next().unwrap_or_default());
+/// The lines of `found` that `workspace` does not have, without the crates `own`.
+fn missing<'f>(
+    found: &'f BTreeSet<String>,
+    workspace: &BTreeSet<String>,
+    own: &[&str],
+) -> Vec<&'f str> {
+    let is_own = |line: &str| own.contains(&line.split(' ').next().unwrap_or_default());
     let lines = found.iter().map(String::as_str);
     lines
         .filter(|line| !line.is_empty() && !workspace.contains(*line) && !is_own(line))
@@ -77,8 +140,12 @@ mod tests {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<_>>();
         let workspace = lines("serde v1.0.0 [alloc,std]\nsplitbar v0.1.0 (/x) [llvm,sim]");
         let same = lines("serde v1.0.0 [alloc,std]\nsplitbar v0.1.0 (/x) []");
-        assert!(missing(&same, &workspace).is_empty());
+        assert!(missing(&same, &workspace, &["splitbar"]).is_empty());
         let other = lines("serde v1.0.0 [std]\nsplitbar v0.1.0 (/x) []");
-        assert_eq!(missing(&other, &workspace), ["serde v1.0.0 [std]"]);
+        assert_eq!(
+            missing(&other, &workspace, &["splitbar"]),
+            ["serde v1.0.0 [std]"]
+        );
+        assert_eq!(missing(&other, &workspace, &[]).len(), 2);
     }
 }

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{dist, llvm, shell, unify};
+use crate::unify::{self, Splitbar};
+use crate::{dist, llvm, shell};
 
 /// The release of maturin that is installed, into an environment of its own.
 const MATURIN: &str = "maturin==1.9.4";
@@ -40,7 +41,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "--package=splitbar-cli",
         "--bin=splitbar",
     ];
-    let with = unify::selection(options.unified);
+    let with = unify::selection(options.unified, Splitbar::WithLlvm);
     shell::run(shell::cargo(&[&build[..], with].concat()))?;
     let program = dist::folder(&options.profile)?.join("splitbar");
     let place = shell::root().join(PACKAGE).join(PROGRAM);
@@ -54,7 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     maturin.arg(shell::root().join(PACKAGE).join("Cargo.toml"));
     maturin.arg("--out").arg(folder.path());
     if options.unified {
-        maturin.args(["--features", "unify"]);
+        maturin.args(["--features", "unify", "--compression-level", "1"]);
     }
     // The environment that cargo gets from `shell::cargo`.
     if std::env::var_os(llvm::VARIABLE).is_some_and(|v| Path::new(&v) == llvm::default_prefix()) {

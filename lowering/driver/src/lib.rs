@@ -54,6 +54,8 @@ mod link_modules;
 mod llvm_missing;
 pub mod machine_code;
 mod model;
+#[cfg(all(test, feature = "llvm"))]
+mod once;
 mod options;
 mod pairs;
 mod planned;

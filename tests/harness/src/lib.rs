@@ -79,16 +79,24 @@ pub fn trial<E: Into<anyhow::Error>>(
     })
 }
 
+/// The variable that names a sample.
+const SAMPLE: &str = "SPLITBAR_SAMPLE";
+
+/// Returns true if a sample of the trials runs, not all of them.
+pub fn is_sample() -> bool {
+    std::env::var_os(SAMPLE).is_some()
+}
+
 /// Runs the tests as the arguments of the process say: those that match its filter, or all. Where
 /// `SPLITBAR_SAMPLE` names a sample (`SEED`, or `SEED,ONE_OF,AT_LEAST`) and no filter is given, a
 /// sample of each family.
 pub fn main(mut trials: Vec<Trial>) -> ExitCode {
     let arguments = Arguments::from_args();
-    if let (Some(text), None) = (std::env::var_os("SPLITBAR_SAMPLE"), &arguments.filter) {
+    if let (Some(text), None) = (std::env::var_os(SAMPLE), &arguments.filter) {
         let sample: Sample = match text.to_string_lossy().parse() {
             Ok(sample) => sample,
             Err(error) => {
-                eprintln!("error: SPLITBAR_SAMPLE: {error}");
+                eprintln!("error: {SAMPLE}: {error}");
                 return ExitCode::FAILURE;
             }
         };

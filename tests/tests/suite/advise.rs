@@ -12,6 +12,7 @@ use splitbar_passes::module::{Inst, Module};
 use splitbar_passes::profile::{Gpu, layout, module_hash};
 use splitbar_tests::corpus;
 use splitbar_tests::fixture::Fixture;
+use splitbar_tests::harness::is_sample;
 use std::collections::BTreeMap;
 
 /// A test of the command line.
@@ -55,24 +56,26 @@ fn occupancy(fixture: &Fixture, target: &str) -> Result<()> {
         None
     };
     let module = fixture.module()?;
-    for split in [SplitBarriers::Never, SplitBarriers::Auto] {
-        let resident = |choice: Option<Choice>| -> Result<Vec<Option<u32>>> {
-            let output = compile_bytes(&module, target, |options| {
-                options.measure = true;
-                options.ptxas.clone_from(&ptxas);
-                match choice {
-                    Some(choice) => {
-                        options.choice = choice;
-                        options.split_barriers = split;
-                    }
-                    None => options.strategy = Some(Strategy::Fused),
+    // A choice with when to split, or full barriers.
+    let resident = |choice: Option<(Choice, SplitBarriers)>| -> Result<Vec<Option<u32>>> {
+        let output = compile_bytes(&module, target, |options| {
+            options.measure = true;
+            options.ptxas.clone_from(&ptxas);
+            match choice {
+                Some((choice, split)) => {
+                    options.choice = choice;
+                    options.split_barriers = split;
                 }
-            })?;
-            let entries = output.entries().iter();
-            let resident = entries.map(|entry| Some(entry.resident.as_ref()?.workgroups));
-            Ok(resident.collect())
-        };
-        let (chosen, full) = (resident(Some(Choice::Balanced))?, resident(None)?);
+                None => options.strategy = Some(Strategy::Fused),
+            }
+        })?;
+        let entries = output.entries().iter();
+        let resident = entries.map(|entry| Some(entry.resident.as_ref()?.workgroups));
+        Ok(resident.collect())
+    };
+    let full = resident(None)?;
+    for split in [SplitBarriers::Never, SplitBarriers::Auto] {
+        let chosen = resident(Some((Choice::Balanced, split)))?;
         let fewer = |(chosen, full): (&Option<u32>, &Option<u32>)| chosen < full;
         let any_fewer = chosen.iter().zip(&full).any(fewer);
         ensure!(!any_fewer, "{split:?}: {chosen:?}, fused {full:?}");
@@ -92,6 +95,9 @@ const TOUCHY: [&str; 4] = [
 /// Of the other modules of the corpus with barriers one in so many is compiled.
 const SHARE: usize = 40;
 
+/// And one in so many in a sample.
+const SHARE_OF_SAMPLE: usize = 80;
+
 /// Where barriers of real modules are split by choice, no kernel loses workgroups beside the module
 /// as it is given, and none spills more. `SPLITBAR_CORPUS=all` takes every module.
 fn nothing_is_lost(target: &str) -> Result<()> {
@@ -102,6 +108,7 @@ fn nothing_is_lost(target: &str) -> Result<()> {
     };
     let mut modules: Vec<&corpus::Module> = Vec::new();
     let mut others = 0;
+    let share = if is_sample() { SHARE_OF_SAMPLE } else { SHARE };
     for module in corpus::modules()? {
         let parsed = told(Module::parse(&module.1))?;
         let is_barrier = |inst: Inst<'_>| inst.op() == Some(Op::ControlBarrier);
@@ -109,7 +116,7 @@ fn nothing_is_lost(target: &str) -> Result<()> {
             continue;
         }
         let is_touchy = TOUCHY.iter().any(|name| module.0.contains(name));
-        if is_touchy || corpus::is_complete() || others % SHARE == 0 {
+        if is_touchy || corpus::is_complete() || others % share == 0 {
             modules.push(module);
         }
         others += usize::from(!is_touchy);

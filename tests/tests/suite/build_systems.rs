@@ -5,13 +5,15 @@ use crate::cli::{expect, path};
 use crate::support::trial;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
+use splitbar_tests::{fixture, tools};
 use std::path::Path;
+use std::process::Command;
 
 /// A test of the command line.
 type Test = fn() -> Result<()>;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 8] = [
+    let tests: [(&str, Test); 9] = [
         ("targets_have_variants", variants),
         ("the_version_names_commit_and_llvm", version),
         ("several_outputs_are_those_of_single_runs", several_outputs),
@@ -20,10 +22,40 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("dependency_files_name_all_modules", dependency_files),
         ("warnings_can_be_errors_or_nothing", warnings),
         ("colour_is_asked_for", colour),
+        ("the_action_of_github_checks", action),
     ];
     let trials = tests.into_iter();
     let trials = trials.map(|(name, test)| trial(format!("build_systems/{name}"), test));
     trials.collect()
+}
+
+/// The last step of the action, as its runner starts it.
+fn action() -> Result<()> {
+    let file = fixture::root().join("bindings/github-action/action.yml");
+    let text = std::fs::read_to_string(file)?;
+    let (_, script) = text.rsplit_once("run: |\n").context("no script")?;
+    let (good, doubtful) = (path("reduction")?, path("dangling_arrive")?);
+    let no_module = fixture::root().join("LICENSE-MIT").display().to_string();
+    for (modules, is_good, said) in [
+        ([&good, &good], true, ""),
+        ([&good, &doubtful], true, "::warning file="),
+        ([&good, &no_module], false, "::error file="),
+    ] {
+        let mut command = Command::new("bash");
+        // The flags with which the runner starts the shell `bash`.
+        command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]);
+        command.env("PROGRAM", tools::splitbar()?);
+        command.env("MODULES", modules.map(String::as_str).join(" "));
+        command
+            .env("TARGETS", "gfx1201,sm_90")
+            .env("STRICT", "false");
+        let ran = command.output()?;
+        let output = [ran.stdout, ran.stderr].concat();
+        let output = String::from_utf8_lossy(&output);
+        ensure!(ran.status.success() == is_good, "{}: {output}", ran.status);
+        ensure!(output.contains(said), "{output}");
+    }
+    Ok(())
 }
 
 fn read(folder: &Path, name: &str) -> Result<String> {

@@ -55,6 +55,7 @@ mod outputs;
 mod pages;
 mod pipelines;
 mod places;
+mod profile;
 mod promoted;
 mod python;
 mod qualifiers;
@@ -152,6 +153,7 @@ fn main() -> ExitCode {
     trials.extend(advise::trials(&fixtures));
     trials.extend(places::trials(&fixtures));
     trials.extend(found_places::trials(&fixtures));
+    trials.extend(profile::trials());
     trials.extend(report::trials());
     trials.extend(timeline::trials(&fixtures));
     trials.extend(timing::trials(&fixtures));

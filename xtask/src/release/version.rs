@@ -66,6 +66,7 @@ pub(super) fn log(log: &str, next: &str) -> Result<String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::shell;
 
     const MANIFEST: &str = "[workspace.package]\nversion = \"0.1.0\"\n\n[workspace.dependencies]\n\
         splitbar = { path = \"lowering/driver\", version = \"0.1.0\" }\nother = \"0.1.0\"\n";
@@ -84,6 +85,18 @@ mod tests {
         assert_eq!(of_manifest(&changed).unwrap(), "0.2.0");
         assert!(changed.contains("path = \"lowering/driver\", version = \"0.2.0\""));
         assert!(changed.contains("other = \"0.1.0\""));
+    }
+
+    /// Crates take the versions of our others from the workspace.
+    #[test]
+    fn no_other_manifest_has_versions_of_ours() {
+        let listed = shell::command("git", &["ls-files", "*Cargo.toml"]);
+        for file in shell::read(listed).unwrap().lines().skip(1) {
+            let text = std::fs::read_to_string(shell::root().join(file)).unwrap();
+            let mut lines = text.lines();
+            let versioned = lines.find(|line| line.contains("path = ") && line.contains("version"));
+            assert_eq!(versioned, None, "{file}");
+        }
     }
 
     #[test]

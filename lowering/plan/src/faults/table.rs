@@ -398,7 +398,7 @@ pub const FAULTS: &[Fault] = &[
         guard: Some(Guard::PrivateArrays),
         cost: Some("-0.03 % on gfx1201, -0.01 % on gfx942, 0.03 % on gfx1250"),
         source: None,
-        notices: "`private_arrays_stay_out_of_workgroup_memory` in splitbar-llvm; `lowering/llvm/tests/host.rs`: other code of the process still uses LDS",
+        notices: "`private_arrays_stay_out_of_workgroup_memory` in splitbar-llvm; `lowering/llvm/tests/process/host.rs`: other code of the process still uses LDS",
         gone: Some("`faults/private_arrays/still_there`"),
     },
     Fault {

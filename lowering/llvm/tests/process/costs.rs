@@ -1,13 +1,11 @@
 //! What takes time is asked of LLVM as seldom as can be. The counts are of the process, so this
 //! test is the only one of its process.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
+use crate::alone;
+use crate::support::lowered;
 use pretty_assertions::assert_eq;
 use splitbar_llvm::{Work, work};
 use splitbar_plan::Target;
-use support::lowered;
 
 /// Lowers a kernel and generates its code; what that took.
 fn costs(bytes: &[u8], target: &'static Target) -> Work {
@@ -25,11 +23,18 @@ fn costs(bytes: &[u8], target: &'static Target) -> Work {
 
 #[test]
 fn a_machine_is_made_once_and_code_no_oftener_than_it_must() {
+    alone(
+        "costs::a_machine_is_made_once_and_code_no_oftener_than_it_must",
+        each_costs_what_it_must,
+    );
+}
+
+fn each_costs_what_it_must() {
     let split: &[u8] =
-        include_bytes!("../../../fixtures/kernels/rotating_buffers/rotating_buffers.spv");
-    let plain: &[u8] = include_bytes!("../../../fixtures/kernels/plain_matmul/plain_matmul.spv");
+        include_bytes!("../../../../fixtures/kernels/rotating_buffers/rotating_buffers.spv");
+    let plain: &[u8] = include_bytes!("../../../../fixtures/kernels/plain_matmul/plain_matmul.spv");
     let straight: &[u8] =
-        include_bytes!("../../../fixtures/kernels/opencl_async_copy/opencl_async_copy.spv");
+        include_bytes!("../../../../fixtures/kernels/opencl_async_copy/opencl_async_copy.spv");
     let once = Work {
         machines: 1,
         reads: 1,

@@ -1,6 +1,9 @@
 //! Clocks around barriers, from the pass through code and simulator to the profile.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
+use crate::cli;
+use crate::support::trial;
+use anyhow::Result;
+use libtest_mimic::Trial;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 use splitbar::simulate::machine::{Clocks, Schedule};
@@ -10,7 +13,7 @@ use splitbar::{Options, Target};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::profile::{Profile, SiteKind};
-use std::path::{Path, PathBuf};
+use splitbar_tests::tools;
 use std::process::Command;
 
 /// Seven phases of one pair in each workgroup, of 128 invocations.
@@ -18,9 +21,11 @@ const KERNEL: &str = "reduction";
 const GROUPS: u32 = 3;
 const PHASES: u32 = 7;
 
-fn path(kernel: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.join(format!("fixtures/kernels/{kernel}/{kernel}.spv"))
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("profile/waves".to_owned(), every_wave_records_every_phase),
+        trial("profile/sim".to_owned(), sim_writes_what_profile_reads),
+    ]
 }
 
 /// The buffer of the profile after a launch on `target`, what was launched, and waves of a
@@ -52,9 +57,9 @@ fn measure(measured: &Measured, target: &str, clocks: Clocks, index: u32) -> (Ve
 }
 
 /// Both vendors, with barriers in one piece, split, by mbarrier and by named barriers.
-#[test]
-fn every_wave_records_every_phase() {
-    let bytes = std::fs::read(path(KERNEL)).unwrap();
+fn every_wave_records_every_phase() -> Result<()> {
+    let file = cli::path(KERNEL)?;
+    let bytes = std::fs::read(file)?;
     let module = Module::parse(&bytes).unwrap();
     let declarations = Declarations::new(&module, &mut Diagnostics::new());
     let measured = instrument(&bytes).unwrap();
@@ -87,15 +92,17 @@ fn every_wave_records_every_phase() {
         let phases = (site.phases, site.incomplete, site.contradictory);
         assert_eq!(phases, (u64::from(GROUPS * PHASES), 0, 0), "{target}");
     }
+    Ok(())
 }
 
-#[test]
-fn the_simulator_writes_what_profile_reads() {
-    let kernel = path(KERNEL).display().to_string();
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reduction.profile");
+fn sim_writes_what_profile_reads() -> Result<()> {
+    let kernel = cli::path(KERNEL)?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("reduction.profile");
     let file = file.to_str().unwrap();
+    let program = tools::splitbar()?;
     let run = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_splitbar"));
+        let mut command = Command::new(&program);
         let output = command.args(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         (output.status.code(), output.stdout, said)
@@ -137,4 +144,5 @@ fn the_simulator_writes_what_profile_reads() {
         said.contains("SB3020") && said.contains("room for 8"),
         "{said}"
     );
+    Ok(())
 }

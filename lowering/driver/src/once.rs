@@ -1,10 +1,12 @@
 //! Each stage of a compilation runs once, whatever is asked for beside the code: stages are counted
-//! by their tracing spans.
-#![allow(clippy::unwrap_used, missing_docs)]
+//! by their tracing spans. `tracing` notes for the whole process which spans anybody wants, so each
+//! of these tests runs in a process of its own.
+#![allow(clippy::unwrap_used)]
 
+use crate::{Choice, Compiler, Options, SplitBarriers, Target};
 use pretty_assertions::assert_eq;
-use splitbar::{Choice, Compiler, Options, SplitBarriers};
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tracing::span::{Attributes, Id, Record};
@@ -39,7 +41,7 @@ impl Subscriber for Counts {
 fn stages(kernel: &str, change: impl FnOnce(&mut Options)) -> Vec<(&'static str, u32)> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kernels");
     let bytes = std::fs::read(format!("{root}/{kernel}/{kernel}.spv")).unwrap();
-    let mut options = Options::new(splitbar::Target::by_name("gfx1201").unwrap());
+    let mut options = Options::new(Target::by_name("gfx1201").unwrap());
     options.choice = Choice::AlwaysSplit;
     change(&mut options);
     let counts = Counts::default();
@@ -50,8 +52,33 @@ fn stages(kernel: &str, change: impl FnOnce(&mut Options)) -> Vec<(&'static str,
     spans.iter().map(|(name, count)| (*name, *count)).collect()
 }
 
+/// Runs `test`, which is that of this module with the name `name`, in a process without other
+/// tests.
+fn alone(name: &str, test: fn()) {
+    // So the process was started below, or by somebody who wants this test alone.
+    if std::env::args().any(|argument| argument == "--exact") {
+        return test();
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let ran = command
+        .args([&format!("once::{name}"), "--exact"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(
+        ran.status.success() && said.contains("1 passed"),
+        "{name}: {}\n{said}{}",
+        ran.status,
+        String::from_utf8_lossy(&ran.stderr)
+    );
+}
+
 #[test]
 fn every_stage_runs_once() {
+    alone("every_stage_runs_once", stages_run_once);
+}
+
+fn stages_run_once() {
     let stages_of_code = [
         ("inline", 1),
         ("lower", 1),
@@ -79,10 +106,14 @@ fn every_stage_runs_once() {
     }
 }
 
-/// Where versions of a module are compared, each is compiled once: the code of the one that is
-/// taken is what comes out, audited too.
 #[test]
 fn each_version_is_compiled_once() {
+    alone("each_version_is_compiled_once", versions_are_compiled_once);
+}
+
+/// Where versions of a module are compared, each is compiled once: the code of the one that is
+/// taken is what comes out, audited too.
+fn versions_are_compiled_once() {
     let count = |stages: &[(&str, u32)], name: &str| {
         let found = stages.iter().find(|(stage, _)| *stage == name);
         found.map_or(0, |(_, count)| *count)

@@ -1,10 +1,9 @@
 //! Lowering changes nothing outside itself: a host that uses LLVM for code of its own gets the same
 //! code after a lowering as before. LLVM's options hold for a process, so this test is the only one
 //! of its process.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
-mod support;
-
+use crate::alone;
+use crate::support::lowered;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -12,10 +11,9 @@ use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetTriple,
 };
 use splitbar_plan::Target;
-use support::lowered;
 
 const TILED_MATMUL: &[u8] =
-    include_bytes!("../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
+    include_bytes!("../../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
 
 /// A kernel of the host's: an array that registers cannot hold, which LLVM moves to LDS on AMD
 /// GPUs.
@@ -70,6 +68,13 @@ fn host(target: &Target) -> String {
 
 #[test]
 fn the_host_s_code_is_the_same_before_and_after() {
+    alone(
+        "host::the_host_s_code_is_the_same_before_and_after",
+        lowering_changes_nothing_else,
+    );
+}
+
+fn lowering_changes_nothing_else() {
     let config = InitializationConfig::default();
     LlvmTarget::initialize_amd_gpu(&config);
     LlvmTarget::initialize_nvptx(&config);

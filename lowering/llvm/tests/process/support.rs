@@ -1,4 +1,4 @@
-//! What these tests share: each has a process of its own.
+//! What these tests share: the lowering of a module.
 
 use splitbar_layout::abi::AbiForm;
 use splitbar_layout::{Kernel, KernelOptions};

@@ -1,7 +1,7 @@
 //! The registers of AMD GPUs are those that LLVM counts on: asked for so many waves of a SIMD, it
 //! gives a kernel that wants all registers as many as so many waves can have.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
+use crate::alone;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -60,6 +60,13 @@ fn registers(target: &Target, wave_size: u32, waves: u32) -> u32 {
 
 #[test]
 fn waves_have_the_registers_that_llvm_gives_them() {
+    alone(
+        "residency::waves_have_the_registers_that_llvm_gives_them",
+        registers_are_those_of_llvm,
+    );
+}
+
+fn registers_are_those_of_llvm() {
     LlvmTarget::initialize_amd_gpu(&InitializationConfig::default());
     for name in [
         "gfx700", "gfx803", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030",
