@@ -148,10 +148,10 @@ fn stripped(file: &Path) -> Result<Vec<u8>> {
     Ok(std::fs::read(copy)?)
 }
 
-/// Copies a program or library, without what debuggers read where `strip` is there.
+/// Copies a program or library, without symbols and what debuggers read where `strip` is there.
 pub(crate) fn strip(file: &Path, copy: &Path) -> Result<()> {
     let mut strip = Command::new("strip");
-    strip.arg("--strip-debug").arg("-o").arg(copy).arg(file);
+    strip.arg("--strip-unneeded").arg("-o").arg(copy).arg(file);
     if !strip.output().is_ok_and(|output| output.status.success()) {
         std::fs::copy(file, copy).with_context(|| file.display().to_string())?;
     }

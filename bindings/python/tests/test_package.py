@@ -58,6 +58,48 @@ def test_options_mean_the_same(kernel, target, settings):
     assert splitbar.compile(module, target=target, **settings).asm.encode() == lower(module, target, *flags)
 
 
+def test_paths_are_modules(kernel, tmp_path):
+    module = kernel("reduction")
+    file = tmp_path / "kernel.spv"
+    file.write_bytes(module)
+    expected = splitbar.compile(module, target="gfx1201").asm
+    for given in (file, str(file), bytearray(module), memoryview(module)):
+        assert splitbar.compile(given, target="gfx1201").asm == expected
+        assert splitbar.check(given) == splitbar.check(module) == ()
+        assert splitbar.pairs(given) == splitbar.pairs(module)
+        assert splitbar.run_passes(given) == module
+    (made,) = splitbar.compile_many([splitbar.Job(file, "gfx1201")])
+    assert made.asm == expected
+    source = np.arange(128, dtype=np.uint32)
+    buffers = {(0, 0): source, (0, 1): np.zeros(1, np.uint32), (0, 2): np.zeros(128, np.uint32)}
+    left = splitbar.sim(file, target="gfx1201", groups=(1, 1, 1), buffers=buffers, schedules=1)
+    assert left.buffers[0, 1][0] == source.sum()
+    assert left._repr_html_() == "<p>no findings in 1 schedules</p>"
+    with pytest.raises(FileNotFoundError):
+        splitbar.compile(tmp_path / "missing.spv", target="gfx1201")
+
+
+def test_findings_are_a_table(kernel):
+    finding = {"kind": "race<", "message": "a & b"}
+    table = splitbar.Simulated({}, [{}], [finding])._repr_html_()
+    assert "<td>race&lt;</td><td>a &amp; b</td>" in table
+
+
+def test_reports_are_pages(kernel):
+    made = splitbar.report(kernel("reduction"), targets=["gfx1201"])
+    command = [splitbar.program(), "report", "-", "--targets", "gfx1201", "--format", "html"]
+    alone = subprocess.run(command, input=kernel("reduction"), capture_output=True, check=True)
+    assert made.html.startswith("<!DOCTYPE html>") and made.html.encode() == alone.stdout
+    assert made.data["results"] and "gfx1201" in made.text
+    shown = splitbar.compile(kernel("reduction"), target="gfx1201")._repr_html_()
+    assert shown == made._repr_html_() and shown.startswith("<iframe srcdoc=") and "<script" not in shown
+    with pytest.raises(splitbar.CompileError) as caught:
+        splitbar.report(b"no module", targets="gfx1201").html
+    assert caught.value.exit_code == 1 and caught.value.diagnostics[0].code == "SB0001"
+    with pytest.raises(ValueError):
+        splitbar.report(kernel("reduction"), targets="gfx9999").html
+
+
 def test_command(kernel):
     command = [sys.executable, "-m", "splitbar", "lower", "-", "--target"]
     run = lambda target: subprocess.run([*command, target], input=kernel("reduction"), capture_output=True)

@@ -13,6 +13,14 @@ use tempfile::TempDir;
 /// Modules of the corpus that a plain run compiles in several ways.
 const SOME: usize = 12;
 
+/// How pip installs: it compiles nothing, since few of the files are imported.
+const INSTALL: &[&str] = &[
+    "install",
+    "--quiet",
+    "--disable-pip-version-check",
+    "--no-compile",
+];
+
 /// A test of the package.
 type Test = fn() -> Result<()>;
 
@@ -75,12 +83,14 @@ fn make(python: &Path) -> Result<Environment> {
     let environment = Environment { folder };
     let venv = environment.folder.path().join("venv");
     done(Command::new(python).args(["-m", "venv"]).arg(venv))?;
-    let requirements = fixture::root().join("bindings/python/tests/requirements.txt");
-    done(
-        Command::new(environment.program("pip"))
-            .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
-            .arg(requirements),
-    )?;
+    let tests = fixture::root().join("bindings/python/tests");
+    let mut install = Command::new(environment.program("pip"));
+    install.args(INSTALL).arg("-r");
+    install.arg(tests.join("requirements.txt"));
+    if !harness::is_sample() {
+        install.arg("-r").arg(tests.join("requirements-all.txt"));
+    }
+    done(&mut install)?;
     Ok(environment)
 }
 
@@ -89,12 +99,8 @@ fn add_wheel(environment: &Environment) -> Result<()> {
     let wheel = made_by_xtask("wheel", environment.folder.path())?;
     done(
         Command::new(environment.program("pip"))
-            .args([
-                "install",
-                "--quiet",
-                "--disable-pip-version-check",
-                "--no-index",
-            ])
+            .args(INSTALL)
+            .arg("--no-index")
             .arg(wheel),
     )?;
     let modules = corpus::modules()?;
@@ -131,7 +137,12 @@ fn pytest(file: &str) -> Result<()> {
             .arg(tests.join(file))
             // Not in the tree: the package has to be the wheel's.
             .current_dir(environment.folder.path())
-            .env("PYTHONDONTWRITEBYTECODE", "1")
+            // Compiled once, for all processes of a cluster, and not into the tree.
+            .env_remove("PYTHONDONTWRITEBYTECODE")
+            .env(
+                "PYTHONPYCACHEPREFIX",
+                environment.folder.path().join("pycache"),
+            )
             .env("SPLITBAR_FIXTURES", fixture::root().join("fixtures"))
             .env("SPLITBAR_MODULES", environment.modules()),
     )?;

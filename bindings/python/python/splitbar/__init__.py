@@ -16,6 +16,8 @@ from ._compile import (
     targets,
 )
 from ._many import Job, compile_many
+from ._module import Module
+from ._report import Report, report
 from ._simulate import Simulated, Wait, sim
 from ._splitbar import __version__
 
@@ -24,8 +26,10 @@ __all__ = [
     "Compiled",
     "Diagnostic",
     "Job",
+    "Module",
     "Pair",
     "Pass",
+    "Report",
     "Simulated",
     "Target",
     "Wait",
@@ -36,6 +40,7 @@ __all__ = [
     "pairs",
     "passes",
     "program",
+    "report",
     "run_passes",
     "sim",
     "targets",

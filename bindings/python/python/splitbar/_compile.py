@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Union
 
 from . import _splitbar
+from ._module import Module, bytes_of
 
 Value = Union[str, int, bool, "os.PathLike[str]", Iterable[int]]
 Spec = Mapping[int, Union[int, float, bool, str]]
@@ -167,6 +168,12 @@ class Compiled:
         found: list[dict[str, Any]] = json.loads(self._products["reflect"])
         return found
 
+    def _repr_html_(self) -> str:
+        """The report on the module for this target: notebooks show it."""
+        from ._report import report
+
+        return report(self._module, targets=self.target, spec=self._arguments["spec"])._repr_html_()
+
 
 def _compile(
     module: bytes,
@@ -180,7 +187,7 @@ def _compile(
 ) -> Compiled:
     try:
         products, found = _splitbar.compile(
-            bytes(module),
+            module,
             target,
             emit,
             settings_of(options),
@@ -198,11 +205,11 @@ def _compile(
         "options": dict(options),
     }
     made = dict(zip(emit, products))
-    return Compiled(target, diagnostics(found), bytes(module), arguments, made)
+    return Compiled(target, diagnostics(found), module, arguments, made)
 
 
 def compile(
-    module: bytes,
+    module: Module,
     *,
     target: str,
     emit: Iterable[str] = ("asm",),
@@ -211,7 +218,7 @@ def compile(
     memory_limit: int | None = None,
     **options: Value,
 ) -> Compiled:
-    """Compiles `module` for `target` in a worker process of this thread.
+    """Compiles `module`, bytes or the path of a file, for `target` in a worker process of this thread.
 
     `emit` names what is made now, as `splitbar lower --emit`. `spec` has values of specialization
     constants by SpecId. `time_limit` is in seconds, `memory_limit` in bytes. `options` are the
@@ -221,7 +228,7 @@ def compile(
     Raises `CompileError` with every problem, and `ValueError` for options that are wrong.
     """
     return _compile(
-        module,
+        bytes_of(module),
         target,
         list(emit),
         spec=spec,
@@ -232,12 +239,12 @@ def compile(
 
 
 def check(
-    module: bytes, *, target: str | None = None, spec: Spec | None = None, **options: Value
+    module: Module, *, target: str | None = None, spec: Spec | None = None, **options: Value
 ) -> tuple[Diagnostic, ...]:
     """What is wrong with `module`: `target_env`, `strict` and `assume_default_spec` as for
     `splitbar check`. Nothing is raised for a module that is invalid."""
     try:
-        text = _splitbar.check(bytes(module), target, settings_of(options), spec_of(spec))
+        text = _splitbar.check(bytes_of(module), target, settings_of(options), spec_of(spec))
     except _splitbar.Refused as error:
         raise refused(error) from None
     return diagnostics(text)
@@ -255,10 +262,10 @@ class Pair:
     operations: int
 
 
-def pairs(module: bytes, *, spec: Spec | None = None) -> tuple[Pair, ...]:
+def pairs(module: Module, *, spec: Spec | None = None) -> tuple[Pair, ...]:
     """Which wait belongs to which arrive."""
     try:
-        found = _splitbar.pairs(bytes(module), spec_of(spec))
+        found = _splitbar.pairs(bytes_of(module), spec_of(spec))
     except _splitbar.Refused as error:
         raise refused(error) from None
     return tuple(
@@ -281,10 +288,10 @@ def passes() -> tuple[Pass, ...]:
     return tuple(Pass(*row) for row in _splitbar.list_passes())
 
 
-def run_passes(module: bytes, *names: str) -> bytes:
+def run_passes(module: Module, *names: str) -> bytes:
     """The module that the passes make, each written `name` or `name=value`."""
     try:
-        changed, _ = _splitbar.run_passes(bytes(module), list(names))
+        changed, _ = _splitbar.run_passes(bytes_of(module), list(names))
     except _splitbar.Refused as error:
         raise refused(error) from None
     return changed

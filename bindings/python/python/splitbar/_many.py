@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from ._compile import CompileError, Compiled, compile
+from ._module import Module
 
 
 @dataclass(frozen=True)
 class Job:
     """One module for one target; `arguments` are those of `compile`."""
 
-    module: bytes
+    module: Module
     target: str
     arguments: dict[str, Any] = field(default_factory=dict)
 

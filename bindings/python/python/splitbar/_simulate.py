@@ -7,10 +7,13 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
-from ._compile import CompileError, Spec, Value, diagnostics, program, settings_of, spec_of
+from ._compile import Spec, Value, program, spec_of
+from ._module import Module, bytes_of
+from ._program import error_of, flags_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,9 +53,19 @@ class Simulated:
     waits: tuple[Wait, ...] = ()
     """With `profile=True`: every wave at every barrier."""
 
+    def _repr_html_(self) -> str:
+        """The findings as a table: notebooks show it."""
+        if not self.findings:
+            return f"<p>no findings in {len(self.runs)} schedules</p>"
+        rows = "".join(
+            f"<tr><td>{escape(str(one['kind']))}</td><td>{escape(str(one['message']))}</td></tr>"
+            for one in self.findings
+        )
+        return f"<table><tr><th>finding</th><th>what happened</th></tr>{rows}</table>"
+
 
 def sim(
-    module: bytes,
+    module: Module,
     *,
     target: str,
     groups: tuple[int, int, int],
@@ -67,7 +80,7 @@ def sim(
 ) -> Simulated:
     """Runs a kernel on a simulated GPU under hostile schedules.
 
-    `module` is a SPIR-V module. `buffers` are numpy arrays by (set, binding), or by index for
+    `module` is a SPIR-V module or the path of one. `buffers` are numpy arrays by (set, binding), or by index for
     kernels without bindings. With `profile` the waves' times at each barrier are measured, in
     instructions. `options` are the long flags of `splitbar sim` with underscores.
     """
@@ -75,7 +88,7 @@ def sim(
 
     with tempfile.TemporaryDirectory(prefix="splitbar-") as name:
         folder = Path(name)
-        (folder / "kernel.spv").write_bytes(module)
+        (folder / "kernel.spv").write_bytes(bytes_of(module))
         arguments = ["sim", str(folder / "kernel.spv"), "--target", target, "--format", "json"]
         arguments += ["--groups", ",".join(map(str, groups))]
         arguments += ["--schedules", str(schedules), "--seed", str(seed)]
@@ -92,10 +105,10 @@ def sim(
             arguments += ["--time-limit", str(time_limit)]
         for setting in spec_of(spec):
             arguments += ["--spec", setting]
-        arguments += _flags(options)
+        arguments += flags_of(options)
         ran = subprocess.run([program(), *arguments], capture_output=True, text=True, check=False)
         if not ran.stdout:
-            raise _error(ran)
+            raise error_of(ran.returncode, ran.stderr)
         left: dict[Place, Any] = {}
         for number, (place, array) in enumerate(buffers.items()):
             bytes_left = (folder / f"{number}.bin.out").read_bytes()
@@ -107,31 +120,6 @@ def sim(
 
 def _text(place: Place) -> str:
     return str(place) if isinstance(place, int) else ":".join(map(str, place))
-
-
-def _flags(options: Mapping[str, Value]) -> list[str]:
-    flags = []
-    for name, value in settings_of(options):
-        flag = f"-{name}" if len(name) == 1 else f"--{name}"
-        if value == "true":
-            flags.append(flag)
-        elif value != "false":
-            flags += [flag, value]
-    return flags
-
-
-_WRONG_USAGE = 2
-"""The exit code of the program for arguments that do not fit."""
-
-
-def _error(ran: subprocess.CompletedProcess[str]) -> Exception:
-    lines = ran.stderr.splitlines()
-    if not lines or not all(line.startswith("{") for line in lines):
-        return ValueError(ran.stderr.strip())
-    found = diagnostics(ran.stderr)
-    if ran.returncode == _WRONG_USAGE:
-        return ValueError("; ".join(problem.message for problem in found))
-    return CompileError(ran.returncode, found)
 
 
 def _waits(dump: bytes) -> tuple[Wait, ...]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._compile import Compiled, program
+from ._module import Module, bytes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,12 +53,12 @@ def windows(compiled: Mapping[str, Compiled] | Compiled, axes: Axes | None = Non
     return axes
 
 
-def occupancy(module: bytes, *, target: str, axes: Axes | None = None) -> Axes:
+def occupancy(module: Module, *, target: str, axes: Axes | None = None) -> Axes:
     """How many workgroups are resident at once with each strategy, as `splitbar advise` has it.
     Where only bounds are known, the bar is the lower one."""
     with tempfile.TemporaryDirectory(prefix="splitbar-") as folder:
         file = Path(folder) / "kernel.spv"
-        file.write_bytes(module)
+        file.write_bytes(bytes_of(module))
         command = [program(), "advise", str(file), "--target", target, "--format", "json"]
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
