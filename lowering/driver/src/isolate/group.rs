@@ -1,9 +1,7 @@
 //! A process and the programs that it starts (ptxas, lld), as one group: when it ends, or is ended,
 //! they end with it.
 
-#[cfg(unix)]
-use super::streams::Pipes;
-use super::streams::Streams;
+use super::streams::{Pipes, Streams};
 use crate::scratch;
 use std::io;
 use std::process::{Child, Command, ExitStatus};

@@ -15,6 +15,7 @@ use std::sync::mpsc;
 
 /// Memory that a worker reserves and hardly uses: the stacks of its threads, of which LLVM's has
 /// 256 MiB.
+#[cfg(unix)]
 const RESERVED: u64 = 264 << 20;
 
 /// Serves requests from standard input, with events and replies on standard output, until the input

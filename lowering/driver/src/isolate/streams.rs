@@ -4,7 +4,6 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout};
 
 /// Which standard streams of a copy are pipes.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(unix), expect(dead_code, reason = "nothing is copied there"))]
 pub(super) struct Pipes {
     pub(super) stdin: bool,
     pub(super) stdout: bool,
