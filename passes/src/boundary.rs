@@ -1,4 +1,4 @@
-//! Where characters of a text begin.
+//! The boundaries of characters in a text.
 
 /// Returns the last place up to `at` where a character begins or the text ends.
 ///

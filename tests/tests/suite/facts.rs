@@ -127,7 +127,7 @@ fn of_published(bytes: &[u8], target: &str) -> Result<usize> {
     Ok(described)
 }
 
-fn launch_inputs(launch: &Launch) -> Inputs {
+pub(crate) fn launch_inputs(launch: &Launch) -> Inputs {
     let name = |place| match place {
         Place::Binding { set, binding } => BufferName::Binding(set, binding),
         Place::Argument(index) => BufferName::Argument(index),

@@ -14,6 +14,7 @@ mod audit;
 mod batch;
 mod build_systems;
 mod c_api;
+mod choices;
 mod cli;
 mod clusters;
 mod corpus;
@@ -157,6 +158,7 @@ fn main() -> ExitCode {
     trials.extend(report::trials());
     trials.extend(timeline::trials(&fixtures));
     trials.extend(timing::trials(&fixtures));
+    trials.extend(choices::trials(&fixtures));
     trials.extend(hostile::trials());
     trials.extend(ir::trials());
     trials.extend(isolate::trials());

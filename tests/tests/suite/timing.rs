@@ -130,7 +130,7 @@ fn bytes(words: &[u32]) -> Vec<u8> {
 }
 
 /// Values of specialization constants, by SpecId.
-type Constants = Vec<(u32, u32)>;
+pub(crate) type Constants = Vec<(u32, u32)>;
 
 /// The module, the launch of so many workgroups, and its specialization constants.
 fn launch(kernel: Kernel, groups: u32) -> Result<(Vec<u8>, Inputs, Constants)> {
@@ -195,6 +195,38 @@ fn launch(kernel: Kernel, groups: u32) -> Result<(Vec<u8>, Inputs, Constants)> {
     let mut inputs = Inputs::new(across, buffers.collect());
     inputs.push = push;
     Ok((module, inputs, constants))
+}
+
+/// A kernel of `fixtures/timing` with a launch.
+pub(crate) struct Launched {
+    pub(crate) name: &'static str,
+    pub(crate) module: Vec<u8>,
+    pub(crate) inputs: Inputs,
+    pub(crate) spec: Constants,
+}
+
+/// Launches of four workgroups.
+pub(crate) fn launches() -> Result<Vec<Launched>> {
+    let kernels = [
+        ("ring", Kernel::Ring),
+        ("uneven, even steps", Kernel::Uneven(Steps::Even(24), 24)),
+        ("uneven, random steps", Kernel::Uneven(Steps::Random, 24)),
+        (
+            "uneven, one subgroup late",
+            Kernel::Uneven(Steps::Rotating, 24),
+        ),
+        ("cached", Kernel::Cached),
+    ];
+    let launched = |(name, kernel)| {
+        let (module, inputs, spec) = launch(kernel, 4)?;
+        Ok(Launched {
+            name,
+            module,
+            inputs,
+            spec,
+        })
+    };
+    kernels.into_iter().map(launched).collect()
 }
 
 /// The estimate of a kernel with a strategy.

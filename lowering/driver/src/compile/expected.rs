@@ -183,8 +183,9 @@ impl Expected {
         }
     }
 
-    /// Its cycles for a workgroup over those of `other`; `None` where one of them is not known.
-    pub(crate) fn over(&self, other: &Expected) -> Option<f64> {
+    /// The cycles for one workgroup, divided by those of `other`; `None` where the model does not
+    /// know one of them.
+    pub fn over(&self, other: &Expected) -> Option<f64> {
         match (self, other) {
             (Expected::Cycles(own), Expected::Cycles(other)) => Some(own.over(other)),
             _ => None,

@@ -79,10 +79,7 @@ pub(crate) fn split(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Split, Failure> {
-    if options.split_barriers == SplitBarriers::Never
-        && options.pipeline_loops == PipelineLoops::Never
-        && !can_be_narrowed(source.module(), options)
-    {
+    if !splits(options) && !can_be_narrowed(source.module(), options) {
         return Ok(Split::default());
     }
     let _span = info_span!("split").entered();
@@ -98,6 +95,11 @@ pub(crate) fn split(
         observer.begin(Stage::Split);
     }
     Ok(split)
+}
+
+/// Returns true if the options have barriers split, or loops pipelined.
+fn splits(options: &Options) -> bool {
+    options.split_barriers != SplitBarriers::Never || options.pipeline_loops != PipelineLoops::Never
 }
 
 /// Why splitting was `refused`: an arrive without a wait, for example, is only found when the
@@ -128,7 +130,9 @@ fn split_module(
     keep: &KeepFull,
     options: &Options,
 ) -> Result<Split, Diagnostics> {
-    check_cluster(options)?;
+    if splits(options) {
+        check_cluster(options)?;
+    }
     let least = least_operations(options);
     let mut splitting = Splitting {
         module: source.module().clone().into_owned(),

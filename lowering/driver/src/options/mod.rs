@@ -80,7 +80,8 @@ declare_options! {
             set: |options, text| put(&mut options.barriers_order_all_memory, flag(text)),
         }
     };
-    /// The memory that workgroup barriers order.
+    /// The memory that workgroup barriers order. If they are narrowed, a full barrier that keeps
+    /// only accesses of one wave apart also becomes a barrier of the subgroup.
     narrow_barriers: NarrowBarriers = NarrowBarriers::default() => {
         "narrow-barriers": {
             heading: Heading::Barriers,
@@ -88,7 +89,7 @@ declare_options! {
             value: ValueForm::OneOf("MEMORY", || names(NARROW_BARRIERS)),
             default: Some("declared"),
             summary: "The memory that a workgroup barrier orders",
-            details: "All memory that its semantics name, or only memory on which two invocations can conflict around the barrier.",
+            details: "All memory that its semantics name, or only memory on which two invocations can conflict around the barrier. With a value other than never, full barriers that keep only accesses of one wave apart also become barriers of the subgroup.",
             set: |options, text| put(&mut options.narrow_barriers, one_of(NARROW_BARRIERS, text)),
         }
     };

@@ -51,7 +51,7 @@ pub(super) fn run(
     _: &mut Diagnostics,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
     let PassOptions::Subgroups { size, specialized } = options else {
-        return Err(Diagnostic::bug("the size of a subgroup was not said").into());
+        return Err(Diagnostic::bug("the size of a subgroup is missing").into());
     };
     let is_whole = |op| op == Some(Op::ControlBarrier);
     if !module.instructions().any(|inst| is_whole(inst.op())) {
