@@ -116,6 +116,7 @@ fn one(seed: u64) -> Result<usize> {
             let mut options = Options::new(target(name)?);
             options.optimization = level;
             options.narrow_barriers = narrow;
+            options.subgroup_size = [None, Some(8)][seed as usize / 2 % 2];
             agrees(&kernel, &module, &options, &wanted, seed)
                 .with_context(|| format!("{name}, {level:?}, {narrow:?}"))
         };

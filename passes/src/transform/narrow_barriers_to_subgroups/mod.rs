@@ -81,12 +81,14 @@ pub(super) fn run(
             if diagnostics.has_errors() {
                 return Err(diagnostics);
             }
+            // A smaller subgroup that the entry point requires is a part of a wave.
+            let required = entry.subgroup_size().unwrap_or(*size);
             let kernel = Kernel {
                 declarations,
                 entry,
                 function,
                 cfg: &cfg,
-                subgroup: *size as usize,
+                subgroup: required.min(*size).max(1) as usize,
             };
             for offset in kernel.narrowed(&body, &constants) {
                 narrow(&mut edit, offset)?;

@@ -15,11 +15,12 @@ use splitbar_passes::transform::registry::{
 /// Instructions of the iterations of a loop that is unrolled so that its barriers can be narrowed.
 const MOST_UNROLLED: u32 = 1024;
 
-/// The passes that narrow barriers to subgroups. A subgroup of the target is one or several of
-/// those that they assume.
+/// The passes that narrow barriers to subgroups. A subgroup of the kernel consists of one or
+/// several of those that they assume.
 fn passes(options: &Options) -> [Step; 3] {
     let sizes = options.target.wave_sizes.iter().copied();
-    let size = options.wave_size.or(sizes.min());
+    let wave = options.wave_size.or(sizes.min());
+    let size = options.subgroup_size.into_iter().chain(wave).min();
     [
         freezing(options),
         Step {
