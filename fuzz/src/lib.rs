@@ -40,6 +40,7 @@ pub const FLAGS: &[&str] = &[
     "move-split-barriers=all-memory",
     "narrow-barrier-semantics",
     "narrow-barrier-semantics=aliased",
+    "narrow-barriers-to-subgroups=32",
     "order-split-barriers",
     "promote-async-copies",
     "scalarize-pointer-vectors",

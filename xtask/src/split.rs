@@ -159,7 +159,7 @@ const HEAD: &str = "\
 pub(crate) const INTRODUCTION: &str = "\
 # Splitting full barriers automatically
 
-After this page you can split the full barriers of an existing shader, and you know which instructions may move. `splitbar lower --split-barriers always` replaces each
+This page shows how to split the full barriers of an existing shader, and which instructions may move. `splitbar lower --split-barriers always` replaces each
 OpControlBarrier by an arrive and a wait, and moves the two apart so that work lies between them.
 
 With full barriers (`barrier()` in GLSL), a tiled matrix product gets a window with its multiply-adds:

@@ -43,7 +43,7 @@ declare_options! {
         "strict": {
             heading: Heading::Rules,
             part: Part::Module,
-            summary: "Reports everything that is not proved as an error",
+            summary: "Reports an error for everything that cannot be proved correct",
             set: |options, text| put(&mut options.strict, flag(text)),
         }
     };

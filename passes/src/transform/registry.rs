@@ -154,7 +154,7 @@ passes! {
     }
     LINK_DEVICE_LIBRARY {
         name: "link-device-library",
-        about: "define imported functions of SYCL's device library, of C, and of SPIR-V's instructions",
+        about: "define imported functions: those of SYCL's device library, of C, and those that stand for SPIR-V instructions",
         value: None,
         keeps_order: false,
         parse: none,
@@ -178,7 +178,7 @@ passes! {
     }
     NARROW_BARRIER_SEMANTICS {
         name: "narrow-barrier-semantics",
-        about: "remove storage classes from barriers that order no accesses to them",
+        about: "remove from each barrier the storage classes in which it orders no accesses",
         value: Some("aliased"),
         keeps_order: false,
         parse: aliased,
@@ -186,7 +186,7 @@ passes! {
     }
     NARROW_BARRIERS_TO_SUBGROUPS {
         name: "narrow-barriers-to-subgroups",
-        about: "make barriers of the subgroup of those that keep no accesses of different subgroups of N invocations apart",
+        about: "replace workgroup barriers by subgroup barriers (of N invocations) if no accesses of different subgroups conflict",
         value: Some("N"),
         keeps_order: false,
         parse: subgroups,
@@ -194,7 +194,7 @@ passes! {
     }
     ORDER_SPLIT_BARRIERS {
         name: "order-split-barriers",
-        about: "add the missing wait of a pair before an OpControlBarrier of its scope and before the end of the shader",
+        about: "insert the missing wait of an open pair before the next OpControlBarrier of its scope, or before the shader returns",
         value: None,
         keeps_order: false,
         parse: none,

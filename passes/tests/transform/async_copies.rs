@@ -82,8 +82,8 @@ fn copies_of_the_corpus() {
         waits that leave copies in flight: 0
         refused: 78: so many bytes are not copied at once
         refused: 12: the invocation itself accesses the destination before it is published
-        refused: 4: the load or the store is volatile, nontemporal, or makes memory available or visible
         refused: 8: the load is in another block
+        refused: 4: the load or the store is volatile, nontemporal, or makes memory available or visible
         refused: 4: the loaded value has another use
         refused: 18: the variable of the destination is unknown, or overlaps others
     "#]].assert_eq(&table);

@@ -169,7 +169,7 @@ fn modules_that_do_not_fit_are_reported() {
         ([caller(), module(&narrow)], "addressing or memory model"),
         (
             [caller(), module(&moved)],
-            "declares scale with another type",
+            "the type of scale in module 1 is not the type",
         ),
     ] {
         let problems = link(&modules).unwrap_err();

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{BufferName, Inputs, Job};
-use splitbar::{Compiler, NarrowBarriers, Optimization, Options};
+use splitbar::{Compiler, Optimization, Options};
 use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{NARROW_BARRIERS_TO_SUBGROUPS, PassOptions};
@@ -60,8 +60,7 @@ fn wrong_sizes_are_found() -> Result<()> {
             continue;
         }
         wrong += 1;
-        let mut options = Options::new(target("gfx1201")?);
-        options.narrow_barriers = NarrowBarriers::Never;
+        let options = Options::new(target("gfx1201")?);
         let wanted = exchanges::run(&kernel);
         found += usize::from(agrees(&kernel, &wide, &options, &wanted, seed).is_err());
     }
@@ -112,16 +111,18 @@ fn one(seed: u64) -> Result<usize> {
     let mut fewer = 0;
     for name in TARGETS {
         let level = [Optimization::O0, Optimization::O2][seed as usize % 2];
-        let counted = |narrow: NarrowBarriers| -> Result<usize> {
+        let subgroup = [None, Some(8)][seed as usize / 2 % 2];
+        let wave = target(name)?.default_wave_size();
+        let changed = narrowed(&module, subgroup.unwrap_or(wave))?;
+        let counted = |module: &[u8]| -> Result<usize> {
             let mut options = Options::new(target(name)?);
             options.optimization = level;
-            options.narrow_barriers = narrow;
-            options.subgroup_size = [None, Some(8)][seed as usize / 2 % 2];
-            agrees(&kernel, &module, &options, &wanted, seed)
-                .with_context(|| format!("{name}, {level:?}, {narrow:?}"))
+            options.subgroup_size = subgroup;
+            agrees(&kernel, module, &options, &wanted, seed)
+                .with_context(|| format!("{name}, {level:?}"))
         };
-        let all = counted(NarrowBarriers::Never)?;
-        let left = counted(NarrowBarriers::Declared)?;
+        let all = counted(&module)?;
+        let left = counted(&changed)?;
         ensure!(left <= all, "{name}: {left} barriers instead of {all}");
         fewer += all - left;
     }

@@ -9,7 +9,7 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Options
 
-After this page you know the options of a compilation and of a check, in every interface. An option has one
+This page describes the options of a compilation and of a check, in every interface. An option has one
 declaration in the library, and one name: of its flag in the program, of the setting in C
 (`\"name=value\"`), and of the keyword in Python (with `_` for `-`). In Rust, `Options::set` sets an option
 by name and value; the documentation of `Options` describes each field. The defaults are the same in all

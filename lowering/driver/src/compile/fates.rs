@@ -61,7 +61,7 @@ pub(super) fn executed(
 }
 
 /// Returns true for an OpControlBarrier of execution scope Workgroup.
-pub(super) fn is_of_workgroup(constants: &Constants, inst: Inst<'_>) -> bool {
+fn is_of_workgroup(constants: &Constants, inst: Inst<'_>) -> bool {
     let scope = || constants.as_u32(inst.id(0).ok()?);
     inst.op() == Some(Op::ControlBarrier)
         && scope().and_then(Scope::from_u32) == Some(Scope::Workgroup)

@@ -4,8 +4,6 @@
 //! that, loops are unrolled and their loads staged first, and other instructions come between the
 //! halves.
 
-mod subgroups;
-
 use super::fates::{Fate, Fates, ORDERS_NOTHING, executed, too_narrow, why_left};
 use super::motion::BarrierMotion;
 use super::source::Source;
@@ -79,7 +77,9 @@ pub(crate) fn split(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Split, Failure> {
-    if !splits(options) && !can_be_narrowed(source.module(), options) {
+    if options.split_barriers == SplitBarriers::Never
+        && options.pipeline_loops == PipelineLoops::Never
+    {
         return Ok(Split::default());
     }
     let _span = info_span!("split").entered();
@@ -95,11 +95,6 @@ pub(crate) fn split(
         observer.begin(Stage::Split);
     }
     Ok(split)
-}
-
-/// Returns true if the options have barriers split, or loops pipelined.
-fn splits(options: &Options) -> bool {
-    options.split_barriers != SplitBarriers::Never || options.pipeline_loops != PipelineLoops::Never
 }
 
 /// Why splitting was `refused`: an arrive without a wait, for example, is only found when the
@@ -130,9 +125,7 @@ fn split_module(
     keep: &KeepFull,
     options: &Options,
 ) -> Result<Split, Diagnostics> {
-    if splits(options) {
-        check_cluster(options)?;
-    }
+    check_cluster(options)?;
     let least = least_operations(options);
     let mut splitting = Splitting {
         module: source.module().clone().into_owned(),
@@ -145,8 +138,6 @@ fn split_module(
     let keep = keep.with(&options.full_barriers);
     splitting.run(&pipelining(options))?;
     splitting.note_removed("its loop is pipelined")?;
-    splitting.narrow_to_subgroups()?;
-    splitting.note_removed("it keeps no accesses of different subgroups apart")?;
     if options.split_barriers == SplitBarriers::Never {
         return Ok(splitting.done(Vec::new()));
     }
@@ -282,12 +273,6 @@ fn after_splitting(options: &Options) -> Vec<Step> {
         });
     }
     steps
-}
-
-/// Returns true if the options have barriers narrowed, and `module` has some.
-fn can_be_narrowed(module: &Module<'_>, options: &Options) -> bool {
-    let is_barrier = |inst: &Inst<'_>| inst.op() == Some(Op::ControlBarrier);
-    options.narrowing().is_some() && module.instructions().any(|inst| is_barrier(&inst))
 }
 
 /// That no workgroups meet at split barriers: these would be others afterwards.

@@ -68,7 +68,7 @@ pub enum PipelineLoops {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum NarrowBarriers {
-    /// All that the semantics name. No barrier becomes one of the subgroup.
+    /// All that the semantics name.
     Never,
     /// Memory with conflicts; any two buffers, images and pointers may be the same memory.
     Aliased,

@@ -80,16 +80,15 @@ declare_options! {
             set: |options, text| put(&mut options.barriers_order_all_memory, flag(text)),
         }
     };
-    /// The memory that workgroup barriers order. If they are narrowed, a full barrier that keeps
-    /// only accesses of one wave apart also becomes a barrier of the subgroup.
+    /// The memory that workgroup barriers order.
     narrow_barriers: NarrowBarriers = NarrowBarriers::default() => {
         "narrow-barriers": {
             heading: Heading::Barriers,
             part: Part::Module,
             value: ValueForm::OneOf("MEMORY", || names(NARROW_BARRIERS)),
             default: Some("declared"),
-            summary: "The memory that a workgroup barrier orders",
-            details: "All memory that its semantics name, or only memory on which two invocations can conflict around the barrier. With a value other than never, full barriers that keep only accesses of one wave apart also become barriers of the subgroup.",
+            summary: "Narrows barriers to memory on which invocations can conflict",
+            details: "All memory that its semantics name, or only memory on which two invocations can conflict around the barrier.",
             set: |options, text| put(&mut options.narrow_barriers, one_of(NARROW_BARRIERS, text)),
         }
     };
@@ -284,7 +283,7 @@ declare_options! {
         "workgroup-size": {
             llvm_ir: true,
             value: ValueForm::Text("X,Y,Z"),
-            summary: "The workgroup size of kernels that do not require one",
+            summary: "Workgroup size of kernels that do not declare one",
             details: "In SPIR-V, also the value of its specialization constants without --spec.",
             set: |options, text| put(&mut options.workgroup_size, parse_size(text).map(Some)),
         }

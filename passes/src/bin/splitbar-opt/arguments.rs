@@ -130,6 +130,7 @@ fn command() -> Command {
             .action(ArgAction::Append)
             .help(pass.about)
             .help_heading("Passes")
+            .next_line_help(true)
             .default_missing_value("");
         arg = match (pass.value, pass.value_is_optional()) {
             (None, _) => arg.num_args(0),

@@ -263,10 +263,14 @@ pub(super) const AVAILABLE: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         each(&AVAILABLE, context, operation, to, |bits| {
             (bits & MAKE_AVAILABLE != 0 && bits & (RELEASE | ACQUIRE_RELEASE) == 0).then(|| {
-                wrong(
-                    "have MakeAvailable but do not release",
-                    "use Release (0x4) or AcquireRelease (0x8), or clear MakeAvailable (0x2000)",
-                )
+                let help = match strongest(operation.kind) {
+                    (_, ACQUIRE) => "clear MakeAvailable (0x2000)",
+                    (_, RELEASE) => "use Release (0x4), or clear MakeAvailable (0x2000)",
+                    (_, _) => {
+                        "use Release (0x4) or AcquireRelease (0x8), or clear MakeAvailable (0x2000)"
+                    }
+                };
+                wrong("have MakeAvailable but do not release", help)
             })
         });
     }),
@@ -280,10 +284,14 @@ pub(super) const VISIBLE: Rule = Rule {
     check: Check::Operation(|context, operation, to| {
         each(&VISIBLE, context, operation, to, |bits| {
             (bits & MAKE_VISIBLE != 0 && bits & (ACQUIRE | ACQUIRE_RELEASE) == 0).then(|| {
-                wrong(
-                    "have MakeVisible but do not acquire",
-                    "use Acquire (0x2) or AcquireRelease (0x8), or clear MakeVisible (0x4000)",
-                )
+                let help = match strongest(operation.kind) {
+                    (_, RELEASE) => "clear MakeVisible (0x4000)",
+                    (_, ACQUIRE) => "use Acquire (0x2), or clear MakeVisible (0x4000)",
+                    (_, _) => {
+                        "use Acquire (0x2) or AcquireRelease (0x8), or clear MakeVisible (0x4000)"
+                    }
+                };
+                wrong("have MakeVisible but do not acquire", help)
             })
         });
     }),
