@@ -13,9 +13,9 @@ use std::fmt::Write;
 pub struct Kernel {
     /// Invocations of the workgroup, in x and y.
     pub size: [u32; 2],
-    /// What it does, one after the other.
+    /// Its steps, one after the other.
     pub steps: Vec<Step>,
-    /// Whether places and guards are kept in variables.
+    /// True if places and guards are in variables.
     pub has_variables: bool,
 }
 
@@ -24,12 +24,12 @@ pub struct Kernel {
 pub struct Step {
     /// Which invocations read.
     pub reads: Guard,
-    /// What they read.
+    /// The word that they read.
     pub from: Index,
     /// Which invocations write their own word.
     pub writes: Guard,
-    /// Whether there is a barrier between reads and writes; without one the reads are of the own
-    /// word.
+    /// True if there is a barrier between reads and writes. Without one, an invocation reads its
+    /// own word.
     pub meets: bool,
 }
 
@@ -141,7 +141,7 @@ pub fn kernel(seed: u64) -> Kernel {
     }
 }
 
-/// What the results are after the kernel: a word of each invocation.
+/// The results of the kernel: a word of each invocation.
 pub fn run(kernel: &Kernel) -> Vec<u32> {
     let words = kernel.invocations();
     let mut array: Vec<u32> = (0..words).map(|t| t.wrapping_mul(0x9e37_79b9)).collect();

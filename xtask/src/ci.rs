@@ -10,7 +10,7 @@ use crate::{
     test, tidy,
 };
 
-/// What a run takes on the disk, in tenths of a gigabyte: 3.0 in cargo's target folder, and 1.0 in
+/// The disk space of a run, in tenths of a gigabyte: 3.0 in cargo's target folder, and 1.0 in
 /// the tree and in temporary folders of the suite (archives, wheel, Python environment).
 const TAKEN: u64 = 40;
 

@@ -5,8 +5,8 @@
 
 use crate::{Choice, Compiler, Options, SplitBarriers, Target};
 use pretty_assertions::assert_eq;
+use splitbar_harness::alone;
 use std::collections::BTreeMap;
-use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tracing::span::{Attributes, Id, Record};
@@ -52,30 +52,9 @@ fn stages(kernel: &str, change: impl FnOnce(&mut Options)) -> Vec<(&'static str,
     spans.iter().map(|(name, count)| (*name, *count)).collect()
 }
 
-/// Runs `test`, which is that of this module with the name `name`, in a process without other
-/// tests.
-fn alone(name: &str, test: fn()) {
-    // So the process was started below, or by somebody who wants this test alone.
-    if std::env::args().any(|argument| argument == "--exact") {
-        return test();
-    }
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    let ran = command
-        .args([&format!("once::{name}"), "--exact"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(
-        ran.status.success() && said.contains("1 passed"),
-        "{name}: {}\n{said}{}",
-        ran.status,
-        String::from_utf8_lossy(&ran.stderr)
-    );
-}
-
 #[test]
 fn every_stage_runs_once() {
-    alone("every_stage_runs_once", stages_run_once);
+    alone("once::every_stage_runs_once", stages_run_once);
 }
 
 fn stages_run_once() {
@@ -108,7 +87,10 @@ fn stages_run_once() {
 
 #[test]
 fn each_version_is_compiled_once() {
-    alone("each_version_is_compiled_once", versions_are_compiled_once);
+    alone(
+        "once::each_version_is_compiled_once",
+        versions_are_compiled_once,
+    );
 }
 
 /// Where versions of a module are compared, each is compiled once: the code of the one that is

@@ -41,7 +41,7 @@ fn balance_in<'c>(builder: &RawBuilder<'c>, block: Block<'c>, enough: u32) {
         if !is(wait, &|one| calls(one, "llvm.amdgcn.s.barrier.wait")) {
             continue;
         }
-        // What belongs to the wait: guards on both sides, and its fences.
+        // The guards on both sides of the wait, and its fences, belong to it.
         let belongs = |one: Value<'c>| is_guard(one) || one.opcode() == Some(Opcode::LLVMFence);
         let first = (0..wait)
             .rev()
@@ -180,8 +180,8 @@ declare void @llvm.amdgcn.s.barrier.wait(i16 immarg)
 declare void @llvm.amdgcn.sched.barrier(i32 immarg)
 ";
 
-    /// How many additions are in the window and behind it, of so many in the window; `then` comes
-    /// behind the barrier.
+    /// The numbers of additions in the window and after it, of `count` in the window before; `then`
+    /// follows the barrier.
     fn balanced(target: &str, count: u32, then: &str) -> [usize; 2] {
         let mut text = format!(
             "{DECLARATIONS}

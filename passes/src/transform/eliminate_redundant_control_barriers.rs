@@ -15,7 +15,7 @@ use super::move_split_barriers::look;
 use super::options::PassOptions;
 use super::rewrite::RewrittenModule;
 use crate::analysis::cfg::Cfg;
-use crate::analysis::phases::{Body, Effect, Openness, Role, Side, Zones};
+use crate::analysis::phases::{Body, Openness, Role, Side, Zones};
 use crate::diagnostic::Diagnostics;
 use crate::module::{Constants, Declarations, Module, SpecValues, WordOffset};
 use spirv::Op;
@@ -46,10 +46,7 @@ pub(super) fn run(
                 function,
                 orders_all,
                 &mut diagnostics,
-            );
-            if diagnostics.has_errors() {
-                return Err(diagnostics);
-            }
+            )?;
             let gone = eliminate(&body, &cfg);
             gone.into_iter().for_each(|offset| edit.remove(offset));
         }
@@ -74,12 +71,7 @@ fn eliminate(body: &Body, cfg: &Cfg) -> Vec<WordOffset> {
             break;
         }
         let zones = Zones::analyze(&left, cfg);
-        let (before, behind) = (zones.before(number), zones.behind(number));
-        let named = barrier.may_order;
-        let orders = before.within(named).conflicts(behind.within(named))
-            || published(before).conflicts(behind)
-            || published(behind).conflicts(before);
-        if !orders {
+        if !zones.keep_apart(number, barrier.may_order) {
             for items in left.blocks.values_mut() {
                 items.retain(|item| !is_whole(item.role));
             }
@@ -87,12 +79,4 @@ fn eliminate(body: &Body, cfg: &Cfg) -> Vec<WordOffset> {
         }
     }
     gone
-}
-
-/// What was published, and nothing else.
-fn published(effect: Effect) -> Effect {
-    Effect {
-        publishes: effect.publishes,
-        ..Effect::NONE
-    }
 }

@@ -24,14 +24,8 @@ pub enum PassOptions {
     Fill(Fill),
     /// How many instructions the iterations of a loop may have together.
     Unroll(u32),
-    /// The subgroups that barriers are narrowed to.
-    Subgroups {
-        /// How many invocations each has; not 0.
-        size: u32,
-        /// The values of specialization constants, and the size of a workgroup where they give it;
-        /// `None` where they may still change. No flag says this.
-        specialized: Option<(SpecValues, Option<[u32; 3]>)>,
-    },
+    /// The number of invocations of a subgroup, at least 1.
+    Subgroups(u32),
     /// The options of `pipeline-barrier-loops`.
     PipelineLoops(PipelineLoops),
     /// The storage buffer that is written.
@@ -76,7 +70,7 @@ impl PassOptions {
             | PassOptions::Aliased
             | PassOptions::Narrow(_)
             | PassOptions::Unroll(_)
-            | PassOptions::Subgroups { .. }
+            | PassOptions::Subgroups(_)
             | PassOptions::Buffer { .. }
             | PassOptions::Clocks { .. }
             | PassOptions::AllBut(_)

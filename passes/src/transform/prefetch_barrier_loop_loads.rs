@@ -90,10 +90,7 @@ fn stage_one(declarations: &Declarations<'_>) -> Result<Option<RewrittenModule>,
             function,
             false,
             &mut diagnostics,
-        );
-        if diagnostics.has_errors() {
-            return Err(diagnostics);
-        }
+        )?;
         let effects = Effects::analyze(declarations, &constants, function, Aliasing::Possible);
         let loops = Loops::analyze(&cfg, MOST_LOOPS);
         let shapes = shape::shapes(function, &cfg, &loops, (&body, &effects)).into_iter();

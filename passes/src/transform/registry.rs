@@ -405,8 +405,7 @@ fn unroll(value: Option<&str>) -> Option<PassOptions> {
 
 fn subgroups(value: Option<&str>) -> Option<PassOptions> {
     let size = value?.parse().ok().filter(|size| *size > 0)?;
-    let specialized = None;
-    Some(PassOptions::Subgroups { size, specialized })
+    Some(PassOptions::Subgroups(size))
 }
 
 fn extension(value: Option<&str>) -> Option<PassOptions> {

@@ -114,10 +114,7 @@ fn barriers_narrowed_to_subgroups() -> Result<(), Missing> {
         let kernel = exchanges::kernel(seed);
         let step = Step {
             pass: NARROW_BARRIERS_TO_SUBGROUPS,
-            options: PassOptions::Subgroups {
-                size: 4,
-                specialized: None,
-            },
+            options: PassOptions::Subgroups(4),
         };
         let Some(module) = changed(&exchanges::text(&kernel), step) else {
             continue;

@@ -4,6 +4,7 @@
 //! Whoever gives out a program gives a [`Missing`] where there is none. It goes up with `?` and
 //! ends the test; there is no way to ask whether a program is there and pass without it.
 
+mod alone;
 pub mod check;
 mod clock;
 mod cpu;
@@ -16,6 +17,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+pub use alone::alone;
 pub use cpu::{cpu_time, process_cpu_time};
 pub use libtest_mimic::Trial;
 

@@ -72,10 +72,7 @@ fn wrong_sizes_are_found() -> Result<()> {
 /// `module` with barriers narrowed to subgroups of `size` invocations.
 fn narrowed(module: &[u8], size: u32) -> Result<Vec<u8>> {
     let module = told(Module::parse(module))?.into_owned();
-    let options = PassOptions::Subgroups {
-        size,
-        specialized: None,
-    };
+    let options = PassOptions::Subgroups(size);
     let pass = NARROW_BARRIERS_TO_SUBGROUPS;
     let steps = [Step { pass, options }];
     let done = told(pipeline::run(

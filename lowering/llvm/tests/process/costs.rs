@@ -1,9 +1,9 @@
 //! What takes time is asked of LLVM as seldom as can be. The counts are of the process, so this
 //! test is the only one of its process.
 
-use crate::alone;
 use crate::support::lowered;
 use pretty_assertions::assert_eq;
+use splitbar_harness::alone;
 use splitbar_llvm::{Work, work};
 use splitbar_plan::Target;
 

@@ -2,14 +2,11 @@
 //! code after a lowering as before. LLVM's options hold for a process, so this test is the only one
 //! of its process.
 
-use crate::alone;
-use crate::support::lowered;
-use inkwell::OptimizationLevel;
+use crate::support::{lowered, machine};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
-use inkwell::targets::{
-    CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetTriple,
-};
+use inkwell::targets::{FileType, InitializationConfig, Target as LlvmTarget};
+use splitbar_harness::alone;
 use splitbar_plan::Target;
 
 const TILED_MATMUL: &[u8] =
@@ -42,24 +39,13 @@ fn host(target: &Target) -> String {
         .replace("KIND", kind)
         .replace("addrspace(PRIVATE)", &format!("addrspace({private})"));
     let context = Context::create();
-    let triple = TargetTriple::create(target.triple());
-    let machine = LlvmTarget::from_triple(&triple)
-        .unwrap()
-        .create_target_machine(
-            &triple,
-            target.cpu(),
-            &target.features(),
-            OptimizationLevel::Default,
-            RelocMode::PIC,
-            CodeModel::Default,
-        )
-        .unwrap();
+    let machine = machine(target);
     let layout = machine.get_target_data().get_data_layout();
     let layout = layout.as_str().to_string_lossy();
     let text = format!("target datalayout = \"{layout}\"\n{text}\0");
     let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "host");
     let module = context.create_module_from_ir(buffer).unwrap();
-    module.set_triple(&triple);
+    module.set_triple(&machine.get_triple());
     let code = machine
         .write_to_memory_buffer(&module, FileType::Assembly)
         .unwrap();

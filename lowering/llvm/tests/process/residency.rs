@@ -1,13 +1,11 @@
 //! The registers of AMD GPUs are those that LLVM counts on: asked for so many waves of a SIMD, it
 //! gives a kernel that wants all registers as many as so many waves can have.
 
-use crate::alone;
-use inkwell::OptimizationLevel;
+use crate::support::machine;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
-use inkwell::targets::{
-    CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetTriple,
-};
+use inkwell::targets::{FileType, InitializationConfig, Target as LlvmTarget};
+use splitbar_harness::alone;
 use splitbar_plan::Target;
 use splitbar_plan::target::residency::{Footprint, Residency};
 use std::fmt::Write;
@@ -34,21 +32,10 @@ fn registers(target: &Target, wave_size: u32, waves: u32) -> u32 {
     )
     .unwrap();
     let context = Context::create();
-    let triple = TargetTriple::create(target.triple());
-    let machine = LlvmTarget::from_triple(&triple)
-        .unwrap()
-        .create_target_machine(
-            &triple,
-            target.cpu(),
-            &target.features(),
-            OptimizationLevel::Default,
-            RelocMode::PIC,
-            CodeModel::Default,
-        )
-        .unwrap();
+    let machine = machine(target);
     let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "registers");
     let module = context.create_module_from_ir(buffer).unwrap();
-    module.set_triple(&triple);
+    module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     let assembly = machine
         .write_to_memory_buffer(&module, FileType::Assembly)

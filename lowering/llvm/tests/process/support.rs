@@ -1,5 +1,7 @@
-//! What these tests share: the lowering of a module.
+//! Functions that these tests share.
 
+use inkwell::OptimizationLevel;
+use inkwell::targets::{CodeModel, RelocMode, Target as LlvmTarget, TargetMachine, TargetTriple};
 use splitbar_layout::abi::AbiForm;
 use splitbar_layout::{Kernel, KernelOptions};
 use splitbar_llvm::Llvm;
@@ -10,6 +12,22 @@ use splitbar_passes::validate::{Checked, Inlined, Validation};
 use splitbar_plan::backend::{DebugLines, Lower, LowerInput, LowerKernel};
 use splitbar_plan::faults::Guards;
 use splitbar_plan::{Optimization, PlanOptions, Target, plan};
+
+/// A machine for `target`, as a host makes one. The targets of LLVM must be initialised.
+pub(crate) fn machine(target: &Target) -> TargetMachine {
+    let triple = TargetTriple::create(target.triple());
+    LlvmTarget::from_triple(&triple)
+        .unwrap()
+        .create_target_machine(
+            &triple,
+            target.cpu(),
+            &target.features(),
+            OptimizationLevel::Default,
+            RelocMode::PIC,
+            CodeModel::Default,
+        )
+        .unwrap()
+}
 
 /// The assembly of the kernel of a module.
 pub(crate) fn lowered(bytes: &[u8], target: &'static Target) -> String {

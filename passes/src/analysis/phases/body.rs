@@ -123,6 +123,32 @@ impl Body {
         self.blocks.get(block).map_or(&[], Vec::as_slice)
     }
 
+    /// The same with the effects that other invocations may notice. Volatile accesses, and others
+    /// that order memory, may publish everything. Nothing is read at the end of a function: the
+    /// code that follows the kernel sees what it wrote without a barrier.
+    #[must_use]
+    pub fn noticed(&self) -> Body {
+        let mut body = self.clone();
+        for item in body.blocks.values_mut().flatten() {
+            match item.role {
+                Role::Last => item.effect = Effect::NONE,
+                Role::Half(..) => {}
+                Role::First | Role::Plain => {
+                    if item.effect.ordering_barrier && !item.effect.touches().is_empty() {
+                        item.effect.publishes = MemoryRegions::ALL;
+                    }
+                }
+            }
+        }
+        body
+    }
+
+    /// Returns true if an instruction may publish accesses without a barrier.
+    pub fn publishes(&self) -> bool {
+        let mut items = self.blocks.values().flatten();
+        items.any(|item| !item.effect.publishes.is_empty())
+    }
+
     /// The number of instructions.
     pub fn len(&self) -> usize {
         self.blocks.values().map(Vec::len).sum()

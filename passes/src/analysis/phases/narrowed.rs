@@ -95,34 +95,14 @@ impl Narrowed {
     }
 }
 
-/// What others may notice of an effect. At the end of a function nothing is read: what follows the
-/// kernel does, and sees what it wrote without any barrier.
-fn seen(effect: Effect, role: Role) -> Effect {
-    match role {
-        Role::Last => Effect::NONE,
-        Role::Half(..) => effect,
-        Role::First | Role::Plain if effect.ordering_barrier && !effect.touches().is_empty() => {
-            Effect {
-                publishes: MemoryRegions::ALL,
-                ..effect
-            }
-        }
-        Role::First | Role::Plain => effect,
-    }
-}
-
 /// Takes classes away from the barriers of `given`: what they keep, and the barriers afterwards.
 fn narrow(
     given: &Body,
     cfg: &Cfg,
     sites: &BTreeMap<WordOffset, &Site>,
 ) -> (Narrowed, Vec<Barrier>) {
-    let mut body = given.clone();
-    body.blocks.values_mut().flatten().for_each(|item| {
-        item.effect = seen(item.effect, item.role);
-    });
-    let mut items = body.blocks.values().flatten();
-    let publishes = items.any(|item| !item.effect.publishes.is_empty());
+    let mut body = given.noticed();
+    let publishes = body.publishes();
     let halves: BTreeSet<WordOffset> = given
         .blocks
         .values()

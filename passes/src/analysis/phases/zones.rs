@@ -64,6 +64,19 @@ impl Zones {
         self.behind.get(number).copied().unwrap_or(Effect::UNKNOWN)
     }
 
+    /// Returns true if barrier `number` keeps two accesses to `places` apart, or one that an atomic
+    /// operation may publish from any other.
+    pub fn keep_apart(&self, number: usize, places: MemoryRegions) -> bool {
+        let published = |effect: Effect| Effect {
+            publishes: effect.publishes,
+            ..Effect::NONE
+        };
+        let (before, after) = (self.before(number), self.behind(number));
+        before.within(places).conflicts(after.within(places))
+            || published(before).conflicts(after)
+            || published(after).conflicts(before)
+    }
+
     fn note(&mut self, side: Side, item: Item, state: Effect) {
         let Role::Half(number, found) = item.role else {
             return;

@@ -59,10 +59,7 @@ pub(super) fn run(
                 function,
                 fill.all_memory,
                 &mut diagnostics,
-            );
-            if diagnostics.has_errors() {
-                return Err(diagnostics);
-            }
+            )?;
             let effects = Effects::analyze(declarations, &constants, function, Aliasing::Possible);
             let post = PostDominators::analyze(&cfg);
             let facts = Facts::lookup(declarations, &constants, function, &effects, &post);

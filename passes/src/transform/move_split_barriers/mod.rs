@@ -67,10 +67,7 @@ pub(super) fn run(
                 function,
                 orders_all,
                 &mut diagnostics,
-            );
-            if diagnostics.has_errors() {
-                return Err(diagnostics);
-            }
+            )?;
             let uniform = OnceCell::new();
             let is_uniform = |block| {
                 let known = uniform.get_or_init(|| {
@@ -88,6 +85,9 @@ pub(super) fn run(
 }
 
 /// The body of an entry function, and its graph.
+///
+/// # Errors
+/// All `diagnostics`, if there are errors among them.
 pub(super) fn look<'m>(
     declarations: &Declarations<'m>,
     constants: &Constants,
@@ -95,12 +95,15 @@ pub(super) fn look<'m>(
     function: &Function<'m>,
     orders_all: bool,
     diagnostics: &mut Diagnostics,
-) -> (Body, Cfg) {
+) -> Result<(Body, Cfg), Diagnostics> {
     let pairing = Pairing::analyse(declarations, constants, entry, diagnostics);
+    if diagnostics.has_errors() {
+        return Err(std::mem::take(diagnostics));
+    }
     let cfg = Cfg::analyze(declarations.module, function);
     let effects = Effects::analyze(declarations, constants, function, Aliasing::Possible);
     let body = Body::analyze(declarations, function, &effects, &pairing, orders_all);
-    (body, cfg)
+    Ok((body, cfg))
 }
 
 /// Which blocks the workgroup, or each subgroup, executes as one.
@@ -195,23 +198,17 @@ fn bodies(module: &Module<'_>, orders_all: bool) -> Vec<(Body, Cfg)> {
     let declarations = Declarations::new(module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
     let entries = entries(&declarations).into_iter();
-    let bodies = entries
-        .map(|(entry, function)| {
-            look(
-                &declarations,
-                &constants,
-                entry,
-                function,
-                orders_all,
-                &mut diagnostics,
-            )
-        })
-        .collect();
-    if diagnostics.has_errors() {
-        Vec::new()
-    } else {
-        bodies
-    }
+    let bodies = entries.map(|(entry, function)| {
+        look(
+            &declarations,
+            &constants,
+            entry,
+            function,
+            orders_all,
+            &mut diagnostics,
+        )
+    });
+    bodies.collect::<Result<_, _>>().unwrap_or_default()
 }
 
 /// Asks whether arrives and waits alternate as they did, and, in debug builds, in another way

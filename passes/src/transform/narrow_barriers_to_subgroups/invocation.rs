@@ -39,10 +39,10 @@ pub(super) struct Invocations<'i, 'm> {
     size: [u32; 3],
 }
 
-/// What one invocation does.
+/// The values and the blocks of one invocation.
 pub(super) struct Invocation {
     values: BTreeMap<Id, Value>,
-    /// Whether it may come to each block.
+    /// True for each block that it may reach.
     reached: BlockMap<bool>,
 }
 
@@ -96,8 +96,8 @@ impl<'i, 'm> Invocations<'i, 'm> {
         self.size.iter().map(|axis| *axis as usize).product()
     }
 
-    /// What the invocation with this LocalInvocationIndex does; `None` if that takes more than
-    /// `work` instructions, which it reduces.
+    /// Executes the invocation with this LocalInvocationIndex. Returns `None` if that takes more
+    /// than `work` instructions, which it reduces.
     pub(super) fn run(&self, index: usize, work: &mut usize) -> Option<Invocation> {
         let [x, y, _] = self.size.map(|axis| (axis as usize).max(1));
         let mut run = Run {
@@ -133,14 +133,14 @@ struct Run<'r, 'm> {
     id: [usize; 3],
     /// Results so far; those that are not there were not computed yet.
     values: BTreeMap<Id, Value>,
-    /// What variables hold at the beginning of blocks that it comes to.
+    /// The contents of variables at the beginning of each block that it reaches.
     entered: BlockMap<Option<Vec<Value>>>,
     edges: BTreeSet<(BlockIndex, BlockIndex)>,
     changed: bool,
 }
 
 impl<'m> Run<'_, 'm> {
-    /// What variables hold before the function: their initializers.
+    /// The contents of variables before the function: their initializers.
     fn initial(&self) -> Vec<Value> {
         let initial = |id: &Id| {
             let variable = self.of.declarations.module.def(*id)?;
@@ -222,7 +222,7 @@ impl<'m> Run<'_, 'm> {
         }
     }
 
-    /// The value of a phi: those of the edges that were taken so far.
+    /// The value of a phi, from the edges that were taken so far.
     fn phi(&self, block: BlockIndex, inst: Inst<'m>) -> Value {
         let mut joined: Option<Value> = None;
         for pair in inst.operands().chunks_exact(2) {

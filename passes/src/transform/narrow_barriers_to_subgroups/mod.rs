@@ -28,7 +28,7 @@ use super::operands::{self, Fence};
 use super::options::PassOptions;
 use super::rewrite::RewrittenModule;
 use crate::analysis::cfg::Cfg;
-use crate::analysis::phases::{Body, Effect, MemoryRegions, Openness, Role, Side, Zones};
+use crate::analysis::phases::{Body, MemoryRegions, Openness, Role, Side, Zones};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{
     BlockIndex, Constants, Declarations, EntryPoint, Function, Module, SpecValues, WordOffset,
@@ -50,7 +50,7 @@ pub(super) fn run(
     options: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
-    let PassOptions::Subgroups { size, specialized } = options else {
+    let PassOptions::Subgroups(size) = *options else {
         return Err(Diagnostic::bug("the size of a subgroup is missing").into());
     };
     let is_whole = |op| op == Some(Op::ControlBarrier);
@@ -59,15 +59,9 @@ pub(super) fn run(
     }
     inlined_all(module, declarations, |declarations| {
         let mut diagnostics = Diagnostics::new();
-        let constants = match specialized {
-            Some((spec, workgroup_size)) => {
-                declarations.specialized(spec, *workgroup_size, &mut diagnostics)
-            }
-            None => {
-                let spec = SpecValues::default();
-                Constants::evaluate(declarations, &spec, &mut diagnostics).without_defaults()
-            }
-        };
+        let spec = SpecValues::default();
+        let constants = Constants::evaluate(declarations, &spec, &mut diagnostics);
+        let fixed = constants.without_defaults();
         let mut edit = Edit::new(declarations);
         for (entry, function) in entries(declarations) {
             let (body, cfg) = look(
@@ -77,20 +71,17 @@ pub(super) fn run(
                 function,
                 false,
                 &mut diagnostics,
-            );
-            if diagnostics.has_errors() {
-                return Err(diagnostics);
-            }
+            )?;
             // A smaller subgroup that the entry point requires is a part of a wave.
-            let required = entry.subgroup_size().unwrap_or(*size);
+            let required = entry.subgroup_size().unwrap_or(size);
             let kernel = Kernel {
                 declarations,
                 entry,
                 function,
                 cfg: &cfg,
-                subgroup: required.min(*size).max(1) as usize,
+                subgroup: required.min(size).max(1) as usize,
             };
-            for offset in kernel.narrowed(&body, &constants) {
+            for offset in kernel.narrowed(&body, &fixed) {
                 narrow(&mut edit, offset)?;
             }
         }
@@ -134,12 +125,11 @@ impl Kernel<'_, '_> {
         };
         let invocations =
             Invocations::new(self.declarations, constants, self.function, self.cfg, size);
-        let mut left = published(body);
+        let mut left = body.noticed();
         let Some(accesses) = Accesses::analyze(self.declarations, &left, &invocations) else {
             return Vec::new();
         };
-        let publishes = left.blocks.values().flatten();
-        let publishes = publishes.fold(Effect::NONE, |all, item| all | item.effect);
+        let publishes = left.publishes();
         let mut work = 0;
         let mut pairs = MOST_PAIRS;
         let mut narrowed = Vec::new();
@@ -149,7 +139,7 @@ impl Kernel<'_, '_> {
             let Some(spot) = spot.filter(|_| barrier.is_known) else {
                 continue;
             };
-            let is_fence = !publishes.publishes.is_empty() && self.is_wide(barrier.arrives.first());
+            let is_fence = publishes && self.is_wide(barrier.arrives.first());
             if is_fence || Openness::analyze(&left, self.cfg).is_in_a_window(number) {
                 continue;
             }
@@ -158,27 +148,20 @@ impl Kernel<'_, '_> {
                 break;
             }
             let zones = Zones::analyze(&left, self.cfg);
-            let (before, behind) = (zones.before(number), zones.behind(number));
-            let named = barrier.may_order.without(MemoryRegions::WORKGROUP);
-            let only_publishes = |effect: Effect| Effect {
-                publishes: effect.publishes,
-                ..Effect::NONE
-            };
-            let orders_more = before.within(named).conflicts(behind.within(named))
-                || only_publishes(before).conflicts(behind)
-                || only_publishes(behind).conflicts(before);
+            let others = barrier.may_order.without(MemoryRegions::WORKGROUP);
+            let orders_more = zones.keep_apart(number, others);
             let mut crosses = || {
                 let before = self.reach(&left, spot, false);
-                let behind = self.reach(&left, spot, true);
-                pairs = pairs.saturating_sub(before.len() * behind.len());
+                let after = self.reach(&left, spot, true);
+                pairs = pairs.saturating_sub(before.len() * after.len());
                 pairs == 0
                     || before.iter().any(|one| {
-                        behind.iter().any(|other| {
-                            match (accesses.get(*one), accesses.get(*other)) {
+                        after
+                            .iter()
+                            .any(|other| match (accesses.get(*one), accesses.get(*other)) {
                                 (Some(one), Some(other)) => one.crosses(other, self.subgroup),
                                 _ => true,
-                            }
-                        })
+                            })
                     })
             };
             if orders_more || crosses() {
@@ -266,23 +249,4 @@ fn spot(body: &Body, is: impl Fn(Role) -> bool) -> Option<Spot> {
         let at = items.iter().position(|item| is(item.role))?;
         Some((block, at))
     })
-}
-
-/// `body`, in which volatile accesses and others that order memory may publish everything, and
-/// nothing happens at the end of the function: what follows the kernel sees what it wrote without
-/// any barrier.
-fn published(body: &Body) -> Body {
-    let mut body = body.clone();
-    for item in body.blocks.values_mut().flatten() {
-        match item.role {
-            Role::Last => item.effect = Effect::NONE,
-            Role::Half(..) => {}
-            Role::First | Role::Plain => {
-                if item.effect.ordering_barrier && !item.effect.touches().is_empty() {
-                    item.effect.publishes = MemoryRegions::ALL;
-                }
-            }
-        }
-    }
-    body
 }

@@ -19,12 +19,12 @@ const MOST_WORK: usize = 1 << 24;
 /// The indices of an element, from its variable on: `None` where one is not known.
 type Path = Vec<Option<u64>>;
 
-/// What an access does.
+/// An access to workgroup memory.
 pub(super) struct Touched {
     effect: Effect,
     /// The variable, if it is known.
     variable: Option<Id>,
-    /// What each invocation that may come to it touches.
+    /// The elements, by invocations that may execute it.
     elements: Vec<(usize, Path)>,
 }
 

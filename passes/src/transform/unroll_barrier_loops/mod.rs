@@ -91,10 +91,7 @@ fn unroll_one(
             function,
             false,
             &mut diagnostics,
-        );
-        if diagnostics.has_errors() {
-            return Err(diagnostics);
-        }
+        )?;
         let loops = Loops::analyze(&cfg, MOST_LOOPS);
         let mut natural: Vec<&Loop> = loops.natural.iter().flatten().collect();
         natural.sort_by_key(|one| (one.body.len(), one.header));
