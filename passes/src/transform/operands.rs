@@ -20,6 +20,7 @@ pub(super) const ACQUIRE_RELEASE: u32 = 0x8;
 pub(super) const SEQUENTIALLY_CONSISTENT: u32 = 0x10;
 pub(super) const ORDERS: u32 = 0x1e;
 pub(super) const CLASSES: u32 = 0x1fc0;
+pub(super) const IMAGE_MEMORY: u32 = 0x800;
 pub(super) const MAKE_AVAILABLE: u32 = 0x2000;
 pub(super) const MAKE_VISIBLE: u32 = 0x4000;
 pub(super) const VOLATILE: u32 = 0x8000;

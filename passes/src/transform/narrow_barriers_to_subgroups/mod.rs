@@ -97,9 +97,14 @@ fn narrow(edit: &mut Edit<'_, '_>, offset: WordOffset) -> Result<(), Diagnostics
         let lost = Diagnostic::bug("a barrier that was narrowed has no constant operands");
         return Err(lost.at_word(offset).into());
     };
-    let fence = Fence {
-        scope: operands::SUBGROUP,
-        ..fence
+    // OpenCL orders images at the scope Workgroup only (SB1122).
+    let fence = if fence.bits & operands::IMAGE_MEMORY == 0 {
+        Fence {
+            scope: operands::SUBGROUP,
+            ..fence
+        }
+    } else {
+        fence
     };
     let words = operands::barrier_operands(edit, operands::SUBGROUP, fence)?;
     Ok(edit.replace(offset, Op::ControlBarrier, &words)?)
