@@ -29,7 +29,7 @@ struct Family {
     programs: u64,
 }
 
-const FAMILIES: [Family; 4] = [
+const FAMILIES: [Family; 6] = [
     Family {
         name: "random/",
         count: "SPLITBAR_SEEDS",
@@ -43,6 +43,16 @@ const FAMILIES: [Family; 4] = [
     Family {
         name: "undefined/",
         count: "SPLITBAR_UNDEFINED_SEEDS",
+        programs: 100,
+    },
+    Family {
+        name: "pipelines/",
+        count: "SPLITBAR_PIPELINES",
+        programs: 100,
+    },
+    Family {
+        name: "exchanges/",
+        count: "SPLITBAR_EXCHANGES",
         programs: 100,
     },
     Family {
@@ -63,7 +73,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         only.is_none_or(|only| name.contains(only))
     };
     if !FAMILIES.iter().any(|family| chosen(family.name)) && !chosen("fuzz") {
-        bail!("no family has that name: random/, tangles/, undefined/, faults/shapes, fuzz");
+        let names = FAMILIES.map(|family| family.name).join(", ");
+        bail!("no family has that name: {names}, fuzz");
     }
     // What does not build is no finding.
     shell::run(shell::cargo(&[

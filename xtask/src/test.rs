@@ -121,10 +121,10 @@ const FACADE_WITHOUT_LLVM: &[&str] = &[
 ];
 
 /// CI takes one of so many trials of a family of the suite.
-const CI_ONE_OF: u64 = 3;
+const CI_ONE_OF: u64 = 4;
 
 /// CI takes at least so many trials of each family.
-const CI_AT_LEAST: u64 = 60;
+const CI_AT_LEAST: u64 = 40;
 
 /// A seed that goes with the commit, so that each commit has its own sample, and a second run of it
 /// the same one.

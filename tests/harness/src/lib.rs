@@ -89,6 +89,12 @@ pub fn is_sample() -> bool {
     std::env::var_os(SAMPLE).is_some()
 }
 
+/// The seed of the sample that runs; `None` if all trials run.
+pub fn sample_seed() -> Option<u64> {
+    let text = std::env::var(SAMPLE).ok()?;
+    text.parse().ok().map(|sample: Sample| sample.seed)
+}
+
 /// Runs the tests as the arguments of the process say: those that match its filter, or all. Where
 /// `SPLITBAR_SAMPLE` names a sample (`SEED`, or `SEED,ONE_OF,AT_LEAST`) and no filter is given, a
 /// sample of each family.

@@ -275,6 +275,7 @@ mod tests {
             complete: true,
             progress: Vec::new(),
             made_up: None,
+            splits_for_free: false,
         }))
     }
 

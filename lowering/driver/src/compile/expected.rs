@@ -24,6 +24,10 @@ pub struct ExpectedCycles {
     /// Which of the launches that are made up this one is; `None` for one that is given.
     #[serde(skip)]
     pub(crate) made_up: Option<usize>,
+    /// True if the barriers that it splits cost nothing by themselves: the hardware has both
+    /// instructions, and the model knows its times.
+    #[serde(skip)]
+    pub(crate) splits_for_free: bool,
 }
 
 /// The launch by which versions are compared.
@@ -82,12 +86,21 @@ pub enum Expected {
     },
 }
 
-/// How much of its cycles a version must save, in per cent, to count as faster: the model takes
-/// versions that are closer for equal (`docs/timing.md`).
+/// The error of the model in per cent: versions that are closer count as equal (`docs/timing.md`).
 const MARGIN: u64 = 2;
 
 /// The same where the model looks at a part of the launch.
 const MARGIN_OF_PART: u64 = 5;
+
+/// A version that is compared with another one.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Ties {
+    /// It must save more cycles than the error of the model.
+    Lose,
+    /// It must not take more cycles than the other one; where the launch is made up, not more by
+    /// more than the error of the model.
+    Win,
+}
 
 impl ExpectedCycles {
     /// The cycles of a whole launch, which is the same for all versions.
@@ -100,6 +113,7 @@ impl ExpectedCycles {
             complete: true,
             progress: Vec::new(),
             made_up: None,
+            splits_for_free: false,
         }
     }
 
@@ -150,8 +164,8 @@ impl ExpectedCycles {
         }
     }
 
-    /// Returns true if this is less than `other` by more than the margin.
-    fn is_faster_than(&self, other: &ExpectedCycles) -> bool {
+    /// Returns true if this is less than `other`, by more than the margin if ties lose.
+    fn beats(&self, other: &ExpectedCycles, ties: Ties) -> bool {
         let [own, others] = self.compared(other);
         let [work, others_work] = self.work(other);
         let own = own.saturating_mul(others_work);
@@ -161,7 +175,13 @@ impl ExpectedCycles {
         } else {
             MARGIN_OF_PART
         };
-        own.saturating_mul(100) < others.saturating_mul(100 - margin)
+        match ties {
+            Ties::Lose => own.saturating_mul(100) < others.saturating_mul(100 - margin),
+            Ties::Win => {
+                let margin = self.made_up.map_or(0, |_| MARGIN);
+                own.saturating_mul(100) <= others.saturating_mul(100 + margin)
+            }
+        }
     }
 
     /// Its cycles for a workgroup over those of `other`.
@@ -193,12 +213,17 @@ impl Expected {
     }
 
     /// Why a version that is expected to take this time is taken in place of one with full barriers
-    /// that takes the time `full`.
+    /// that takes the time `full`. Splits that cost nothing win ties, since waves of a launch that
+    /// is made up differ less than those of a real one.
     ///
     /// # Errors
     /// Why it is not.
     pub(crate) fn beats(&self, full: &Expected) -> Result<String, String> {
-        self.beats_version(full, "with full barriers")
+        let ties = match self {
+            Expected::Cycles(cycles) if cycles.splits_for_free => Ties::Win,
+            Expected::Cycles(_) | Expected::Unknown { .. } => Ties::Lose,
+        };
+        self.beats_with(full, "with full barriers", ties)
     }
 
     /// As [`beats`](Self::beats), where the version that takes the time `full` is called `name`.
@@ -206,6 +231,10 @@ impl Expected {
     /// # Errors
     /// Why it is not.
     pub(crate) fn beats_version(&self, full: &Expected, name: &str) -> Result<String, String> {
+        self.beats_with(full, name, Ties::Lose)
+    }
+
+    fn beats_with(&self, full: &Expected, name: &str, ties: Ties) -> Result<String, String> {
         let (own, full) = match (self, full) {
             (Expected::Cycles(own), Expected::Cycles(full)) => (own, full),
             (Expected::Unknown { unknown }, _) | (_, Expected::Unknown { unknown }) => {
@@ -233,8 +262,10 @@ impl Expected {
             of(others, full),
             100.0 * (own.over(full) - 1.0)
         );
-        if own.is_faster_than(full) {
+        if own.beats(full, Ties::Lose) {
             Ok(words)
+        } else if own.beats(full, ties) {
+            Ok(format!("{words}: equal, and a split costs nothing here"))
         } else {
             Err(words)
         }
@@ -255,6 +286,7 @@ mod tests {
             complete: true,
             progress: Vec::new(),
             made_up: None,
+            splits_for_free: false,
         })
     }
 
@@ -266,6 +298,7 @@ mod tests {
             complete: false,
             progress: progress.to_vec(),
             made_up: None,
+            splits_for_free: false,
         })
     }
 
@@ -290,6 +323,28 @@ mod tests {
         assert_eq!(cycles(1000, 4).beats(&unknown), Err(why));
         assert_eq!(unknown.over(&unknown), None);
         assert_eq!(cycles(0, 0).over(&cycles(0, 0)), Some(1.0));
+    }
+
+    #[test]
+    fn splits_that_cost_nothing_win_ties() {
+        let full = cycles(1000, 4);
+        let free = |own, made_up| match cycles(own, 4) {
+            Expected::Cycles(cycles) => Expected::Cycles(ExpectedCycles {
+                splits_for_free: true,
+                made_up,
+                ..cycles
+            }),
+            unknown @ Expected::Unknown { .. } => unknown,
+        };
+        let why = "expected cycles: 1020, and 1000 with full barriers (+2.0 %): equal, and a split costs nothing here";
+        assert_eq!(free(1020, Some(0)).beats(&full), Ok(why.to_owned()));
+        assert!(free(1021, Some(0)).beats(&full).is_err());
+        // A launch that is given tells more than one that is made up.
+        assert!(free(1000, None).beats(&full).is_ok());
+        assert!(free(1001, None).beats(&full).is_err());
+        // Against other versions than full barriers they have no advantage.
+        let as_it_is = free(980, Some(0)).beats_version(&full, "as it is");
+        assert!(as_it_is.is_err());
     }
 
     #[test]
@@ -324,6 +379,7 @@ mod tests {
                 complete: true,
                 progress: vec![(cycles, bytes)],
                 made_up: None,
+                splits_for_free: false,
             })
         };
         // One of four workgroups has work, and one of two.

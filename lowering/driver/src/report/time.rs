@@ -72,15 +72,19 @@ impl GivenLaunch<'_> {
     fn estimate(&self, output: &Output, entry: usize) -> Estimated {
         let estimate = self.job(output, entry).and_then(|job| {
             let estimate = job.estimate(self.inputs, self.resident);
-            estimate.map_err(|refusal| refusal.to_string())
+            let estimate = estimate.map_err(|refusal| refusal.to_string())?;
+            Ok((estimate, job.splits_for_free(output, entry)))
         });
         match estimate {
-            Ok(estimate) if estimate.findings.is_empty() => Estimated {
-                expected: Expected::Cycles(ExpectedCycles::whole(estimate.cycles)),
+            Ok((estimate, splits_for_free)) if estimate.findings.is_empty() => Estimated {
+                expected: Expected::Cycles(ExpectedCycles {
+                    splits_for_free,
+                    ..ExpectedCycles::whole(estimate.cycles)
+                }),
                 running: Some(estimate.resident),
                 findings: Vec::new(),
             },
-            Ok(estimate) => Estimated {
+            Ok((estimate, _)) => Estimated {
                 expected: Expected::Unknown {
                     unknown: "the simulator found a problem in this launch".to_owned(),
                 },

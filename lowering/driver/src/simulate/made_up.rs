@@ -16,6 +16,7 @@ use crate::compile::{By, ExpectedCycles, Output};
 use crate::launch::{BufferName, Launch};
 use splitbar_layout::abi::{Argument, ArgumentKind, Reached, ResourceKind};
 use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_plan::{Overlap, Strategy};
 use splitbar_sim::timing::Setup;
 use splitbar_sim::{FindingKind, Limits};
 
@@ -95,10 +96,28 @@ impl Job {
         by: By<'_>,
     ) -> Result<ExpectedCycles, Refusal> {
         let job = Job::measured(output, entry)?;
-        match by {
-            By::Given(launch) => job.expect_launch(launch),
-            By::MadeUp(first) => job.expect(first, None).map(|(expected, _)| expected),
-        }
+        let expected = match by {
+            By::Given(launch) => job.expect_launch(launch)?,
+            By::MadeUp(first) => job.expect(first, None)?.0,
+        };
+        Ok(ExpectedCycles {
+            splits_for_free: job.splits_for_free(output, entry),
+            ..expected
+        })
+    }
+
+    /// Returns true if the hardware has both instructions of all pairs of the entry point that are
+    /// split, so that they cost no more than a full barrier, and the times of its instructions are
+    /// measured.
+    pub(crate) fn splits_for_free(&self, output: &Output, entry: usize) -> bool {
+        let entry = output.entries().get(entry);
+        let pairs = entry.into_iter().flat_map(|entry| &entry.plan.pairs);
+        let strategies = pairs.map(|pair| pair.strategy);
+        let mut split = strategies
+            .filter(|one| one.overlap() == Overlap::Split)
+            .peekable();
+        let is_measured = self.unit.timing.is_some_and(|timing| !timing.estimated);
+        is_measured && split.peek().is_some() && split.all(|one| one == Strategy::Native)
     }
 
     fn expect_launch(&self, launch: &Launch) -> Result<ExpectedCycles, Refusal> {
@@ -117,6 +136,7 @@ impl Job {
             complete: true,
             progress: Vec::new(),
             made_up: None,
+            splits_for_free: false,
         })
     }
 
@@ -178,6 +198,7 @@ impl Job {
                 complete,
                 progress: estimate.progress.points().to_vec(),
                 made_up: Some(number),
+                splits_for_free: false,
             };
             return Ok((expected, timed.timeline));
         }
