@@ -92,6 +92,7 @@ struct Passed<'d> {
     text: &'d str,
     word: Option<WordOffset>,
     instruction: Option<&'d str>,
+    source: Option<Source<'d>>,
 }
 
 impl<'d> From<&'d WitnessStep> for Passed<'d> {
@@ -100,6 +101,7 @@ impl<'d> From<&'d WitnessStep> for Passed<'d> {
             text: &place.text,
             word: place.word,
             instruction: place.instruction.as_deref(),
+            source: place.source.as_ref().map(Source::from),
         }
     }
 }
@@ -136,7 +138,8 @@ impl<'d> Line<'d> {
 ///   byte, byte behind);
 /// - `source`: `file`, `line`, `column` (counted from 1), the line's `text` if the module carries
 ///   it, and `inlined_at`, the calls that it was inlined through;
-/// - `reasons`, `help`, and `witness`, a list of `text`, `word` and `instruction`.
+/// - `reasons`, `help`, and `witness`, a list of `text`, `word`, `instruction` and
+///   `source`.
 pub fn render<'s>(problems: &Diagnostics, of: impl Into<Subject<'s>>) -> String {
     let of = of.into();
     let mut text = String::new();
@@ -174,6 +177,13 @@ mod tests {
                 text: "here".to_owned(),
                 word: Some(WordOffset::new(9)),
                 instruction: Some("OpNop".to_owned()),
+                source: Some(SourcePosition {
+                    file: "a.comp".to_owned(),
+                    line: 2,
+                    column: 1,
+                    text: None,
+                    inlined_at: Vec::new(),
+                }),
             });
         problem.location.function = Some("main".to_owned());
         problem.location.block = Some("%5".to_owned());
@@ -205,7 +215,7 @@ mod tests {
             marked: _,
             source: _,
         } = &*problem.location;
-        let expected = r#"{"severity":"error","code":"SB0006","vuid":"VUID-x","message":"message","file":"a.spv","target":null,"function":"main","block":"%5","instruction":"OpStore %1 %2","word":7,"operand":2,"span":[11,13],"source":{"file":"a.comp","line":3,"column":5,"text":"x = y;"},"reasons":["why"],"help":"do this","witness":[{"text":"here","word":9,"instruction":"OpNop"}]}"#;
+        let expected = r#"{"severity":"error","code":"SB0006","vuid":"VUID-x","message":"message","file":"a.spv","target":null,"function":"main","block":"%5","instruction":"OpStore %1 %2","word":7,"operand":2,"span":[11,13],"source":{"file":"a.comp","line":3,"column":5,"text":"x = y;"},"reasons":["why"],"help":"do this","witness":[{"text":"here","word":9,"instruction":"OpNop","source":{"file":"a.comp","line":2,"column":1,"text":null}}]}"#;
         assert_eq!(render(&problem.into(), "a.spv"), format!("{expected}\n"));
     }
 }

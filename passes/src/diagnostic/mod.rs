@@ -93,6 +93,8 @@ pub struct WitnessStep {
     pub word: Option<WordOffset>,
     /// The instruction; [`crate::module::Declarations::locate`] fills it in.
     pub instruction: Option<String>,
+    /// Its position in the source, filled in as the instruction.
+    pub source: Option<SourcePosition>,
 }
 
 impl WitnessStep {
@@ -101,7 +103,7 @@ impl WitnessStep {
         WitnessStep {
             text: text.into(),
             word: Some(word),
-            instruction: None,
+            ..WitnessStep::default()
         }
     }
 }

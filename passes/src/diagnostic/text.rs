@@ -185,9 +185,13 @@ fn passed<'t>(group: Group<'t>, place: &'t WitnessStep, number: u32, file: &'t s
         Some((word, instruction)) => {
             let mark = whole(instruction);
             let mark = AnnotationKind::Context.span(mark.start..mark.end);
-            group
+            let group = group
                 .element(line(instruction, word.get(), mark.label(text)))
-                .element(origin(file, word))
+                .element(origin(file, word));
+            match &place.source {
+                Some(source) => sourced(group, source),
+                None => group,
+            }
         }
         None => group.element(Level::NOTE.no_name().message(text)),
     }
@@ -226,6 +230,13 @@ mod tests {
                 .passing("the invocation with LocalInvocationIndex 0".to_owned())
                 .passing(WitnessStep {
                     instruction: Some("OpBranchConditional %7 %8 %9".to_owned()),
+                    source: Some(SourcePosition {
+                        file: "a.comp".to_owned(),
+                        line: 9,
+                        column: 5,
+                        text: None,
+                        inlined_at: Vec::new(),
+                    }),
                     ..WitnessStep::at(WordOffset::new(120), "block %5 goes to %8")
                 })
                 .help("arrive first");
@@ -265,6 +276,7 @@ mod tests {
             120 | OpBranchConditional %7 %8 %9
                 | ---------------------------- 2: block %5 goes to %8
                ::: a.spv: word 120
+               ::: a.comp:9:5
         "#]];
         expected.assert_eq(&render(&full().into(), "a.spv"));
     }

@@ -21,9 +21,10 @@ impl<'m> Declarations<'m> {
     }
 
     fn locate_each(&self, diagnostics: &mut [&mut Diagnostic]) {
-        let words = diagnostics
-            .iter()
-            .filter_map(|diagnostic| diagnostic.location.word);
+        let words = diagnostics.iter().flat_map(|diagnostic| {
+            let passed = diagnostic.witness.iter().map(|step| step.word);
+            passed.chain([diagnostic.location.word]).flatten()
+        });
         let lines = self.lines_in_force(words.collect());
         let mut texts = Texts::default();
         for diagnostic in diagnostics {
@@ -31,6 +32,8 @@ impl<'m> Declarations<'m> {
             for place in &mut diagnostic.witness {
                 let inst = place.word.and_then(|word| self.module.at(word));
                 place.instruction = inst.map(|inst| self.disassemble(inst));
+                let line = place.word.and_then(|word| lines.get(&word));
+                place.source = line.and_then(|line| self.position_of(*line, &mut texts));
             }
         }
     }

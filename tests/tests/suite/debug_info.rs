@@ -6,8 +6,8 @@ use crate::support::{assembled, assembles, compile_bytes, is_nvptx, linkable, pt
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use object::{Object as _, ObjectSection as _, SectionFlags};
-use splitbar::{Options, Output, PipelineLoops, SplitBarriers};
-use splitbar_tests::fixture::Fixture;
+use splitbar::{Choice, Options, Output, PipelineLoops, SplitBarriers};
+use splitbar_tests::fixture::{Fixture, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -23,6 +23,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         trial("debug_info/ptx".to_owned(), ptx),
         trial("debug_info/hostile".to_owned(), hostile),
         trial("debug_info/without_lines".to_owned(), without_lines),
+        trial("debug_info/reasons".to_owned(), reasons),
     ];
     for target in TARGETS {
         for form in FORMS {
@@ -112,6 +113,38 @@ fn code(fixtures: &[Fixture], form: &str, target: &str) -> Result<()> {
         kernels > 30 && lines > 3 * without && barriers > 60,
         "{kernels} modules, {lines} and {without}, {barriers} barriers"
     );
+    Ok(())
+}
+
+/// Comments give the reason of each barrier after the choice, also of full barriers. Instructions
+/// at which an arrive or a wait stops have their place in them, and their line if they have one.
+fn reasons() -> Result<()> {
+    let bytes = std::fs::read(root().join("docs/examples/matmul.spv"))?;
+    let split = |options: &mut Options| {
+        options.choice = Choice::Balanced;
+        options.split_barriers = SplitBarriers::Auto;
+        options.comments = true;
+    };
+    let text = told(compile_bytes(&bytes, "gfx1201", split)?.assembly())?;
+    for part in [
+        ";   a full barrier, because instructions of SPIR-V in the window: ",
+        "; the arrive is stopped by the access at `OpStore ",
+        ";   native, because native: instructions left in the window: ",
+        "; expected cycles: ",
+    ] {
+        ensure!(text.contains(part), "{part}\n{text}");
+    }
+    let folder = tempfile::tempdir()?;
+    let source = root().join("fixtures/kernels/tiled_matmul/tiled_matmul.comp");
+    for form in FORMS {
+        let bytes = std::fs::read(compiled(&source, form, folder.path())?)?;
+        let plan = compile_bytes(&bytes, "gfx1201", split)?.plan();
+        ensure!(
+            plan.contains(" by the access at tiled_matmul.comp:"),
+            "{plan}"
+        );
+        ensure!(!plan.contains("access at word"), "{plan}");
+    }
     Ok(())
 }
 

@@ -100,6 +100,7 @@ fn environment(text: &str) -> Option<Environment> {
 /// Every finding in a function of `fixtures/invalid` has its line.
 fn of_check() -> Result<()> {
     let (mut modules, mut named, mut without) = (0, 0, BTreeSet::new());
+    let mut passed = 0;
     for file in invalid()? {
         let name = file.strip_prefix(root())?.display().to_string();
         let text = std::fs::read_to_string(&file)?;
@@ -136,16 +137,23 @@ fn of_check() -> Result<()> {
                 }
                 (None, None) => drop(without.insert(described(&name, finding))),
             }
+            for step in &finding.witness {
+                let line = step.word.and_then(|word| assembled.lines.get(&word));
+                let has_line = line.is_some() && step.instruction.is_some();
+                ensure!(has_line == step.source.is_some(), "{name}: {step:?}");
+                passed += usize::from(has_line);
+            }
         }
         modules += 1;
     }
     println!(
-        "{modules} modules: {named} findings have a line, {} are about declarations",
+        "{modules} modules: {named} findings have a line, {} are about declarations; {passed} steps \
+         of paths have a line",
         without.len()
     );
     ensure!(
-        modules > 150 && named > 100,
-        "{modules} modules, {named} findings"
+        modules > 150 && named > 100 && passed > 0,
+        "{modules} modules, {named} findings, {passed} steps"
     );
     let list: Vec<String> = without.into_iter().collect();
     confirm(&root().join(OF_DECLARATIONS), &(list.join("\n") + "\n"))

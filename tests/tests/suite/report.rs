@@ -79,8 +79,9 @@ pub(crate) fn trials() -> Vec<Trial> {
             browse(&page(&["-", "--targets", TARGETS], bytes)?, LIGHT)
         })
     }));
-    let tests: [(&str, Test); 8] = [
+    let tests: [(&str, Test); 9] = [
         ("schema", schema),
+        ("reasons", reasons),
         ("source", source),
         ("markup", markup),
         ("against", against),
@@ -232,6 +233,31 @@ fn schema() -> Result<()> {
             ensure!(code.len() > 5, "{name}: {} lines", code.len());
         }
     }
+    Ok(())
+}
+
+/// A verdict names the versions that its reasons compare.
+fn reasons() -> Result<()> {
+    let module = root().join("docs/examples/matmul.spv");
+    let module = module.to_str().context("the path is no text")?;
+    let report = json(&[module, "--targets", TARGETS], b"")?;
+    let mut pipelined = 0;
+    for result in report["results"].as_array().context("no results")? {
+        let verdict = &result["verdict"];
+        let because = verdict["because"].as_array().context("no reasons")?;
+        let because: Vec<&str> = because.iter().filter_map(Value::as_str).collect();
+        let has = |start: &str| because.iter().any(|why| why.starts_with(start));
+        if verdict["outcome"] == "pipeline" {
+            ensure!(has("without pipelined loops, "), "{verdict}");
+            ensure!(has("the barriers of the pipelined loop are "), "{verdict}");
+            pipelined += 1;
+        }
+        for version in result["versions"].as_array().context("no versions")? {
+            let is_known = version["of_full"].is_number() && version["registers"].is_number();
+            ensure!(is_known, "{version}");
+        }
+    }
+    ensure!(pipelined > 0, "{}", report["results"]);
     Ok(())
 }
 

@@ -208,6 +208,7 @@ fn related(related: &Related, module: &str) -> Value {
 fn passed(step: &WitnessStep, module: &str) -> Value {
     let place = Location {
         word: step.word,
+        source: step.source.clone(),
         ..Location::default()
     };
     let text = match &step.instruction {

@@ -51,8 +51,6 @@ pub(crate) struct KernelPlaces {
     pub(crate) name: Arc<str>,
     /// The position of the function; `None` if the module does not say it.
     pub(crate) at: Option<FilePosition>,
-    /// The comments on its barriers.
-    pub(crate) comments: KernelComments,
 }
 
 /// The places of the code of one compilation.
@@ -73,8 +71,15 @@ pub(crate) struct Annotations {
 
 impl Annotations {
     /// The text `plain` with the additions; `lined` is the same code with debug lines, whose
-    /// numbers are words plus 1.
-    pub(crate) fn apply(&self, plain: &str, lined: &str, arch: &Arch) -> String {
+    /// numbers are words plus 1. `comments` has the comments on the barriers of each kernel, in
+    /// the order of the kernels.
+    pub(crate) fn apply(
+        &self,
+        plain: &str,
+        lined: &str,
+        arch: &Arch,
+        comments: &[KernelComments],
+    ) -> String {
         let is_amd = matches!(arch, Arch::Amdgpu(_));
         let text: Vec<&str> = plain.lines().collect();
         let lined: Vec<&str> = lined.lines().collect();
@@ -94,6 +99,7 @@ impl Annotations {
         }
         let mut writer = Writer {
             annotations: self,
+            comments,
             files: &files,
             arch,
             is_amd,
@@ -163,8 +169,14 @@ impl Annotations {
     }
 
     fn kernel(&self, symbol: &str) -> Option<&KernelPlaces> {
+        self.kernels.get(self.number(symbol)?)
+    }
+
+    /// The number of a kernel.
+    fn number(&self, symbol: &str) -> Option<usize> {
         let symbol = symbol.trim_matches('"');
-        self.kernels.iter().find(|kernel| kernel.symbol == symbol)
+        let mut kernels = self.kernels.iter();
+        kernels.position(|kernel| kernel.symbol == symbol)
     }
 
     fn outermost(&self, chain: &Chain) -> Option<&Frame> {
@@ -202,6 +214,7 @@ impl Annotations {
 /// Text that grows.
 struct Writer<'a> {
     annotations: &'a Annotations,
+    comments: &'a [KernelComments],
     files: &'a Files,
     arch: &'a Arch,
     is_amd: bool,
@@ -220,9 +233,10 @@ impl Writer<'_> {
     fn function(&mut self, function: &Placed, text: &[&str]) {
         let (annotations, is_amd) = (self.annotations, self.is_amd);
         let additions = annotations.additions;
-        let kernel = annotations.kernel(&function.lines.symbol);
-        let kernel = kernel.filter(|_| additions.comments);
-        let mut comments = Comments::new(kernel.map(|kernel| &kernel.comments), is_amd);
+        let of_kernel = annotations.number(&function.lines.symbol);
+        let of_kernel = of_kernel.and_then(|number| self.comments.get(number));
+        let of_kernel = of_kernel.filter(|_| additions.comments);
+        let mut comments = Comments::new(of_kernel, is_amd);
         let mut shown: Option<(Arc<str>, u32)> = None;
         self.scopes.begin(&function.name);
         for at in function.lines.begin + 1..function.lines.end {

@@ -47,7 +47,6 @@ pub(super) fn annotations(
             at: at
                 .and_then(|frames| frames.into_iter().next())
                 .map(|frame| frame.at),
-            comments: comments(entry),
         }
     });
     Some(Annotations {
@@ -130,8 +129,8 @@ fn language(given: &Declarations<'_>) -> u16 {
     row.map_or(OTHER_LANGUAGE, |(_, language)| *language)
 }
 
-/// The comments on the barriers of `entry`.
-fn comments(entry: &Entry) -> KernelComments {
+/// The comments on the barriers of `entry`, with the reasons of the choice that it has now.
+pub(super) fn comments(entry: &Entry) -> KernelComments {
     let plan = &entry.plan;
     let mut sites: BTreeMap<usize, SiteComments> = BTreeMap::new();
     let mut current = None;
@@ -172,6 +171,11 @@ fn comments(entry: &Entry) -> KernelComments {
                 comment.details.insert(0, reason);
             }
         }
+        if pairs.is_empty()
+            && let Some(why) = unsplit(entry, site.offset)
+        {
+            comment.details.insert(0, why);
+        }
         let is_split = |pair: &&&PairPlan| pair.strategy.overlap() == Overlap::Split;
         comment.window = match pairs.iter().find(is_split) {
             Some(pair) => Some(format!("the window of pair {}", pair.id.0)),
@@ -180,4 +184,12 @@ fn comments(entry: &Entry) -> KernelComments {
         comments.insert(site.offset.get(), comment);
     }
     comments
+}
+
+/// Why the barrier at word `planned` of the planned module is not split.
+fn unsplit(entry: &Entry, planned: WordOffset) -> Option<String> {
+    let given = entry.places.given_word(planned)?;
+    let mut unsplit = entry.unsplit.iter();
+    let barrier = unsplit.find(|barrier| barrier.word == given)?;
+    Some(format!("{}, because {}", barrier.outcome(), barrier.reason))
 }

@@ -343,9 +343,12 @@ impl SplitDecisions {
     /// Why the pair at `word` has its strategy: the decision with both versions of the kernel.
     pub(crate) fn reason(&self, word: WordOffset) -> Option<String> {
         let barrier = self.at(word)?;
-        let full = self.full.as_ref().map_or_else(String::new, |full| {
-            format!(", {} with `fused`", full.words())
-        });
+        let full = self.full.as_ref().map(Version::words);
+        let full = match full {
+            Some(full) if full == self.split.words() => ", as with `fused`".to_owned(),
+            Some(full) => format!(", {full} with `fused`"),
+            None => String::new(),
+        };
         let versions = match self.split {
             Version {
                 usage: None,

@@ -1,13 +1,13 @@
 //! The result of a compilation.
 
-use super::annotations::annotations;
+use super::annotations::{annotations, comments};
 use super::entry::Entry;
 use super::lower::Code as Lowered;
 use super::measure::Facts;
 use super::places::PlanPlaces;
 use super::reflect;
 use super::request::Request;
-use crate::annotate::Annotations;
+use crate::annotate::{Annotations, KernelComments};
 use crate::failure::Failure;
 use crate::link;
 use crate::options::Options;
@@ -180,7 +180,8 @@ impl Output {
             return Ok(text);
         };
         let lined = self.lowered.lined_assembly()?;
-        Ok(annotations.apply(&text, &lined, &self.target.arch))
+        let comments: Vec<KernelComments> = self.entries.iter().map(comments).collect();
+        Ok(annotations.apply(&text, &lined, &self.target.arch, &comments))
     }
 
     /// A relocatable ELF object (AMDGPU).

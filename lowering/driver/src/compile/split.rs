@@ -161,7 +161,7 @@ fn split_module(
     }
     splitting.note_left()?;
     splitting.run(&after_splitting(options))?;
-    let motions = splitting.motions(least);
+    let motions = splitting.motions(least, source.declarations);
     let pass = FUSE_NARROW_SPLIT_BARRIERS;
     let options = PassOptions::Narrow(least);
     splitting.run(&[Step { pass, options }])?;
@@ -440,15 +440,22 @@ impl Splitting<'_> {
         kept.map(|inst| inst.offset).collect()
     }
 
-    /// Where the halves of pairs stand, and why.
-    fn motions(&self, least: u32) -> Vec<BarrierMotion> {
+    /// Where the halves of pairs stand, and why. `source` has the declarations of the given module.
+    fn motions(&self, least: u32, source: &Declarations<'_>) -> Vec<BarrierMotion> {
         let mut problems = Diagnostics::new();
         let declarations = Declarations::new(&self.module, &mut problems);
         let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
         let given = |word: WordOffset| self.given(word);
+        let stopped = stops(&declarations, self.options.barriers_order_all_memory);
+        let ends = stopped.iter().flat_map(|one| [one.arrive, one.wait]);
+        let words: Vec<WordOffset> = ends.filter_map(|end| given(end.word()?)).collect();
+        let places = source.locations(&words);
         let named = |stop: Stop| {
-            let word = stop.word().and_then(given);
-            word.map_or(stop, |word| stop.at(word)).to_string()
+            let place = stop.word().and_then(given);
+            match place.and_then(|word| places.get(&word)) {
+                Some(place) => stop.described(place),
+                None => stop.to_string(),
+            }
         };
         let mut windows = BTreeMap::new();
         for entry in &declarations.entry_points {
@@ -473,7 +480,6 @@ impl Splitting<'_> {
                 words: stopped.words.iter().copied().filter_map(given).collect(),
             })
         };
-        let stopped = stops(&declarations, self.options.barriers_order_all_memory);
         stopped.into_iter().filter_map(moved).collect()
     }
 

@@ -11,10 +11,11 @@ use std::fmt::{self, Display};
 const STYLE: &str = include_str!("page/style.css");
 
 /// The modules of the page's code, in the order in which they depend on each other.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("page/data.js"),
     include_str!("page/links.js"),
     include_str!("page/panes.js"),
+    include_str!("page/counters.js"),
     include_str!("page/timeline.js"),
     include_str!("page/main.js"),
 ];
@@ -180,12 +181,23 @@ impl Display for Verdict<'_> {
         let mut versions = result.versions.iter();
         let chosen = versions.find(|one| Some(&one.name) == verdict.version.as_ref());
         if let Some(chosen) = chosen {
-            let [_, _, registers, workgroups, occupancy, ..] = cells(chosen);
-            writeln!(
-                f,
-                "<dl><dt>Registers</dt><dd>{registers}</dd><dt>Resident workgroups</dt><dd>{workgroups}</dd><dt>Occupancy</dt><dd>{}</dd></dl>",
-                Text(&occupancy)
-            )?;
+            let full = result.versions.first().map(cells);
+            writeln!(f, "<dl>")?;
+            for (name, column) in [
+                ("Registers", 2),
+                ("Resident workgroups", 3),
+                ("Occupancy", 4),
+            ] {
+                let cells = cells(chosen);
+                let own = cells.get(column).map_or("", String::as_str);
+                let of_full = full.as_ref().and_then(|full| full.get(column));
+                write!(f, "<div><dt>{name}</dt><dd>{}", Text(own))?;
+                if let Some(of_full) = of_full.filter(|of_full| *of_full != own) {
+                    write!(f, " <small>(full barriers: {})</small>", Text(of_full))?;
+                }
+                writeln!(f, "</dd></div>")?;
+            }
+            writeln!(f, "</dl>")?;
         }
         for caution in &verdict.cautions {
             writeln!(f, "<p class=\"caution\">{}</p>", Text(caution))?;
@@ -231,15 +243,10 @@ impl Display for Kernel<'_> {
             writeln!(f, "<th scope=\"col\">{head}</th>")?;
         }
         writeln!(f, "</tr></thead><tbody>")?;
-        let most = result.versions.iter().filter_map(|one| one.of_full);
-        let most = most.fold(1.0, f64::max);
+        let most = Most::of(&result.versions);
         for version in &result.versions {
-            row(
-                f,
-                version,
-                most,
-                Some(&version.name) == result.verdict.version.as_ref(),
-            )?;
+            let is_chosen = Some(&version.name) == result.verdict.version.as_ref();
+            row(f, version, &most, is_chosen)?;
         }
         writeln!(f, "</tbody></table></div>")?;
         if !result.refused.is_empty() {
@@ -288,11 +295,38 @@ impl Display for Kernel<'_> {
     }
 }
 
-/// A row of the table of versions, with its cycles as a bar.
+/// The most of each figure that the table of versions shows as a bar.
+struct Most {
+    registers: u32,
+    of_full: f64,
+}
+
+impl Most {
+    fn of(versions: &[VersionResult]) -> Most {
+        let registers = versions.iter().filter_map(|one| one.registers);
+        let of_full = versions.iter().filter_map(|one| one.of_full);
+        Most {
+            registers: registers.max().unwrap_or(1).max(1),
+            of_full: of_full.fold(1.0, f64::max),
+        }
+    }
+
+    /// The length of the bar in a column, from 0 to 1; `None` for a column without bars.
+    fn part(&self, version: &VersionResult, column: usize) -> Option<f64> {
+        match column {
+            2 => Some(f64::from(version.registers?) / f64::from(self.registers)),
+            4 => version.occupancy,
+            8 => Some(version.of_full? / self.of_full),
+            _ => None,
+        }
+    }
+}
+
+/// A row of the table of versions, with registers, occupancy and cycles as bars.
 fn row(
     f: &mut fmt::Formatter<'_>,
     version: &VersionResult,
-    most: f64,
+    most: &Most,
     is_chosen: bool,
 ) -> fmt::Result {
     writeln!(
@@ -301,22 +335,28 @@ fn row(
         if is_chosen { " class=\"chosen\"" } else { "" }
     )?;
     for (cell, column) in cells(version).iter().zip(0..) {
-        match (column, version.of_full) {
+        match (column, most.part(version, column)) {
             (0, _) if is_chosen => writeln!(
                 f,
                 "<th scope=\"row\">{} <span class=\"mark\">chosen</span></th>",
                 Text(cell)
             )?,
             (0, _) => writeln!(f, "<th scope=\"row\">{}</th>", Text(cell))?,
-            (1, _) => writeln!(f, "<td><code>{}</code></td>", Text(cell))?,
-            (8, Some(of_full)) => {
-                let width = 100.0 * of_full / most;
+            (1, _) => {
+                // Lines break between options.
+                let options = Text(cell).to_string();
+                let options = options.replace(" --", "</code> <code>--");
+                writeln!(f, "<td><code>{options}</code></td>")?;
+            }
+            (_, Some(part)) => {
+                let width = 100.0 * part;
                 writeln!(
                     f,
-                    "<td class=\"bar\"><span class=\"track\" aria-hidden=\"true\"><span class=\"fill\" style=\"width:{width:.1}%\"></span></span> {cell}</td>"
+                    "<td class=\"bar\">{}<span class=\"track\" aria-hidden=\"true\"><span class=\"fill\" style=\"width:{width:.1}%\"></span></span></td>",
+                    Text(cell)
                 )?;
             }
-            _ => writeln!(f, "<td>{}</td>", Text(cell))?,
+            (_, None) => writeln!(f, "<td>{}</td>", Text(cell))?,
         }
     }
     writeln!(f, "</tr>")

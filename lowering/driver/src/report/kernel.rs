@@ -14,6 +14,7 @@ use crate::compile::{Entry, Expected, Output};
 use crate::failure::{Failure, exit};
 use crate::options::{Options, PipelineLoops};
 use crate::window::Window;
+use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Overlap, Target};
@@ -109,6 +110,7 @@ impl Compiled {
                     let mut pairs = one.entry.plan.pairs.iter();
                     pairs.any(|pair| pair.strategy.is_split())
                 },
+                barriers: one.barriers(),
             })
             .collect();
         let has_barriers = candidates.iter().any(Candidate::has_barriers);
@@ -323,26 +325,25 @@ fn shown<'c, 'o>(candidates: &'c [Candidate<'o>], verdict: &Verdict) -> Vec<&'c 
 }
 
 impl Candidate<'_> {
+    /// The number of its pairs and full barriers.
+    fn barriers(&self) -> usize {
+        let sites = self.entry.plan.sites.iter();
+        let full = sites.filter(|site| site.kind == SiteKind::ControlBarrier);
+        full.count() + self.entry.plan.pairs.len()
+    }
+
     fn has_barriers(&self) -> bool {
         let plan = &self.entry.plan;
         let mut sites = plan.sites.iter();
         !plan.pairs.is_empty() || sites.any(|site| site.execution.is_some())
     }
 
-    /// The reasons of the compiler.
+    /// The reasons of the compiler. It compares a version with pipelined loops with the same loops
+    /// and full barriers, which no row of the table has.
     fn reasons(&self) -> Vec<String> {
+        let pipelined = pipelining(self.version.name);
         let mut reasons: Vec<String> = Vec::new();
-        for pair in &self.entry.plan.pairs {
-            let name = pair.strategy.name();
-            let reason = match plain(&pair.reason) {
-                reason if reason.starts_with(name) => reason,
-                reason => format!("{name}: {reason}"),
-            };
-            if self.version.name != FULL && !reasons.contains(&reason) {
-                reasons.push(reason);
-            }
-        }
-        reasons.extend(pipelining(self.version.name).map(|loops| {
+        reasons.extend(pipelined.map(|loops| {
             let barriers = if loops == PipelineLoops::OneBuffer {
                 "two barriers"
             } else {
@@ -350,6 +351,30 @@ impl Candidate<'_> {
             };
             format!("a loop loads the data of its next iteration while it works on this one, and has {barriers} an iteration")
         }));
+        for pair in &self.entry.plan.pairs {
+            let name = pair.strategy.name();
+            let reason = match plain(&pair.reason) {
+                reason if reason.starts_with(name) => reason,
+                reason => format!("{name}: {reason}"),
+            };
+            let reason = match pipelined {
+                Some(_) if pair.strategy.is_split() => {
+                    format!(
+                        "the barriers of the pipelined loop are split; compared with full barriers in the same loop: {reason}"
+                    )
+                }
+                Some(_) => {
+                    format!(
+                        "the barriers of the pipelined loop are full; split in the same loop: {}",
+                        plain(&pair.reason)
+                    )
+                }
+                None => reason,
+            };
+            if self.version.name != FULL && !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
         reasons
     }
 

@@ -314,6 +314,11 @@ pub struct TimelineFacts {
     /// Four numbers for each phase that another wave completed: the track and cycle of the last
     /// arrival, and those of a wave that waited.
     pub completions: Vec<u64>,
+    /// A cycle and the number of outstanding loads from there on, for each change; the largest
+    /// numbers of short parts of the time.
+    pub loads: Vec<u64>,
+    /// The same for the number of resident waves.
+    pub waves: Vec<u64>,
     /// Cycles of all waves together by kind, of the whole estimate.
     pub spent: Spent,
     /// The cycle from which on nothing is shown; `None` if all is shown.

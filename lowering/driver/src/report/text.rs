@@ -157,7 +157,7 @@ fn kernel(text: &mut String, result: &KernelResult) {
     );
     text.push_str(&table(&result.versions));
     for refused in &result.refused {
-        let _ = writeln!(text, "  not {}: {}", refused.name, refused.reason);
+        let _ = writeln!(text, "  not compared: {}: {}", refused.name, refused.reason);
     }
     for barrier in &result.barriers {
         let _ = writeln!(
@@ -195,6 +195,18 @@ fn version(text: &mut String, result: &KernelResult, shown: &Shown) {
             per_cent(spent.issue),
             per_cent(spent.memory),
             per_cent(spent.barrier)
+        );
+        let most = |pairs: &[u64]| {
+            pairs
+                .chunks(2)
+                .filter_map(|pair| pair.get(1))
+                .max()
+                .copied()
+        };
+        let [loads, waves] = [&timeline.loads, &timeline.waves].map(|one| most(one).unwrap_or(0));
+        let _ = writeln!(
+            text,
+            "  at most {loads} loads are outstanding, and at most {waves} waves are resident"
         );
     }
     some(
@@ -247,7 +259,7 @@ pub(super) const HEADS: [&str; 9] = [
     "left in windows",
     "instructions",
     "estimated cycles",
-    "of full barriers",
+    "against full barriers",
 ];
 
 /// The cells of a version. A dash: not known.

@@ -6,6 +6,7 @@ use crate::expect::{expect, expected_timeline};
 use crate::simulate::timeline::{SliceKind, Timeline};
 use crate::simulate::{Inputs, Job, Refusal};
 use splitbar_sim::Finding;
+use std::collections::BTreeMap;
 
 /// The launch that estimates are for.
 #[derive(Copy, Clone)]
@@ -81,7 +82,7 @@ impl GivenLaunch<'_> {
                     splits_for_free,
                     ..ExpectedCycles::whole(estimate.cycles)
                 }),
-                running: Some(estimate.resident),
+                running: Some(estimate.resident.min(estimate.workgroups)),
                 findings: Vec::new(),
             },
             Ok((estimate, _)) => Estimated {
@@ -201,9 +202,39 @@ pub(super) fn facts(timeline: &Timeline, most: usize) -> TimelineFacts {
         completions: completions
             .flat_map(|one| [one.from.0.into(), one.from.1, one.to.0.into(), one.to.1])
             .collect(),
+        loads: counter(&timeline.loads, until),
+        waves: counter(&timeline.waves, until),
         spent: spent(timeline),
         cut_off,
     }
+}
+
+/// The most parts of the time for which a counter has a number.
+const PARTS: u64 = 512;
+
+/// A counter up to the cycle `until`, as pairs of a cycle and the number from there on. Each pair
+/// is for a part of the time and has the largest number in it; parts without a change have none.
+fn counter(points: &[(u64, u32)], until: u64) -> Vec<u64> {
+    let length = until.div_ceil(PARTS).max(1);
+    let mut parts: BTreeMap<u64, u32> = BTreeMap::new();
+    let mut number = 0;
+    for &(cycle, next) in points.iter().take_while(|(cycle, _)| *cycle < until) {
+        if cycle % length == 0 {
+            parts.insert(cycle / length, next); // the number before is none of this part
+        } else {
+            let most = parts.entry(cycle / length).or_insert(number);
+            *most = (*most).max(next);
+        }
+        // The number that is left at the end of a part is that of the next one.
+        parts.insert(cycle / length + 1, next);
+        number = next;
+    }
+    let within = parts.into_iter().filter(|(part, _)| part * length < until);
+    let mut pairs: Vec<[u64; 2]> = within
+        .map(|(part, number)| [part * length, number.into()])
+        .collect();
+    pairs.dedup_by_key(|[_, number]| *number);
+    pairs.concat()
 }
 
 /// Cycles of all waves together, by kind.
@@ -224,4 +255,23 @@ fn spent(timeline: &Timeline) -> Spent {
         }
     }
     spent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn counters_have_the_most_of_each_part() {
+        // Fewer cycles than parts: nothing is lost.
+        let points = [(0, 4), (7, 5), (9, 0)];
+        assert_eq!(counter(&points, 100), [0, 4, 7, 5, 9, 0]);
+        assert_eq!(counter(&points, 9), [0, 4, 7, 5]);
+        // Parts of two cycles. The peak in the middle of one is kept.
+        let points = [(0, 1), (4, 9), (5, 2), (600, 3)];
+        let until = 2 * PARTS;
+        assert_eq!(counter(&points, until), [0, 1, 4, 9, 6, 2, 600, 3]);
+        assert!(counter(&[], until).is_empty());
+    }
 }

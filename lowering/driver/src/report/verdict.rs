@@ -14,6 +14,8 @@ pub(super) struct Weighed<'v> {
     pub(super) reasons: &'v [String],
     /// True if its waves overlap between arrive and wait.
     pub(super) splits: bool,
+    /// The number of its pairs and full barriers.
+    pub(super) barriers: usize,
 }
 
 /// The answer for a kernel. The first of `versions` has full barriers.
@@ -68,17 +70,22 @@ pub(super) fn verdict(
     if let Ok(why) = best.expected.beats(full.expected) {
         because.push(why);
     }
-    because.extend(best.reasons.iter().cloned());
     let (outcome, what) = if pipelining(&best.facts.name).is_some() {
+        because.push(without_pipelining(full, &ranked));
         (Outcome::Pipeline, "Pipeline the loops")
     } else if best.splits {
         (Outcome::Split, "Split the barriers")
     } else {
+        because.push(changes(full, best));
         (
             Outcome::Change,
-            "Let the compiler remove or change barriers",
+            "Do not split, but let the compiler remove or move full barriers",
         )
     };
+    because.extend(best.reasons.iter().cloned());
+    if let Some(occupancy) = estimated_occupancy(full.facts, best.facts) {
+        because.push(occupancy);
+    }
     Verdict {
         outcome,
         version: Some(best.facts.name.clone()),
@@ -124,6 +131,53 @@ fn keep(full: &Weighed<'_>, ranked: &[(f64, &Weighed<'_>)], others: &[Weighed<'_
     }
 }
 
+/// The best version without pipelined loops, for a reader who asks about splitting alone.
+/// `ranked` has the versions other than `full`, the fastest first.
+fn without_pipelining(full: &Weighed<'_>, ranked: &[(f64, &Weighed<'_>)]) -> String {
+    let mut others = ranked.iter();
+    let best = others.find(|(_, one)| pipelining(&one.facts.name).is_none());
+    let Some((of_full, best)) = best else {
+        return "without pipelined loops, splitting changes nothing: each of these versions has the same code as full barriers".to_owned();
+    };
+    format!(
+        "without pipelined loops, the best version is {}, with {} than full barriers{}{}",
+        best.facts.name,
+        difference(*of_full).replace("as many cycles", "no fewer cycles"),
+        match best.expected.beats(full.expected) {
+            Ok(_) => "",
+            Err(_) => ", which is not more than the error of the estimate",
+        },
+        if best.splits {
+            ""
+        } else {
+            "; it splits no barrier"
+        }
+    )
+}
+
+/// The changes to the barriers of a version that splits none.
+fn changes(full: &Weighed<'_>, best: &Weighed<'_>) -> String {
+    match full.barriers.checked_sub(best.barriers) {
+        Some(removed @ 1..) => format!(
+            "no barrier is split; the compiler removes {removed} of {} barriers",
+            full.barriers
+        ),
+        Some(0) | None => {
+            "no barrier is split; the compiler changes the places or the fences of full barriers"
+                .to_owned()
+        }
+    }
+}
+
+/// The numbers of resident workgroups, where the estimate has as many as fit in both versions.
+fn estimated_occupancy(full: &VersionResult, best: &VersionResult) -> Option<String> {
+    let (own, of_full) = (best.workgroups?, full.workgroups?);
+    let is_estimated = best.running == Some(own) && full.running == Some(of_full);
+    (own < of_full && is_estimated).then(|| {
+        format!("the estimate has {own} resident workgroups, and {of_full} with full barriers: the lower occupancy is part of it")
+    })
+}
+
 /// A ratio of cycles in words.
 pub(super) fn difference(of_full: f64) -> String {
     let percent = 100.0 * (of_full - 1.0);
@@ -141,6 +195,7 @@ fn cautions(full: &VersionResult, best: &VersionResult) -> Vec<String> {
     let mut cautions = Vec::new();
     if let (Some(own), Some(of_full)) = (best.workgroups, full.workgroups)
         && own < of_full
+        && estimated_occupancy(full, best).is_none()
     {
         let limiter = best.limiter.as_deref().unwrap_or("unknown");
         cautions.push(format!(
@@ -150,7 +205,7 @@ fn cautions(full: &VersionResult, best: &VersionResult) -> Vec<String> {
             && running < of_estimate
         {
             cautions.push(format!(
-                "The estimate compares {running} resident workgroups, not {of_estimate}: give a launch to compare with as many as fit."
+                "The estimate compares {running} resident workgroups, not {of_estimate}: give a launch with enough workgroups to compare with as many as fit."
             ));
         }
     }

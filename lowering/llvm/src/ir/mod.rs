@@ -159,8 +159,10 @@ impl backend::IrModule for IrModule {
         for diagnostic in diagnostics.iter_mut() {
             for step in &mut diagnostic.witness {
                 step.instruction = None;
+                step.source = None;
                 if let Some(place) = place_of(&mut step.word) {
                     step.text = format!("{}, in block {}", place.instruction.trim(), place.block);
+                    step.source = place.source.clone();
                 }
             }
             let location = &mut diagnostic.location;

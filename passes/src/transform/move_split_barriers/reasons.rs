@@ -41,33 +41,25 @@ impl Stop {
         }
     }
 
-    /// The same at another word.
-    #[must_use]
-    pub fn at(self, word: WordOffset) -> Stop {
+    /// The reason in words. `at` is the place of the instruction, where there is one.
+    pub fn described(self, at: &dyn fmt::Display) -> String {
         match self {
-            Stop::Conflict(_) => Stop::Conflict(word),
-            Stop::Orders(_) => Stop::Orders(word),
-            Stop::Barrier(_) => Stop::Barrier(word),
-            Stop::Paths | Stop::Several | Stop::Operands => self,
+            Stop::Conflict(_) => {
+                format!("the access at {at}, which conflicts with the other side")
+            }
+            Stop::Orders(_) => format!("the instruction at {at}, which orders memory"),
+            Stop::Barrier(_) => format!("the barrier at {at}"),
+            Stop::Paths => "the end of a block, after which paths differ or conflict".to_owned(),
+            Stop::Several => "a path around a loop, or several arrives or waits".to_owned(),
+            Stop::Operands => "its operands".to_owned(),
         }
     }
 }
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Stop::Conflict(word) => {
-                write!(
-                    f,
-                    "the access at word {word}, which conflicts with the other side"
-                )
-            }
-            Stop::Orders(word) => write!(f, "the instruction at word {word}, which orders memory"),
-            Stop::Barrier(word) => write!(f, "the barrier at word {word}"),
-            Stop::Paths => f.write_str("the end of a block, after which paths differ or conflict"),
-            Stop::Several => f.write_str("a path around a loop, or several arrives or waits"),
-            Stop::Operands => f.write_str("its operands"),
-        }
+        let at = self.word().map(|word| format!("word {word}"));
+        f.write_str(&self.described(&at.unwrap_or_default()))
     }
 }
 

@@ -98,6 +98,19 @@
       check("the timeline is drawn", colours.size > 4);
       const status = document.getElementById("timeline-status").textContent;
       check("summary", status.includes("wait at barriers for"));
+
+      // The counters above the waves have the numbers of the report.
+      const { left, top } = canvas.getBoundingClientRect();
+      const told = (height) => {
+        const clientX = left + canvas.clientWidth / 2;
+        canvas.dispatchEvent(new PointerEvent("pointermove", { clientX, clientY: top + height }));
+        return document.getElementById("timeline-status").textContent;
+      };
+      const largest = (points) => Math.max(...points.filter((_, at) => at % 2 === 1), 0);
+      const { loads, waves } = shown.timeline;
+      check("loads are told", told(30).startsWith("outstanding loads") && told(30).endsWith(`at most ${largest(loads)}`));
+      check("waves are told", told(60).startsWith("resident waves") && told(60).endsWith(`at most ${largest(waves)}`));
+      check("as many waves as tracks at most", largest(waves) > 0 && largest(waves) <= shown.timeline.tracks.length);
     }
 
     // Every version can be shown.
@@ -118,6 +131,10 @@
     rules.forEach((rule) => { rule.media.mediaText = "all"; });
     const isWhole = (one) => one.scrollHeight <= one.clientHeight + 1 && one.scrollWidth <= one.clientWidth + 1;
     check("printed whole", rules.length > 0 && all(".pane").every(isWhole));
+    const isSeen = (one) => one.getClientRects().length > 0;
+    const legend = [...all(".key"), ...all("#timeline-status")];
+    check("legends are printed", legend.length > 0 && legend.every(isSeen));
+    check("buttons are not printed", !all("button, select").some(isSeen));
     rules.forEach((rule) => { rule.media.mediaText = "print"; });
 
     if (window.axe !== undefined) {

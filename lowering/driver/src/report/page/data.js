@@ -9,7 +9,7 @@
  * @typedef {{ issue: number, memory: number, barrier: number, sleep: number }} Spent
  * @typedef {{
  *   until: number, tracks: Track[], kinds: string[], slices: number[], completions: number[],
- *   spent: Spent, cut_off: number | null,
+ *   loads: number[], waves: number[], spent: Spent, cut_off: number | null,
  * }} Timeline
  * @typedef {{
  *   version: string, plan: PlanLine[], windows: { pair: number, words: number[] }[],

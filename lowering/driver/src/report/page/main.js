@@ -130,6 +130,8 @@ class Viewer {
     });
     byId("viewer").append(make("div", { class: "controls" }, [label, ...parts]), hint, this.box);
     window.addEventListener("resize", () => this.timeline?.draw());
+    window.addEventListener("beforeprint", () => this.timeline?.draw(true));
+    window.addEventListener("afterprint", () => this.timeline?.draw());
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show());
   }
 

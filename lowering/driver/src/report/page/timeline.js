@@ -1,3 +1,4 @@
+import { COUNTER_HEIGHT, countersOf, drawCounter, most, numberAt } from "./counters.js";
 import { make } from "./data.js";
 
 /** Pixels of a wave. */
@@ -28,6 +29,12 @@ const COLOURS = {
   sleep: ["#9aa3ad", "#6d7681"],
 };
 
+/** The kinds of slices whose colours the counters of loads and of waves have. */
+const COUNTERS = ["memory", "sleep"];
+
+/** Colours of text and lines on paper, whatever the scheme of the screen is. */
+const PAPER = { text: "#1b1f24", line: "#d0d5dc" };
+
 /** Spans of barriers, which are drawn as the background of the others. */
 const SPANS = new Set(["window", "arrive", "wait", "full barrier"]);
 
@@ -42,6 +49,9 @@ export class TimelineView {
   constructor(timeline, select) {
     this.timeline = timeline;
     this.select = select;
+    this.counters = countersOf(timeline);
+    /** Pixels above the waves. */
+    this.top = SCALE + COUNTER_HEIGHT * this.counters.length;
     this.from = 0;
     this.until = Math.max(timeline.until, LEAST);
     /**
@@ -112,7 +122,7 @@ export class TimelineView {
     });
     canvas.addEventListener("pointermove", (event) => {
       if (drag === null) {
-        this.describe(this.sliceAt(event.offsetX, event.offsetY));
+        this.point(event.offsetX, event.offsetY);
         return;
       }
       drag.moved ||= Math.abs(event.offsetX - drag.x) > 3;
@@ -223,7 +233,7 @@ export class TimelineView {
    * @returns {number | null}
    */
   sliceAt(x, y) {
-    const track = this.tracks[Math.floor((y - SCALE) / HEIGHT)];
+    const track = this.tracks[Math.floor((y - this.top) / HEIGHT)];
     const cycle = this.cycleAt(x);
     if (track === undefined || x < MARGIN) {
       return null;
@@ -248,6 +258,23 @@ export class TimelineView {
   }
 
   /**
+   * Describes the counter or the slice at a point.
+   *
+   * @param {number} x
+   * @param {number} y
+   */
+  point(x, y) {
+    const counter = this.counters[Math.floor((y - SCALE) / COUNTER_HEIGHT)];
+    if (y < SCALE || counter === undefined || x < MARGIN) {
+      this.describe(this.sliceAt(x, y));
+      return;
+    }
+    const cycle = Math.floor(this.cycleAt(x));
+    const { description } = counter;
+    this.status.textContent = `${description} around cycle ${cycle}: ${numberAt(counter, cycle)}, at most ${most(counter)}`;
+  }
+
+  /**
    * @param {number | null} at
    */
   describe(at) {
@@ -262,10 +289,15 @@ export class TimelineView {
     this.status.textContent = `${this.kind(at)}: workgroup ${wave?.workgroup} wave ${wave?.wave}, cycles ${from} to ${(from ?? 0) + (length ?? 0)} (${length})${origin}`;
   }
 
-  draw() {
+  /**
+   * Draws what is shown, for paper in the light scheme.
+   *
+   * @param {boolean} [isPaper]
+   */
+  draw(isPaper = false) {
     const { canvas, timeline } = this;
     const context = canvas.getContext("2d");
-    const [width, height] = [canvas.clientWidth, SCALE + HEIGHT * timeline.tracks.length + 4];
+    const [width, height] = [canvas.clientWidth, this.top + HEIGHT * timeline.tracks.length + 4];
     if (context === null || width === 0) {
       return;
     }
@@ -275,13 +307,23 @@ export class TimelineView {
     canvas.height = Math.round(height * density);
     context.scale(density, density);
     const style = getComputedStyle(document.documentElement);
-    const text = style.getPropertyValue("--text").trim();
-    const line = style.getPropertyValue("--line").trim();
-    const scheme = window.matchMedia("(prefers-color-scheme: dark)").matches ? 1 : 0;
+    const text = isPaper ? PAPER.text : style.getPropertyValue("--text").trim();
+    const line = isPaper ? PAPER.line : style.getPropertyValue("--line").trim();
+    const isDark = !isPaper && window.matchMedia("(prefers-color-scheme: dark)").matches;
+    const scheme = isDark ? 1 : 0;
     this.scale(context, width, height, text, line);
     context.font = "12px sans-serif";
+    const [left, right, until] = [MARGIN, width, timeline.until];
+    const x = (/** @type {number} */ cycle) => this.x(cycle);
+    this.counters.forEach((counter, index) => {
+      const y = SCALE + index * COUNTER_HEIGHT;
+      context.fillStyle = text;
+      context.fillText(`${counter.name} (\u2264 ${most(counter)})`, 4, y + 19, MARGIN - 8);
+      const colour = COLOURS[COUNTERS[index] ?? ""]?.[scheme] ?? "gray";
+      drawCounter(context, counter, { y, left, right, until, x }, colour);
+    });
     timeline.tracks.forEach((track, index) => {
-      const y = SCALE + index * HEIGHT;
+      const y = this.top + index * HEIGHT;
       context.fillStyle = text;
       context.fillText(`group ${track.workgroup} wave ${track.wave}`, 4, y + 13, MARGIN - 8);
       this.wave(context, index, y, scheme);
@@ -354,7 +396,7 @@ export class TimelineView {
     const { completions } = this.timeline;
     context.strokeStyle = colour;
     context.lineWidth = 0.7;
-    const middle = (/** @type {number} */ track) => SCALE + track * HEIGHT + HEIGHT / 2;
+    const middle = (/** @type {number} */ track) => this.top + track * HEIGHT + HEIGHT / 2;
     // With more cycles the lines would hide the slices.
     if (this.until - this.from > 2000) {
       return;
@@ -390,10 +432,10 @@ function summary({ spent, cut_off }) {
  * @returns {HTMLElement}
  */
 function keys() {
-  const scheme = window.matchMedia("(prefers-color-scheme: dark)").matches ? 1 : 0;
-  const swatches = Object.entries(COLOURS).map(([name, colours]) => {
-    const swatch = make("span", { class: "key", attributes: { "aria-hidden": "true" } });
-    swatch.style.background = colours[scheme];
+  const swatches = Object.entries(COLOURS).map(([name, [light, dark]]) => {
+    const swatch = make("span", { class: "key swatch", attributes: { "aria-hidden": "true" } });
+    swatch.style.setProperty("--light", light);
+    swatch.style.setProperty("--dark", dark);
     return make("span", {}, [swatch, document.createTextNode(` ${name}`)]);
   });
   return make("div", { class: "controls" }, swatches);
