@@ -57,7 +57,7 @@ const STAGES: [(&[&str], &str); 7] = [
             "--move-split-barriers",
             "--fill-split-barrier-windows",
         ],
-        "loops unrolled, loads staged, arrives and waits moved, windows filled",
+        "loops unrolled, loads prefetched, arrives and waits moved, windows filled",
     ),
     (
         &[
@@ -145,10 +145,11 @@ fn of_module(tool: &Path, module: &Path, flags: &[&str]) -> Result<Vec<u32>> {
 const FINAL_CODE: &str = "
 ## Final code: glcompute on gfx1201
 
-This table counts the instructions that can execute between a signal and the next wait, in the machine code. Modules without a fixed workgroup size get 256 invocations.
-[Code generation](code_generation.md) explains how windows are widened in final code. The row below each row is an upper bound: the window if each wait moved down and each signal moved up to
-the next barrier, atomic operation or access of workgroup memory, also over branches that reconverge. Most of the difference lies after waits for such accesses (`s_wait_dscnt`): a
-signal that moves up together with its wait, before the access has had time to finish, does not execute earlier.
+This table counts the instructions that can execute between a signal and the next wait, in the machine code. Modules without a fixed workgroup size get 256
+invocations. [Code generation](code_generation.md) explains how windows are widened in final code. Each row is followed by an upper bound: the windows if every
+wait moved down, and every signal up, to the nearest barrier, atomic operation or workgroup memory access. In it, both may also pass branches that reconverge.
+Most of the difference cannot be gained: a signal can move up only together with the `s_wait_dscnt` before it, and this wait then stalls until the memory access
+has finished.
 
 ";
 
@@ -160,9 +161,9 @@ pub(crate) const INTRODUCTION: &str = "\
 # Splitting full barriers automatically
 
 This page shows how to split the full barriers of an existing shader, and which instructions may move. `splitbar lower --split-barriers always` replaces each
-OpControlBarrier by an arrive and a wait, and moves the two apart so that work lies between them.
+OpControlBarrier by an arrive and a wait. It then moves the two apart. The instructions between them are the *window* of the barrier.
 
-With full barriers (`barrier()` in GLSL), a tiled matrix product gets a window with its multiply-adds:
+In a tiled matrix multiplication with full barriers (`barrier()` in GLSL), the split places the multiply-adds in the window:
 
 ```sh run
 splitbar lower fixtures/kernels/plain_matmul/plain_matmul.spv --target gfx1201 --split-barriers always --strategy auto=always-split
@@ -180,68 +181,71 @@ s_barrier_wait -1                    mbarrier.try_wait.parity.shared.b64 ...
 
 | pass | what it does |
 | --- | --- |
-| `eliminate-redundant-control-barriers` | Removes each barrier that orders no pair of accesses, one barrier after the other |
-| `freeze-specialization-constants` | Replaces specialization constants by their values; `lower` runs it before it unrolls, with the values that you give |
-| `unroll-barrier-loops=N` | Unrolls loops with a constant trip count that contain barriers, or that copy to workgroup memory inside a loop with barriers, up to N instructions a loop, unless LoopControl has DontUnroll; `lower` with `--unroll-barrier-loops=N` |
-| `prefetch-barrier-loop-loads` | Loads, one iteration ahead, the values that a loop stores to workgroup memory before its first barrier; `lower` with `--prefetch-loop-loads` |
+| `eliminate-redundant-control-barriers` | Removes each barrier that orders no pair of accesses; tests one barrier at a time |
+| `freeze-specialization-constants` | Replaces specialization constants by their values; before it unrolls loops, `lower` runs this pass with the values of `--spec` |
+| `unroll-barrier-loops=N` | Unrolls loops with a constant trip count: loops with barriers, and loops inside them that copy to workgroup memory. An unrolled loop has at most N instructions, and loops with DontUnroll stay. `lower` has `--unroll-barrier-loops=N` |
+| `prefetch-barrier-loop-loads` | Prefetches, one iteration ahead, the values that a loop stores to workgroup memory before its first barrier; `lower` has `--prefetch-loop-loads` |
 | `split-control-barriers` | Replaces each OpControlBarrier by an arrive and a wait |
 | `move-split-barriers` | Moves arrives up and waits down: in blocks, across blocks, and around back edges (an arrive before the loop, a wait at its exit) |
-| `fill-split-barrier-windows` | Moves other instructions into the windows: down past arrives and up past waits; `lower` with `--fill-windows` |
+| `fill-split-barrier-windows` | Moves other instructions into the windows: down past arrives and up past waits; `lower` has `--fill-windows` |
 | `fuse-narrow-split-barriers=N` | Replaces a pair with fewer than N instructions in its window by an OpControlBarrier; `lower` uses N = 4 |
 
-Without these flags only arrives and waits move, and all other instructions keep their order. Pairs in the source move too.
+Without the flags in this table, only arrives and waits move, and all other instructions keep their order. Arrives and waits that are already in the source move
+too.
 
 ## What may move
 
-With A before the arrive, B in the window and C after the wait, a barrier orders A before C. An arrive may move up over an instruction of A unless an instruction of C conflicts
-with it. A wait may move down over an instruction of C unless an instruction of A conflicts with it. Two accesses conflict if they may touch the same memory and one of them writes.
-`passes/src/analysis/phases/` has the details and the reasons:
+With A before the arrive, B in the window and C after the wait, a barrier orders A before C. An arrive may move up over an instruction of A unless an
+instruction of C conflicts with it. A wait may move down over an instruction of C unless an instruction of A conflicts with it. Two accesses conflict if they
+may touch the same memory and one of them writes. These are the rules; `passes/src/analysis/phases/` has the details:
 
-- A begins at the *arrive* of the last barrier that certainly orders the memory. C ends at the *wait* of the next one. Instructions in the window of a neighbouring
-  barrier are not ordered by it.
+- A begins at the *arrive* of the last barrier that certainly orders the memory. C ends at the *wait* of the next such barrier. A barrier does not order the
+  instructions in its own window, so those in the windows of these two barriers belong to A and to C.
 - A barrier does not order memory that its semantics do not name, unless an OpMemoryBarrier of the entry point names it.
-- An atomic operation that others may see conflicts with all accesses in its zone, since locations alone do not show cumulativity. A relaxed one on workgroup memory conflicts with
-  its own location, and with the memory that fences and acquiring atomic operations of the kernel name.
-- Arrives and waits never pass atomic operations, volatile accesses, OpMemoryBarrier, operations of the workgroup, or other barriers.
+- An atomic operation that other invocations may see, in A or C, conflicts with all accesses in the other of the two: release and acquire are cumulative, and
+  also order accesses to other locations. A relaxed atomic operation on workgroup memory conflicts only with accesses to its own location and to the memory that
+  the fences and acquiring atomic operations of the kernel name.
+- Arrives and waits never pass atomic operations, volatile accesses, OpMemoryBarrier, workgroup operations (OpGroup*), or other barriers.
 - Workgroup variables do not overlap unless their layout is explicit. All buffers and images may be the same memory.
 - An arrive or a wait moves only to a control-equivalent block, which runs exactly as often as its barrier. It stays in the same innermost loop, and never moves in an irreducible cycle.
   A barrier moves around a back edge only if the loop has one exit, or the whole workgroup leaves it by the same one.
 
-With `--fill-windows`, an instruction may also pass the instructions that stay between it and the window. None of them uses its result or defines its operands, and their accesses do
-not conflict with its own, in workgroup memory and in variables of the invocation. It moves within its block, or to a block that is executed equally often. At most 96 registers of
-results may be live at the arrive or the wait (`--fill-windows=N` changes the limit).
+With `--fill-windows`, other instructions also move into the window. On its way, an instruction may pass another one that stays, under two conditions: neither
+uses the result of the other, and their accesses to workgroup memory and to private variables do not conflict. An instruction moves within its block, or to a
+block that is executed equally often. The moved results may occupy at most 96 registers at the arrive or the wait (`--fill-windows=N` changes the limit).
 
 `--prefetch-loop-loads` changes `loop { shared = load; barrier; compute; barrier }` to `if (first) tile = load; loop { shared = tile; barrier; if (next) tile = load; compute; barrier }`:
 
 - The loads follow the first barrier and fill its window.
 - No load is executed that was not executed before. Each is guarded by the condition of its iteration, and by copies of the branches that lead to it, such as bounds checks.
-- Loads in inner loops before the barrier are not loaded ahead. If they were unrolled, their loads are staged as well.
+- Loads in inner loops before the barrier are not prefetched, unless these loops were unrolled first.
 - The loop must not write the memory that it reads, and the next address must be computable in the current iteration.
-- The tile takes registers during the work, at most 32 per lane.
-- With `--split-barriers auto`, the unrolled loop and the staged loads stay even if no barrier is split.
+- The prefetched tile occupies registers during the computation, at most 32 per lane.
+- With `--split-barriers auto`, the unrolled loop and the prefetched loads stay even if no barrier is split.
 
-Shaders that rely on `barrier()` to order buffers, although its semantics name only workgroup memory, need `--assume-barriers-order-all-memory` (`=all-memory` of the passes).
+Shaders that rely on `barrier()` to order buffers, although its semantics name only workgroup memory, need `--assume-barriers-order-all-memory` (in
+`splitbar-opt`: `--PASS=all-memory`).
 
 If the workgroups of a cluster synchronise at split barriers (`--strategy cluster` with more than one workgroup), splitting is an error, because it would change which workgroups synchronise.
 
-Three checks guard the motion:
+Three checks find mistakes of these passes:
 
 - Arrives and waits must alternate as before.
-- Debug builds and `--validate-after-all` check with a second algorithm that no two conflicting accesses lost their order (`still_ordered`). Filling checks the order of each
-  invocation's own accesses and values.
+- Debug builds and `--validate-after-all` check with a second algorithm that all conflicting accesses are still ordered (`still_ordered`). The pass that fills windows also checks that each invocation's own accesses and data dependences keep their order.
 - The tests split the barriers of every kernel of `fixtures/` and of a quarter of the random programs, and compare the results of the simulator with the host
   (`cargo test -p splitbar-tests --test suite -- split/`; `SPLITBAR_SPLIT=1` for all random programs).
 
-The modules of `fixtures/corpus` with barriers that the simulator can launch give the same results with and without splitting: 149 on gfx1201 and 155 on sm_90, without exception
-(`SPLITBAR_CORPUS=all cargo test --release -p splitbar-gpu --test split`, which names each skipped module with the reason).
+All modules in `fixtures/corpus` that have barriers and that the simulator can launch (149 on gfx1201, 155 on sm_90) give the same results with and without
+splitting. `SPLITBAR_CORPUS=all cargo test --release -p splitbar-gpu --test split` repeats this, and prints why it skips the other modules.
 
-## When it pays
+## When splitting pays off
 
-The default is `never`. `--split-barriers auto` keeps the splits that pay and leaves the other barriers as they are. It decides by the final code, or with `--strategy auto=fast` by
-the windows in SPIR-V ([choice](choice.md)). [Final code](splitting_code.md) shows the effect on registers and occupancy.
+The default is `never`. `--split-barriers auto` keeps only the splits that are expected to save cycles, and leaves the other barriers as they are. The decision
+is based on the final code, or, with `--strategy auto=fast`, on the windows in SPIR-V ([choice](choice.md)). [Final code](splitting_code.md) shows the effect on
+registers and occupancy.
 
-`--emit plan` lists for each barrier which instructions its arrive and its wait could not pass, how many operations are in its window, and the decision with its reason.
-`--emit reflect` has the same information as `moves` and `choice`. No GPU has run this code.
+For each barrier, `--emit plan` lists which instructions its arrive and its wait could not pass, how many operations are in its window, and the decision with
+its reason. `--emit reflect` writes the same information, in the fields `moves` and `choice`.
 
 The tables are generated by `cargo xtask split`. They count SPIR-V instructions between arrive and wait, in the modules of `fixtures/corpus` without split barriers. A barrier in a
 function counts once for each call that was inlined.

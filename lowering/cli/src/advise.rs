@@ -25,22 +25,23 @@ use std::path::{Path, PathBuf};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar advise kernel.spv
-  splitbar advise kernel.spv --target gfx1201
+  splitbar advise kernel.spv --targets gfx1201
   splitbar advise kernel.spv --targets sm_80,sm_90 --ptxas /opt/cuda/bin/ptxas --format json
   splitbar advise kernel.spv --targets sm_90,gfx1201 --format svg > advice.svg
-  splitbar advise kernel.spv --target gfx1201 --profile dump.bin
+    splitbar advise kernel.spv --targets gfx1201 --profile dump.bin
   splitbar advise k.spv --targets gfx1201,gfx942 --estimate --groups 8,1,1 --buffer 0:0=zeros:4096
 
-Without --split-barriers, entry points with split barriers are compiled as they are, and those with
-plain barriers with --split-barriers auto. The first row is the kernel with full barriers.
+Without --split-barriers, entry points with split barriers are compiled as written, and entry points
+with full barriers as if --split-barriers auto was used. The first row of a table is the kernel with
+full barriers.
 
 A split is faster if it does not lower the occupancy, if enough instructions remain in the window,
-and if the skew between waves is larger than the cost of a phase; a profile (docs/profile.md)
-measures the skew. Register counts on NVIDIA GPUs need ptxas. The cycles of a phase come from a
-timing simulator. --estimate runs the code of each strategy on splitbar's simulator, and names a
-strategy that is faster there (docs/timing.md).
-Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read, 3
-unsupported by a target or this build (limits included), 4 a bug in splitbar.";
+and if the skew between waves is larger than the cost of a phase, that is, of an arrive and its
+wait. A profile (docs/profile.md) measures the skew. The cycles of a phase come from a timing
+simulator. Register counts on NVIDIA GPUs need ptxas. --estimate runs the code of each strategy on
+splitbar's simulator, and names a strategy that is faster there (docs/timing.md).
+Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read, 3 unsupported
+by a target or this build, or a limit was exceeded, 4 a bug in splitbar.";
 
 /// The default GPUs: several generations of both vendors.
 const GPUS: &str = "gfx942,gfx1100,gfx1201,sm_80,sm_90";
@@ -78,7 +79,7 @@ pub(super) struct AdviseArgs {
     /// The GPUs, separated by commas
     #[arg(long, visible_alias = "target", default_value = GPUS, value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
     targets: Vec<&'static Target>,
-    /// Uses this profile to decide about the barriers that it measured
+    /// Uses the measurements in this profile to decide what to split
     ///
     /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
     #[arg(long, value_name = "FILE")]
@@ -133,9 +134,7 @@ pub(super) fn run(args: &AdviseArgs) -> u8 {
     match all(args) {
         Ok(advice) => {
             let printed = match args.format {
-                AdviceFormat::Text if advice.is_empty() => {
-                    "no barriers of a workgroup\n".to_owned()
-                }
+                AdviceFormat::Text if advice.is_empty() => "no workgroup barriers\n".to_owned(),
                 AdviceFormat::Text => advice.iter().map(text).collect::<Vec<_>>().join("\n"),
                 AdviceFormat::Json => format!("{}\n", serde_json::json!(advice)),
                 AdviceFormat::Svg => picture::svg(&advice),
@@ -229,16 +228,16 @@ fn estimated(args: &AdviseArgs, inputs: &Inputs, output: &Output, entry: usize) 
 
 fn text(advice: &Advice) -> String {
     let waves = advice.waves.map_or_else(
-        || "a number of waves that the launch decides".to_owned(),
+        || "a number of waves that depends on the launch".to_owned(),
         |waves| format!("{waves} waves of {}", advice.wave_size),
     );
     let mut lines = vec![
         [
             "strategy",
             "registers",
-            "at once",
+            "workgroups",
             "occupancy",
-            "bound by",
+            "limited by",
             "left in windows",
             "cycles of a phase",
             "estimated cycles",

@@ -28,7 +28,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   splitbar lower kernel.spv --target gfx1201 --audit --emit reflect -o kernel.json
   splitbar lower kernel.spv --target gfx1201 --emit obj -o kernel.o
-  splitbar audit kernel.o --target gfx1201 --plan kernel.json   against what the barriers ask
+  splitbar audit kernel.o --target gfx1201 --plan kernel.json   checks what barriers require
   splitbar audit other.s --target gfx942 --release local        another compiler's code
   splitbar audit other.s --target gfx1201 --release all --acquire all --scope device
   splitbar audit other.ptx --target sm_90 --release all --acquire all --scope device

@@ -38,7 +38,7 @@ pub(crate) fn version() -> &'static str {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read or written,
-3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
+3 unsupported by this target or build, or a limit was exceeded, 4 a bug in splitbar.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -66,12 +66,12 @@ pub(crate) enum Command {
     /// race, a missing wait, a deadlock or another error
     #[command(after_help = sim::EXAMPLES)]
     Sim(Box<sim::SimArgs>),
-    /// Compiles a module with every strategy and recommends one by registers, occupancy, windows
-    /// and the cost of a phase
+    /// Compiles a module with every strategy, and recommends one based on registers, occupancy,
+    /// windows and barrier costs
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<advise::AdviseArgs>),
-    /// Writes a report about a module as HTML, text or JSON: whether to split its barriers on each
-    /// GPU and why, with source, plan, code, versions, timeline and findings
+    /// Writes a report as HTML, text or JSON: whether to split the barriers of a module on each
+    /// GPU, and why
     #[command(after_help = report_command::EXAMPLES)]
     Report(Box<report_command::ReportArgs>),
     /// Shows the skew between the subgroups of a workgroup at each barrier, from the buffer that a

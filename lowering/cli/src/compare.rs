@@ -84,7 +84,7 @@ impl Comparison {
 
     pub(super) fn text(&self) -> String {
         let mut lines =
-            vec![["strategy", "cycles", "of fused", "at once", "issued"].map(str::to_owned)];
+            vec![["strategy", "cycles", "of fused", "workgroups", "issued"].map(str::to_owned)];
         lines.extend(self.estimates.iter().map(|estimated| {
             let estimate = &estimated.estimate;
             [
@@ -100,7 +100,7 @@ impl Comparison {
         }));
         let resident = self.estimates.first().map_or_else(String::new, |first| {
             format!(
-                ", workgroups at once: {}",
+                ", resident workgroups: {}",
                 super::estimate::resident(&first.estimate)
             )
         });

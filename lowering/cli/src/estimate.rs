@@ -66,9 +66,9 @@ pub(super) fn range(estimate: &Estimate) -> String {
 pub(super) fn resident(estimate: &Estimate) -> String {
     let limiter = estimate.limiter.as_deref().unwrap_or("--resident");
     match estimate.resident_source {
-        ResidentSource::Requested => "as --resident says".to_owned(),
-        ResidentSource::Estimated => format!("about as many as fit, bound by {limiter}"),
-        _ => format!("as many as fit, bound by {limiter}"),
+        ResidentSource::Requested => "set by --resident".to_owned(),
+        ResidentSource::Estimated => format!("estimated maximum, limited by {limiter}"),
+        _ => format!("the maximum, limited by {limiter}"),
     }
 }
 
@@ -91,8 +91,8 @@ pub(super) fn text(
     let unit = unit(target);
     let [near, far, memory] = estimate.lines;
     let mut text = format!(
-        "estimate: {} cycles{} for {} workgroups of {} waves on one {unit} of {}, {} at once ({})\n\
-         {} instructions of waves, {:.1} % of the places to issue one; cache lines of loads: {near} in its own cache, {far} in the shared one, {memory} in memory\n",
+        "estimate: {} cycles{} for {} workgroups of {} waves on one {unit} of {}, {} resident ({})\n\
+         {} wave instructions, {:.1} % of the issue slots; cache lines loaded: {near} from its own cache, {far} from the shared one, {memory} from memory\n",
         estimate.cycles,
         range(estimate),
         estimate.workgroups,
@@ -104,7 +104,7 @@ pub(super) fn text(
         100.0 * estimate.utilisation,
     );
     if !barriers.is_empty() {
-        text.push_str("\ncycles of all waves together at the barriers:\n");
+        text.push_str("\ncycles at the barriers, summed over all waves:\n");
         text.push_str(&format!(
             "{:>8} {:>10} {:>12} {:>12}  barrier\n",
             "word", "issued", "cycles", "stalled"

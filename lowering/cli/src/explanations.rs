@@ -136,7 +136,7 @@ const CODES: &[Text<Code>] = &[
     ),
     (
         Code::RecursiveCall,
-        "A function calls itself, directly or through others. SPIR-V forbids recursion in Vulkan and OpenCL, and functions with barriers are inlined.",
+        "A function calls itself, directly or indirectly. SPIR-V forbids recursion in Vulkan and OpenCL, and functions with barriers are inlined.",
         "Replace the recursion with a loop.",
     ),
     (

@@ -71,8 +71,8 @@ impl<'r> Findings<'r> {
         };
         let (waves, lanes) = steps;
         lines.push_str(&format!(
-            "{} findings{and_notes} under {} schedules; {waves} instructions of waves, {lanes} of \
-             lanes in the last\n",
+            "{} findings{and_notes} under {} schedules; {waves} wave instructions and \
+             {lanes} lane instructions in the last one\n",
             self.findings.len(),
             self.ran.len()
         ));

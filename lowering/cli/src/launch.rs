@@ -13,26 +13,26 @@ use std::path::{Path, PathBuf};
 /// The flags of a launch without images, samplers and tensors.
 #[derive(Clone, Debug, Args)]
 pub(super) struct LaunchArgs {
-    /// Number of workgroups in each dimension
+    /// Number of workgroups in each dimension of the launch
     #[arg(long, value_name = "X,Y,Z", value_parser = splitbar::parse_size)]
     pub(super) groups: Option<[u32; 3]>,
-    /// FILE, zeros:BYTES, seq:u32:COUNT, seq:f32:COUNT; OpenCL: INDEX=...
+    /// Fills a buffer, SET:BINDING or (OpenCL) INDEX: FILE, zeros:BYTES, seq:u32:COUNT,
+    /// seq:f32:COUNT
     ///
-    /// INDEX=... for kernels without bindings, SET:BINDING:ELEMENT=... for an element of an array
-    /// of descriptors.
-    #[arg(long, value_name = "SET:BINDING=CONTENT", value_parser = parse_buffer)]
+    /// SET:BINDING:ELEMENT=CONTENT fills an element of an array of descriptors.
+    #[arg(long, value_name = "PLACE=CONTENT", value_parser = parse_buffer)]
     buffer: Vec<BufferArg>,
     /// Push constants, or arguments by value: hexadecimal bytes or a file
     #[arg(long, value_name = "HEX|FILE")]
     push: Option<String>,
     /// Bytes of dynamic workgroup memory
     ///
-    /// The size of the kernel's array of unknown size.
+    /// The size of a workgroup array whose size the kernel leaves open.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     dynamic_shared: u32,
-    /// Number of resident workgroups, for estimates of time
+    /// Number of resident workgroups to assume in time estimates
     ///
-    /// The default is as many as fit.
+    /// The default is the highest number that the code allows.
     #[arg(long, value_name = "N")]
     pub(super) resident: Option<u32>,
     /// Limit on the instructions of all waves of a launch
@@ -117,15 +117,16 @@ pub(super) struct FullLaunchArgs {
     pub(super) base: LaunchArgs,
     /// Uses a buffer as an image: rgba8:64x32, r32ui:buffer:256
     ///
-    /// The extent is in texels; formats are those of GLSL. After the extent, :levels=N adds mip
-    /// levels, stored one after the other, :layers makes the last number the count of layers, which
-    /// is the same in all levels, and :samples=N sets the samples of a texel.
+    /// The extent is in texels; the formats have GLSL's names. Suffixes of the extent: :levels=N
+    /// is the number of mip levels, which follow one another; with :layers, the last number of the
+    /// extent is the number of array layers; :samples=N is the number of samples per texel.
     #[arg(long, value_name = "SET:BINDING=FORMAT:EXTENT", value_parser = parse_image)]
     image: Vec<ImageArg>,
-    /// A sampler, or that of an image: linear,repeat or nearest,edge
+    /// A sampler, or an image's sampler: linear,repeat or nearest,edge
     ///
-    /// Filters linear and nearest; addressing modes repeat, mirror, edge and border (zeros); after
-    /// them mip-linear or mip-nearest, a comparison such as less-equal, and unnormalized.
+    /// The filters are linear and nearest; the address modes are repeat, mirror, edge and border
+    /// (zeros). Optional parts follow: mip-linear or mip-nearest, a comparison such as less-equal,
+    /// and unnormalized.
     #[arg(long, value_name = "SET:BINDING=FILTER,ADDRESSING", value_parser = parse_sampler)]
     sampler: Vec<SamplerArg>,
     /// Uses a buffer as a tensor: f32:4x8x16, u8:3x5:64x2
@@ -136,7 +137,7 @@ pub(super) struct FullLaunchArgs {
     tensor: Vec<TensorArg>,
     /// Size of the printf buffer
     ///
-    /// A call needs 8 bytes, and 4 or 8 for each number.
+    /// A printf call needs 8 bytes, and 4 or 8 for each number.
     #[arg(long = "printf-buffer-size", alias = "print-capacity", value_name = "BYTES", default_value_t = PRINT_CAPACITY, value_parser = value_parser!(u32).range(..=MOST as i64))]
     print_capacity: u32,
 }

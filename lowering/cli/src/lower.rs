@@ -26,13 +26,13 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   splitbar lower k.spv --target gfx1201                        assembly to standard output
   splitbar lower k.spv --target sm_90 --emit plan              why each barrier is split or not
-  splitbar lower k.spv --target sm_90 --emit ptx=k.ptx --emit reflect=k.json    PTX, and its launch
+  splitbar lower k.spv --target sm_90 --emit ptx=k.ptx --emit reflect=k.json    PTX, and launch data
   splitbar lower k.spv --target gfx1100 --emit hsaco=k.co --emit reflect=k.json -MD -MF k.d
   splitbar lower k.spv --target sm_80 --spec 0=128 --spec 1=1.5 --strategy fused
   glslangValidator -V --quiet -o /dev/stdout k.comp | splitbar lower - --target gfx1201
 
 Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read or written,
-3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
+3 unsupported by this target or build, or a limit was exceeded, 4 a bug in splitbar.";
 
 /// `lower` takes every option.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub(crate) struct LowerArgs {
     /// The GPU: gfx1201, gfx90a:xnack+, sm_90, sm_90a (`splitbar targets`)
     #[arg(long, value_parser = parse_target)]
     pub(crate) target: &'static Target,
-    /// Uses this profile to decide about the barriers that it measured
+    /// Uses the measurements in this profile to decide what to split
     ///
     /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
     #[arg(long, value_name = "FILE")]

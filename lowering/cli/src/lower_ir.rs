@@ -22,7 +22,7 @@ Examples:
     splitbar lower-ir - --target gfx1201 --emit hsaco -o k.co
 
 Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read or written,
-3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
+3 unsupported by this target or build, or a limit was exceeded, 4 a bug in splitbar.";
 
 /// `lower-ir` takes what counts for LLVM IR.
 #[derive(Clone, Debug)]

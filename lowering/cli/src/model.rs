@@ -19,19 +19,19 @@ use std::path::{Path, PathBuf};
 /// The end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  splitbar model kernel.spv --target gfx1201                          what is lowered by default
+  splitbar model kernel.spv --target gfx1201                          the default strategy
   splitbar model kernel.spv --target gfx1100 --strategy counter --waves 4 --unroll 2
   splitbar model kernel.spv --target gfx1250 --strategy cluster --cluster-size 2,1,1 --waves 2
   splitbar model kernel.spv --target sm_90 --format json
 
-The model contains only barriers, no loads and stores. At a branch around barriers, all waves take
+The model covers only barriers, not loads or stores. At a branch around barriers, all waves take
 the same path, and the model explores every path. If uniform control flow cannot be proved, the
 verdict is \"undecided\". A loop repeats at most --unroll times. The output lists what was not
 explored.
 
-Exit codes: 0 proved, 1 refuted (with the shortest path to it) or invalid module, 2 wrong
-usage or a file that cannot be read, 3 undecided, too many states, or unsupported by this target,
-4 a bug in splitbar.";
+Exit codes: 0 proved, 1 refuted (with a shortest counterexample) or invalid module, 2 wrong usage or
+a file that cannot be read, 3 undecided, too many states, or unsupported by this target, 4 a bug in
+splitbar.";
 
 /// `model` ends with the plan, in which `auto` is the best strategy that splits.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub(crate) struct ModelArgs {
     /// The GPU to lower the barriers for
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
-    /// Number of waves to explore, 1 to 16; at most those of a workgroup
+    /// Number of waves to explore: 1 to 16, and no more than a workgroup has
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
     waves: u8,
     /// Limit on the iterations of a loop

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar-opt --instrument-barrier-skew=set:3,binding:0,target:sm_90,wave:32 k.spv -o measured.spv
-  splitbar profile dump.bin k.spv         buffer 3:0 as a launch of measured.spv left it
+  splitbar profile dump.bin k.spv         buffer 3:0 after a launch of measured.spv
   splitbar profile dump.bin k.spv --format json
 
 Skew is the time between the first and the last arrive of a phase, window the time between arrive

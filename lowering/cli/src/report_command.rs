@@ -21,9 +21,9 @@ Examples:
   splitbar report kernel.spv --targets sm_90 --groups 8,1,1 --buffer 0:0=zeros:4096 -o report.html
   splitbar report kernel.spv --targets gfx1201 --format json -o new.json --against old.json
 
-Without --groups, the estimates use a made-up launch, as --strategy auto does.
+Without --groups, the estimates assume a synthetic launch, as --strategy auto does.
 Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read or written,
-3 unsupported by all targets or this build (limits included), 4 a bug in splitbar.";
+3 unsupported by all targets or this build, or a limit was exceeded, 4 a bug in splitbar.";
 
 /// The GPUs if none is named.
 const GPUS: &str = "gfx1201,sm_90";

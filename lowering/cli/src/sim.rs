@@ -32,9 +32,8 @@ Examples:
   splitbar sim other.hsaco --target gfx1100 --entry k --groups 1,1,1 --workgroup-size 64,1,1
 
 A schedule chooses the wave that runs next and the delay of memory operations. A finding names its
-schedule, and the same seed repeats it. The output of the kernel's printf is from the last schedule.
-Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read,
-3 unsupported by this build (limits included).";
+schedule; the same seed reproduces it. The printf output is that of the last schedule.
+Exit codes: 0 nothing found, 1 findings, 2 wrong usage or unreadable file, 3 unsupported or a limit.";
 
 /// `sim` compiles where the input is a module, and splits what can be split unless it is told
 /// otherwise.
@@ -68,8 +67,8 @@ pub(super) struct SimArgs {
     dump: Vec<DumpArg>,
     /// Records the skew between waves, for `splitbar profile`
     ///
-    /// The clock counts instructions, of the last schedule. Findings then refer to the instrumented
-    /// module.
+    /// The clock counts the instructions of the last schedule. Findings then refer to the
+    /// instrumented module.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
     /// Number of records of --profile
@@ -79,8 +78,8 @@ pub(super) struct SimArgs {
     profile_records: u32,
     /// Estimates the time of the launch
     ///
-    /// On one multiprocessor, compute unit or WGP that runs all workgroups, instead of running
-    /// adverse schedules.
+    /// The estimate is for one multiprocessor, compute unit or WGP that runs all workgroups. No
+    /// schedules are run.
     #[arg(long, conflicts_with_all = ["profile", "dump", "schedules"])]
     timing: bool,
     /// Writes a timeline of all waves: trace events for Perfetto, or .svg
@@ -95,7 +94,7 @@ pub(super) struct SimArgs {
     /// Number of schedules
     #[arg(long, default_value_t = 16, value_parser = value_parser!(u32).range(1..))]
     schedules: u32,
-    /// Seed of the random choices of the schedules
+    /// Random seed of the schedules
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

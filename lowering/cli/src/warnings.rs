@@ -10,7 +10,7 @@ pub(super) struct WarningArgs {
     /// Hides warnings and notes, except those of --warn
     #[arg(short = 'w', long = "no-warnings")]
     none: bool,
-    /// -Werror turns warnings into errors, except those of --allow and --warn
+    /// Reports warnings as KIND, except those of --allow and --warn
     #[arg(short = 'W', value_name = "KIND", value_enum)]
     all: Option<All>,
     /// Hides the warning or note CODE, such as SB2012

@@ -52,8 +52,8 @@ declare_options! {
         "assume-default-spec": {
             heading: Heading::Rules,
             part: Part::Module,
-            summary: "Uses the default values of specialization constants without --spec",
-            details: "As `lower` does. Otherwise a branch on such a constant is undecided.",
+            summary: "Uses default values for specialization constants that --spec does not set",
+            details: "`lower` always does. Without this option, a branch on such a constant is undecided.",
             set: |options, text| put(&mut options.assume_default_spec, flag(text)),
         }
     };
@@ -66,7 +66,7 @@ declare_options! {
         "strategy": {
             heading: Heading::Barriers,
             value: ValueForm::OneOf("STRATEGY", || {
-                let auto = ("auto", "The best one that fits");
+                let auto = ("auto", "The best strategy that the target supports");
                 std::iter::once(auto).chain(strategies()).collect()
             }),
             default: Some("auto"),

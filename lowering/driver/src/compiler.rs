@@ -271,7 +271,7 @@ impl<'c> Compiler<'c> {
 fn no_launch() -> Diagnostic {
     Diagnostic::error(
         Code::UnsupportedStrategy,
-        "`auto=measured` needs a launch, but none is given",
+        "`auto=measured` needs a launch, but none was described",
     )
     .help("set `Options::launch` (`--groups` and `--buffer` of lower and sim), or use `auto`")
 }

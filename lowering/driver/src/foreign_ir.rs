@@ -23,7 +23,7 @@ pub(crate) fn read(
     if options.split_barriers != SplitBarriers::Never {
         let refused = Diagnostic::error(
             Code::WrongUsage,
-            "barriers of LLVM IR are split where it says so, and nowhere else",
+            "full barriers in LLVM IR cannot be split automatically",
         );
         return Err(refused.into());
     }

@@ -35,7 +35,7 @@ use splitbar_passes::module::{Scope, WordOffset};
 use std::collections::BTreeSet;
 
 /// What the reason of a pair says when copies arrive at it.
-const REASON: &str = "its copies arrive when they have landed, which need not be before the wait";
+const REASON: &str = "its copies arrive when they are complete, which may be after the wait";
 
 /// Lets copies arrive where that saves a wait. Changes nothing in a plan whose workgroup pairs are
 /// not on an mbarrier.

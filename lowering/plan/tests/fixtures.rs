@@ -30,7 +30,7 @@ fn native_completes_the_open_phase_before_a_full_barrier() -> Result<()> {
         "gfx1201",
         expect![[r#"
         entry main for gfx1201: workgroup 128x1x1, wave 32, 0 bytes reserved
-          pair 0 (Workgroup, arrive #0, wait #2): native, because gfx1201 signals and waits apart
+          pair 0 (Workgroup, arrive #0, wait #2): native, because gfx1201 has separate instructions to signal and to wait
           #0 arrive Workgroup, Workgroup Release|WorkgroupMemory:
             fence release workgroup local
             signal
@@ -100,8 +100,8 @@ fn native_completes_a_dangling_arrive_before_the_return() -> Result<()> {
         "gfx1201",
         expect![[r#"
         entry main for gfx1201: workgroup 128x1x1, wave 32, 0 bytes reserved
-          pair 0 (Workgroup, arrive #0, wait #1): native, because gfx1201 signals and waits apart
-          pair 1 (Workgroup, arrive #2, wait never): native, because gfx1201 signals and waits apart
+          pair 0 (Workgroup, arrive #0, wait #1): native, because gfx1201 has separate instructions to signal and to wait
+          pair 1 (Workgroup, arrive #2, wait never): native, because gfx1201 has separate instructions to signal and to wait
           #0 arrive Workgroup, Workgroup Release|WorkgroupMemory:
             fence release workgroup local
             signal
@@ -128,7 +128,7 @@ fn an_arrive_under_a_condition_is_noted_at_run_time() -> Result<()> {
         "gfx1201",
         expect![[r#"
         entry main for gfx1201: workgroup 128x1x1, wave 32, 0 bytes reserved
-          pair 0 (Workgroup, arrive #0, wait #1): native, because gfx1201 signals and waits apart
+          pair 0 (Workgroup, arrive #0, wait #1): native, because gfx1201 has separate instructions to signal and to wait
           #0 arrive Workgroup, Workgroup Release|WorkgroupMemory:
             fence release workgroup local
             signal
@@ -154,7 +154,7 @@ fn sequences_of_two_scopes_do_not_meet() -> Result<()> {
         expect![[r#"
         entry main for sm_80: workgroup 128x1x1, wave 32, 8 bytes reserved
           pair 0 (Workgroup, arrive #0, wait #3): mbarrier, because sm_80 has mbarrier with test_wait
-          pair 1 (Subgroup, arrive #1, wait #2): subgroup, because the execution scope is Subgroup, so no other wave takes part
+          pair 1 (Subgroup, arrive #1, wait #2): subgroup, because the execution scope is Subgroup, so no other wave is involved
           entry:
             mbarrier-init
           #0 arrive Workgroup, Workgroup Release|WorkgroupMemory:
@@ -177,7 +177,7 @@ fn memory_barriers_around_a_relaxed_pair_stay() -> Result<()> {
         "gfx1201",
         expect![[r#"
         entry main for gfx1201: workgroup 128x1x1, wave 32, 0 bytes reserved
-          pair 0 (Workgroup, arrive #1, wait #2): native, because gfx1201 signals and waits apart
+          pair 0 (Workgroup, arrive #1, wait #2): native, because gfx1201 has separate instructions to signal and to wait
           #0 memory barrier Workgroup Release|WorkgroupMemory:
             fence release workgroup local
           #1 arrive Workgroup, Workgroup None:
@@ -200,7 +200,7 @@ fn buffers_are_ordered_too_where_the_semantics_name_them() -> Result<()> {
         "gfx1250",
         expect![[r#"
         entry main for gfx1250: workgroup 128x1x1, wave 32, 0 bytes reserved
-          pair 0 (Workgroup, arrive #0, wait #1): native, because gfx1250 signals and waits apart
+          pair 0 (Workgroup, arrive #0, wait #1): native, because gfx1250 has separate instructions to signal and to wait
           #0 arrive Workgroup, Workgroup Release|UniformMemory:
             wait-zero kmcnt
             fence release workgroup global
@@ -222,7 +222,7 @@ fn one_wave_needs_no_barrier() -> Result<()> {
         "sm_60",
         expect![[r#"
         entry main for sm_60: workgroup 32x1x1, wave 32, 0 bytes reserved
-          pair 0 (Workgroup, arrive #0, wait #1): single-wave, because the workgroup is one wave, so no other wave takes part
+          pair 0 (Workgroup, arrive #0, wait #1): single-wave, because the workgroup is one wave, so no other wave is involved
           #0 arrive Workgroup, Workgroup Release|WorkgroupMemory:
             nothing
           #1 wait Workgroup, Workgroup Acquire|WorkgroupMemory:

@@ -100,7 +100,7 @@ fn calls(function: &Function<'_>) -> Vec<(Id, WordOffset)> {
 fn circle(callee: Id, site: WordOffset) -> Diagnostic {
     Diagnostic::error(
         Code::RecursiveCall,
-        format!("the function {callee} calls itself, directly or through others"),
+        format!("the function {callee} calls itself, directly or indirectly"),
     )
     .at_word(site)
     .because("SPIR-V 2.16.1 forbids recursion in shaders, and kernels have no stack for it")

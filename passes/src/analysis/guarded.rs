@@ -114,7 +114,7 @@ pub fn errors(code: Code, problems: Vec<Problem<'_>>, found: &mut Diagnostics) {
 pub(crate) fn advice(code: Code, inst: Inst<'_>) -> &'static str {
     match code {
         Code::PredicatedAccess => {
-            "use a Boolean predicate, and the type that the pointer points to for the value and the result"
+            "use a Boolean predicate, and the pointee type for the value and the result"
         }
         Code::MaskedAccess => {
             "use vectors with one pointer, one Boolean and one value for each lane, and an alignment that is 0 or a power of two"
@@ -150,7 +150,7 @@ pub fn predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
             }
         };
         if ty(access.value) != accessed || inst.result_type().is_some_and(|r| Some(r) != accessed) {
-            wrong("has a value or a result of another type than the pointer points to");
+            wrong("has a value or a result that does not have the pointee type");
         }
     }
     found
@@ -179,7 +179,7 @@ pub fn masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
             many == count && matches!(declarations.ty(component), Some(Type::Bool))
         };
         if !vector(access.mask).is_some_and(is_bool) {
-            wrong("has a mask that is not a vector of one Boolean for each pointer");
+            wrong("has a mask that is not a vector with one Boolean for each pointer");
         }
         let pointee = match declarations.ty(pointer) {
             Some(Type::Pointer { pointee, .. }) => *pointee,
@@ -190,14 +190,14 @@ pub fn masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
         });
         if !fits {
             wrong(
-                "has values that are not a vector of one value for each pointer, of the type that it points to",
+                "has values that are not a vector with one value of the pointee type for each pointer",
             );
         }
         if inst
             .result_type()
             .is_some_and(|result| ty(access.value) != Some(result))
         {
-            wrong("has a result of another type than its fill value");
+            wrong("has a result whose type is not the type of its fill value");
         }
     }
     found

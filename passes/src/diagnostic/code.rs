@@ -142,9 +142,9 @@ codes! {
     MissingSplitCapability = 1001, Invalid, "a split barrier is used without its capability";
     MissingSplitExtension = 1002, Invalid, "the capability for split barriers is declared without its extension";
     BothSplitExtensions = 1003, Invalid, "both aliases of the split-barrier extension are declared";
-    ForeignSplitExtension = 1004, Invalid, "the alias of the split-barrier extension is that of another client API";
+    ForeignSplitExtension = 1004, Invalid, "the declared alias of the split-barrier extension belongs to another client API";
     SplitExecutionModel = 1005, Invalid, "an entry point that is not a compute shader or kernel reaches a split barrier";
-    ControlBarrierModel = 1006, Invalid, "OpControlBarrier is reached from an execution model that allows it only from SPIR-V 1.3 on";
+    ControlBarrierModel = 1006, Invalid, "OpControlBarrier is reached from an execution model that allows it only in SPIR-V 1.3 and later";
     SharedMemoryLimit = 1007, Invalid, "the workgroup variables and the memory reserved for split barriers exceed the limit";
 
     // 11xx: scopes.
@@ -182,16 +182,16 @@ codes! {
     RelaxedMemoryBarrier = 1208, Invalid, "a memory barrier has no memory order";
     OrderWithoutClass = 1209, Invalid, "memory semantics have a memory order but no storage class";
     ClassWithoutOrder = 1210, Invalid, "memory semantics have a storage class but no memory order";
-    AvailableWithoutRelease = 1211, Invalid, "memory semantics have MakeAvailable but do not release";
-    VisibleWithoutAcquire = 1212, Invalid, "memory semantics have MakeVisible but do not acquire";
+    AvailableWithoutRelease = 1211, Invalid, "memory semantics include MakeAvailable but no release";
+    VisibleWithoutAcquire = 1212, Invalid, "memory semantics include MakeVisible but no acquire";
     SemanticsNeedVulkanModel = 1213, Invalid, "memory semantics need the memory model Vulkan, which the module does not use";
-    VolatileBarrier = 1214, Invalid, "the memory semantics of a barrier have Volatile";
+    VolatileBarrier = 1214, Invalid, "the memory semantics of a barrier include Volatile";
     UniformMemoryCapability = 1215, Invalid, "UniformMemory is used without the Shader capability";
     ArriveOrder = 1216, Invalid, "the memory order of an arrive is not Release";
     WaitOrder = 1217, Invalid, "the memory order of a wait is not Acquire";
-    UnequalReleases = 1218, Invalid, "the memory semantics Unequal of a compare-exchange release";
-    UnequalStronger = 1219, Invalid, "the memory semantics Unequal of a compare-exchange are stronger than Equal";
-    UnequalClasses = 1220, Invalid, "the memory semantics Equal and Unequal of a compare-exchange differ in storage classes, MakeVisible or Volatile";
+    UnequalReleases = 1218, Invalid, "the Unequal memory semantics of a compare-exchange include a release";
+    UnequalStronger = 1219, Invalid, "the Unequal memory semantics of a compare-exchange are stronger than Equal";
+    UnequalClasses = 1220, Invalid, "the Equal and Unequal memory semantics of a compare-exchange differ in storage classes, MakeVisible or Volatile";
     OpenClArriveOrder = 1221, Invalid, "the memory order of an arrive in OpenCL is not Release";
     OpenClWaitOrder = 1222, Invalid, "the memory order of a wait in OpenCL is not Acquire";
 

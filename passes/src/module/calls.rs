@@ -64,7 +64,7 @@ impl<'m> Declarations<'m> {
             .map_or_else(|| callee.to_string(), str::to_owned);
         Diagnostic::error(
             Code::RecursiveCall,
-            format!("{name} calls itself, directly or through others"),
+            format!("{name} calls itself, directly or indirectly"),
         )
         .at_word(site)
         .because("SPIR-V 2.16.1 forbids recursion in shaders, and kernels have no stack for it")

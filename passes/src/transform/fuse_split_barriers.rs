@@ -227,7 +227,7 @@ fn incomparable(site: &Site) -> Diagnostic {
     )
     .at_word(site.offset)
     .because(
-        "one has the memory scope ShaderCallKHR and the other has not, and neither scope contains the other",
+        "one has the memory scope ShaderCallKHR and the other does not, and neither scope contains the other",
     )
     .help("use one memory scope for both")
 }

@@ -159,7 +159,7 @@ fn entries<'d, 'm>(
             )
             .at_word(entry.inst.offset)
             .because(
-                "it reaches a barrier that the pass measures, which needs workgroups and subgroups",
+                "it reaches a barrier that the pass measures, and the measurement needs workgroups and subgroups",
             )
             .help("remove the entry point from the module"));
         }

@@ -243,7 +243,7 @@ impl Order<'_, '_, '_> {
             fence = fence.union(Fence { bits, ..arrive }).ok_or_else(|| {
                 Diagnostic::error(Code::UnsupportedInstruction, "no wait can complete all arrives of the function")
                     .at_word(inst.offset)
-                    .because("some have the memory scope ShaderCallKHR and others have not, and neither scope contains the other")
+                    .because("some have the memory scope ShaderCallKHR and others do not, and neither scope contains the other")
             })?;
         }
         Ok(fence)

@@ -90,7 +90,7 @@ passes! {
     }
     ELIMINATE_REDUNDANT_SPLIT_BARRIERS {
         name: "eliminate-redundant-split-barriers",
-        about: "remove pairs and barriers that another barrier, in the block or on all paths, makes redundant",
+                about: "remove pairs and barriers that are redundant because of another barrier in the block or on all paths",
         value: None,
         keeps_order: false,
         parse: none,
@@ -98,7 +98,7 @@ passes! {
     }
     FILL_SPLIT_BARRIER_WINDOWS {
         name: "fill-split-barrier-windows",
-        about: "move instructions from before arrives and after waits into the windows (docs/splitting.md)",
+                about: "move instructions into the windows: down past arrives, and up past waits (docs/splitting.md)",
         value: Some("live:N,all-memory"),
         keeps_order: true,
         parse: fill,
@@ -154,7 +154,7 @@ passes! {
     }
     LINK_DEVICE_LIBRARY {
         name: "link-device-library",
-        about: "define imported functions: those of SYCL's device library, of C, and those that stand for SPIR-V instructions",
+                about: "define imported functions of SYCL's device library and of C, and functions that represent SPIR-V instructions",
         value: None,
         keeps_order: false,
         parse: none,
@@ -202,7 +202,7 @@ passes! {
     }
     PIPELINE_BARRIER_LOOPS {
         name: "pipeline-barrier-loops",
-        about: "load data for the next iteration of a loop during this one: two buffers of workgroup memory, one split barrier",
+                about: "load the data of a loop's next iteration in the current one, with two workgroup-memory buffers and one split barrier",
         value: Some("loads|stage|one-buffer,always-store,plain,aliased,all-memory,words:N,memory:BYTES"),
         keeps_order: false,
         parse: pipeline_loops,
@@ -218,7 +218,7 @@ passes! {
     }
     PROMOTE_ASYNC_COPIES {
         name: "promote-async-copies",
-        about: "mark copies from global to workgroup memory that can be asynchronous, with their waits (docs/async.md)",
+                about: "mark copies from global to workgroup memory that can be asynchronous, and where to wait for them (docs/async.md)",
         value: None,
         keeps_order: false,
         parse: none,
@@ -250,7 +250,7 @@ passes! {
     }
     UNROLL_BARRIER_LOOPS {
         name: "unroll-barrier-loops",
-        about: "unroll loops with barriers and a constant number of iterations, up to N instructions",
+                about: "unroll loops that have barriers and a constant trip count, up to N instructions",
         value: Some("N"),
         keeps_order: true,
         parse: unroll,

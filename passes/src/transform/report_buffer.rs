@@ -47,6 +47,6 @@ pub(super) fn occupied(
         format!("{variable} already uses set {set}, binding {binding}"),
     )
     .at_word(place)
-    .because("the instrumentation needs a buffer for itself")
+    .because("the instrumentation needs a separate buffer")
     .help("choose a set and a binding that the module does not use")
 }

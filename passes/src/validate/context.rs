@@ -124,7 +124,7 @@ impl<'m> Operation<'m> {
     pub fn all_semantics(&self) -> impl Iterator<Item = (&'static str, Operand)> + use<> {
         [
             ("memory semantics", self.semantics),
-            ("memory semantics Unequal", self.unequal),
+            ("Unequal memory semantics", self.unequal),
         ]
         .into_iter()
         .filter_map(|(name, operand)| Some((name, operand?)))

@@ -394,7 +394,7 @@ fn the_table_of_the_corpus_is_fresh() {
             for outcome in found {
                 let row = match outcome.stays {
                     None => (0, "pipelined".to_owned()),
-                    Some(reason) => (1, format!("stays: {reason}")),
+                    Some(reason) => (1, format!("not pipelined: {reason}")),
                 };
                 counts.entry(row).or_default()[column] += 1;
             }

@@ -126,7 +126,7 @@ fn a_launch_decides() -> Result<()> {
         "{full}"
     );
     let missing = loops(2, None)?;
-    ensure!(missing.contains("its time is not known"), "{missing}");
+    ensure!(missing.contains("its time is unknown"), "{missing}");
     let mut options = Options::new(Target::by_name("gfx1201").context("no such target")?);
     options.choice = Choice::Measured;
     let refused =
@@ -135,7 +135,7 @@ fn a_launch_decides() -> Result<()> {
     ensure!(
         refused
             .to_string()
-            .contains("needs a launch, but none is given"),
+            .contains("needs a launch, but none was described"),
         "{refused}"
     );
     Ok(())

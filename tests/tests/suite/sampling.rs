@@ -287,7 +287,7 @@ OpDecorate %other Binding 4",
     };
     let refused = format!("{refused:#}");
     ensure!(
-        refused.contains("SB0307") && refused.contains("samplers apart from images"),
+        refused.contains("SB0307") && refused.contains("separate samplers"),
         "{refused}"
     );
     Ok(())

@@ -18,7 +18,7 @@ pub(super) const EXCEPTIONS: &[Exception] = &[
     Exception {
         name: "images with several samplers on NVIDIA GPUs, sparse images",
         why: "a texture object contains one sampler; only a driver knows which pages of an image are resident",
-        marks: &["OpImageSparse", "does not have samplers apart from images"],
+        marks: &["OpImageSparse", "does not have separate samplers"],
     },
     Exception {
         name: "images and samples on GPUs without their instructions",
@@ -73,7 +73,7 @@ mod tests {
                 .map(|exception| exception.name)
         };
         assert_eq!(
-            exception("sm_90 does not have samplers apart from images"),
+            exception("sm_90 does not have separate samplers"),
             Some("images with several samplers on NVIDIA GPUs, sparse images")
         );
         assert_eq!(exception("OpTypeTensorARM is not lowered"), None);

@@ -27,7 +27,7 @@ const WAYS: [(&[&str], &str); 5] = [
             "--prefetch-loop-loads",
             "--unroll-barrier-loops=4096",
         ],
-        "the same with loops unrolled and loads staged",
+        "the same with loops unrolled and loads prefetched",
     ),
 ];
 

@@ -67,12 +67,12 @@ def occupancy(module: Module, *, target: str, axes: Axes | None = None) -> Axes:
     for advice in json.loads(ran.stdout):
         for candidate in advice["candidates"]:
             is_plain = advice.get("split_barriers") == "auto"
-            suffix = "\nplain barriers split" if is_plain else ""
+            suffix = "\nfull barriers split" if is_plain else ""
             names.append(f"{advice['entry']}\n{candidate['strategy']}{suffix}")
             resident.append(_workgroups(candidate))
     axes = _axes(axes)
     axes.bar(names, resident)
-    axes.set_ylabel(f"workgroups at once on {target}")
+    axes.set_ylabel(f"resident workgroups on {target}")
     return axes
 
 

@@ -25,7 +25,7 @@ type Column = (&'static str, &'static str, fn(&Candidate) -> Option<Value>);
 /// The columns; the last one is there where something was estimated.
 const COLUMNS: [Column; 5] = [
     ("registers", "#4878a8", registers),
-    ("workgroups at once", "#5a9a5a", workgroups),
+    ("resident workgroups", "#5a9a5a", workgroups),
     ("instructions left in windows", "#b08030", window),
     ("cycles of a phase, at most", "#a85050", cycles),
     ("estimated cycles", "#7a5aa0", estimated),
@@ -104,7 +104,7 @@ pub(super) fn svg(advice: &[Advice]) -> String {
     let mut body = String::new();
     let mut y = 10;
     if advice.is_empty() {
-        y = text(&mut body, 10, y, "", "no barriers of a workgroup");
+        y = text(&mut body, 10, y, "", "no workgroup barriers");
     }
     for one in advice {
         y = draw(&mut body, one, columns, width, y) + ROW / 2;

@@ -25,7 +25,7 @@ pub(super) fn not_estimated(advice: &Advice) -> Vec<String> {
 pub(super) fn faster(advice: &Advice) -> Option<String> {
     let faster = advice.faster.as_ref()?;
     Some(format!(
-        "but by the estimate {} takes {:.1} % of the cycles of {}",
+        "but {} is estimated to take {:.1} % of the cycles of {}",
         faster.strategy,
         100.0 * faster.of_choice,
         advice.choice
@@ -55,7 +55,7 @@ pub(super) fn cycles(candidate: &Candidate) -> Option<String> {
     let of_full = candidate.of_full.map_or_else(String::new, |of_full| {
         format!(" ({:.1} %)", 100.0 * of_full)
     });
-    Some(format!("{cycles}{of_full}{range}, {resident} at once"))
+    Some(format!("{cycles}{of_full}{range}, {resident} resident"))
 }
 
 /// The barriers that are not split, each reason once.

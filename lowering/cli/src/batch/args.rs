@@ -12,19 +12,19 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   splitbar batch kernels --targets gfx1201,sm_90 -o out    every .spv: out/gfx1201/NAME.s, ...
   splitbar batch kernels --targets gfx1201 -o out --keep-going -- --emit hsaco --emit reflect -O3
-  splitbar batch kernels --targets gfx1201,sm_90 -o out --check      rules and limits alone
+  splitbar batch kernels --targets gfx1201,sm_90 -o out --check      only checks rules and limits
   splitbar batch jobs.json -o out -j 4 -MD -MF out/batch.d            for a build system
 
 JOBS.json is an array of objects; only `module` is required:
   [{\"module\": \"a.spv\", \"name\": \"a-fused\", \"targets\": [\"sm_90\"],
     \"arguments\": [\"--strategy\", \"fused\"]}, ...]
 Paths of modules are relative to the folder of JOBS.json; arguments are those of `splitbar lower`.
-OUT/summary.json lists the jobs with their outputs and diagnostics. OUT/.store keeps results by a
-digest of the module, the options and this program, so that a repeated or continued run compiles
-only missing results. A job whose process crashed is retried once.
+OUT/summary.json lists the jobs with their outputs and diagnostics. OUT/.store caches
+results, keyed by a digest of the module, the options and this program. A repeated or continued run
+compiles only missing results. A job whose process crashed is retried once.
 
-Exit codes: 0 success; otherwise that of the worst job: 1 invalid, 2 wrong usage or a file that
-cannot be read or written, 3 unsupported, 4 a bug.";
+Exit codes: 0 success; otherwise the exit code of the worst job: 1 invalid, 2 wrong usage or a file
+that cannot be read or written, 3 unsupported, 4 a bug.";
 
 impl BatchArgs {
     /// The form of its diagnostics.
@@ -38,7 +38,7 @@ impl BatchArgs {
 pub(crate) struct BatchArgs {
     /// A folder, for all `.spv` files in it at any depth; or a JSON file with jobs
     pub(super) jobs: PathBuf,
-    /// The GPUs of jobs that name none, separated by commas
+    /// The GPUs for jobs that do not name any, separated by commas
     #[arg(long, visible_alias = "target", value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
     pub(super) targets: Vec<&'static Target>,
     /// The folder for the outputs (OUT/TARGET/NAME.s); created if it does not exist

@@ -192,7 +192,7 @@ fn reasons(
     let mut split = decided(entry).filter(|barrier| barrier.split);
     if let Some(first) = split.next() {
         reasons.push(format!(
-            "{}: {} of {} plain barriers; {}",
+            "{}: {} of {} full barriers; {}",
             first.strategy,
             split.count() + 1,
             barriers(entry),
@@ -202,8 +202,10 @@ fn reasons(
     let removed = entry.unsplit.iter().filter(|barrier| barrier.removed);
     match removed.count() {
         0 => {}
-        1 => reasons.push("a barrier that orders nothing is removed".to_owned()),
-        some => reasons.push(format!("{some} barriers that order nothing are removed")),
+        1 => reasons.push("1 barrier that orders no accesses is removed".to_owned()),
+        some => reasons.push(format!(
+            "{some} barriers that order no accesses are removed"
+        )),
     }
     if reasons.is_empty()
         && let Some(words) = registers(candidates, full, options)
@@ -211,7 +213,7 @@ fn reasons(
         reasons.push(words);
     }
     if reasons.is_empty() {
-        reasons.push("no plain barrier is worth a split".to_owned());
+        reasons.push("no split of a full barrier is expected to save cycles".to_owned());
     }
     reasons
 }
@@ -226,7 +228,7 @@ fn registers(candidates: &[Candidate], full: &Entry, options: &Options) -> Optio
     let (usage, wanted) = (split.version.usage?, first.version.resident.as_ref()?);
     let most = registers_that_keep(usage, wanted.workgroups, &full.plan, options.target)?;
     Some(format!(
-        "{}: {lost}; with at most {most} registers as many would fit",
+        "{}: {lost}; with at most {most} registers, as many would be resident",
         split.strategy
     ))
 }

@@ -111,7 +111,7 @@ fn decide(candidates: &[Candidate]) -> Option<(&'static str, Vec<String>)> {
     }
     let Some((_, best)) = best else {
         if reasons.is_empty() {
-            reasons.push("no strategy that splits fits".to_owned());
+            reasons.push("no strategy can split it".to_owned());
         }
         return Some((fused.strategy, reasons));
     };
@@ -148,7 +148,7 @@ impl Candidate {
         if self.depends_on_cycles() {
             let versions = [self, fused].map(|one| one.version.expected.as_ref());
             let [Some(own), Some(full)] = versions else {
-                return Err("its time is not known".to_owned());
+                return Err("its time is unknown".to_owned());
             };
             own.beats(full)?;
             return Ok(Score::Expected(1.0 - own.over(full).unwrap_or(1.0)));
@@ -300,7 +300,7 @@ mod tests {
         let unknown = candidate(Strategy::Mbarrier, 128, 4);
         let (name, reasons) = decide(&[fused.clone(), unknown]).unwrap();
         assert_eq!(name, "fused");
-        assert_eq!(reasons, ["mbarrier: its time is not known"]);
+        assert_eq!(reasons, ["mbarrier: its time is unknown"]);
         // One of two barriers is enough.
         let mut both = group;
         let empty = candidate(Strategy::GroupNamed, 0, 4);
@@ -311,7 +311,10 @@ mod tests {
         assert!(reasons[0].starts_with(start), "{reasons:?}");
         let (name, reasons) = decide(&[fused.clone(), empty]).unwrap();
         assert_eq!(name, "fused");
-        assert_eq!(reasons, ["group-named: nothing is left in the window"]);
+        assert_eq!(
+            reasons,
+            ["group-named: the window is empty in the final code"]
+        );
         assert!(decide(&[fused]).unwrap().1[0].contains("no strategy"));
     }
 }

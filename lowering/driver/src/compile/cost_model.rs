@@ -139,7 +139,7 @@ impl BarrierFacts<'_> {
         };
         let outcome = match (self.strategy.overlap(), barrier.skew) {
             (Overlap::Everything, _) => Ok("no wave waits for another one".to_owned()),
-            (Overlap::Nothing, _) => Err("no strategy that splits fits".to_owned()),
+            (Overlap::Nothing, _) => Err("no strategy can split it".to_owned()),
             (Overlap::Split, Some(skew)) => self.by_skew(&mut barrier, skew, target),
             (Overlap::Split, None) => self.by_window(&barrier),
         };
@@ -152,15 +152,15 @@ impl BarrierFacts<'_> {
     /// What is left in the window, and the same in words.
     fn left(&self) -> Result<(u32, String), String> {
         match self.window {
-            Some(Window { kept: 0, .. }) => Err("nothing is left in the window".to_owned()),
-            None if self.operations == 0 => Err("nothing is in the window".to_owned()),
+            Some(Window { kept: 0, .. }) => Err("the window is empty in the final code".to_owned()),
+            None if self.operations == 0 => Err("the window is empty".to_owned()),
             Some(Window { source, kept }) => Ok((
                 kept,
                 format!("instructions left in the window: {kept} of {source}"),
             )),
             None => Ok((
                 self.operations,
-                format!("instructions of SPIR-V in the window: {}", self.operations),
+                format!("SPIR-V instructions in the window: {}", self.operations),
             )),
         }
     }
@@ -171,14 +171,14 @@ impl BarrierFacts<'_> {
             return Ok(words);
         }
         let Some(least) = barrier.min_window else {
-            return Err("no window is known to pay for it on this GPU".to_owned());
+            return Err("no window size is known to be worth a split on this GPU".to_owned());
         };
         if left < least {
             return Err(format!("{words}, and {least} are needed"));
         }
         Ok(match barrier.phase_cycles {
             Some(cost) => format!(
-                "{words}, and {least} are needed; it pays where waves differ by more than {} cycles",
+                "{words}, and {least} are needed; a split saves time if the waves arrive more than {} cycles apart",
                 cost.max.max(0)
             ),
             None => format!("{words}, and {least} are needed"),
@@ -188,14 +188,14 @@ impl BarrierFacts<'_> {
     fn by_skew(&self, barrier: &mut Barrier, skew: u64, target: &Target) -> Result<String, String> {
         let (left, words) = self.left()?;
         let Some(cost) = barrier.phase_cycles else {
-            return Err("what a phase costs on this GPU was not measured".to_owned());
+            return Err("the cost of an arrive and a wait on this GPU was not measured".to_owned());
         };
         let felt = skew.saturating_sub(u64::from(target.barrier_cycles));
         let hidden = felt.min(u64::from(left));
         let gain = i64::try_from(hidden).unwrap_or(i64::MAX) - i64::from(cost.max);
         barrier.gain = Some(gain);
         let sum = format!(
-            "{words}; waves differ by {skew} cycles, and a full barrier takes {} of them; hidden are {hidden}, and a phase costs up to {}",
+            "{words}; the waves arrive {skew} cycles apart, and a full barrier takes {} cycles; the window hides {hidden}, and an arrive and a wait cost up to {}",
             target.barrier_cycles, cost.max
         );
         match gain {
@@ -220,22 +220,21 @@ impl Version {
     pub(crate) fn loses_to(&self, full: &Version) -> Option<String> {
         self.holds_fewer_than(full).or_else(|| {
             let [split, full] = [self.spilled(), full.spilled()];
-            (split > full).then(|| {
-                format!("bytes of registers that are spilled: {split}, and {full} with `fused`")
-            })
+            (split > full)
+                .then(|| format!("spilled bytes of registers: {split}, and {full} with `fused`"))
         })
     }
 
     fn holds_fewer_than(&self, full: &Version) -> Option<String> {
         match (&self.resident, &full.resident) {
             (Some(split), Some(full)) if split.workgroups < full.workgroups => Some(format!(
-                "workgroups that fit at once: {}, and {} with `fused`; bound by {}",
+                "resident workgroups: {}, and {} with `fused`; limited by {}",
                 split.workgroups, full.workgroups, split.limiter
             )),
             (Some(_), Some(_)) => None,
             _ => match (self.resident_between, full.resident_between) {
                 (Some([least, _]), Some([_, most])) if least < most => Some(format!(
-                    "registers are not known without ptxas: {least} workgroups or more fit at once, {most} or fewer with `fused`"
+                    "registers are unknown without ptxas: at least {least} workgroups are resident, and at most {most} with `fused`"
                 )),
                 _ => None,
             },
@@ -260,19 +259,19 @@ impl Version {
         let registers = match (self.usage, &self.resident_estimate) {
             (Some(usage), _) => format!("{} registers", usage.registers),
             (None, Some(estimate)) => format!("about {} registers", estimate.registers),
-            (None, None) => "registers not known".to_owned(),
+            (None, None) => "registers unknown".to_owned(),
         };
         match (&self.resident, self.resident_between) {
             (Some(resident), _) => {
-                format!("{registers}, {} workgroups at once", resident.workgroups)
+                format!("{registers}, {} resident workgroups", resident.workgroups)
             }
             (None, Some([least, most])) => {
-                format!("{registers}, {least} to {most} workgroups at once")
+                format!("{registers}, {least} to {most} resident workgroups")
             }
             (None, None) => match &self.resident_estimate {
                 Some(estimate) => {
                     format!(
-                        "{registers}, about {} workgroups at once",
+                        "{registers}, about {} resident workgroups",
                         estimate.workgroups
                     )
                 }
@@ -489,7 +488,7 @@ mod tests {
             assert!(decisions.depends_on_cycles(), "{target}");
         }
         let none = decide("gfx1201", Strategy::Native, 0, false);
-        assert_eq!(none.reason, "nothing is left in the window");
+        assert_eq!(none.reason, "the window is empty in the final code");
         let fused = decide("gfx1100", Strategy::Fused, 100, false);
         assert!(!fused.split && fused.reason.contains("no strategy"));
         let alone = decide("gfx1100", Strategy::SingleWave, 0, false);
@@ -515,7 +514,7 @@ mod tests {
         };
         assert!(on(8).split && !on(7).split);
         assert_eq!(on(8).min_window, Some(8));
-        assert_eq!(on(0).reason, "nothing is in the window");
+        assert_eq!(on(0).reason, "the window is empty");
     }
 
     #[test]
@@ -566,7 +565,7 @@ mod tests {
     #[test]
     fn occupancy_goes_first() {
         let lost = version(2).loses_to(&version(4)).unwrap();
-        assert!(lost.contains("2, and 4 with `fused`; bound by registers"));
+        assert!(lost.contains("2, and 4 with `fused`; limited by registers"));
         assert_eq!(version(4).loses_to(&version(4)), None);
         let between = |workgroups| Version {
             resident_between: Some(workgroups),

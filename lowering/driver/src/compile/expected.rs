@@ -238,7 +238,7 @@ impl Expected {
         let (own, full) = match (self, full) {
             (Expected::Cycles(own), Expected::Cycles(full)) => (own, full),
             (Expected::Unknown { unknown }, _) | (_, Expected::Unknown { unknown }) => {
-                return Err(format!("its time is not known: {unknown}"));
+                return Err(format!("its time is unknown: {unknown}"));
             }
         };
         let [cycles, others] = own.compared(full);
@@ -246,7 +246,7 @@ impl Expected {
             if own.workgroups != full.workgroups {
                 format!("{cycles} for {} workgroups", one.workgroups)
             } else if own.resident != full.resident {
-                format!("{cycles} with {} workgroups at once", one.resident)
+                format!("{cycles} with {} resident workgroups", one.resident)
             } else {
                 cycles.to_string()
             }
@@ -319,7 +319,7 @@ mod tests {
             unknown: "it has images".to_owned(),
         };
         let why = unknown.beats(&cycles(1000, 4)).unwrap_err();
-        assert_eq!(why, "its time is not known: it has images");
+        assert_eq!(why, "its time is unknown: it has images");
         assert_eq!(cycles(1000, 4).beats(&unknown), Err(why));
         assert_eq!(unknown.over(&unknown), None);
         assert_eq!(cycles(0, 0).over(&cycles(0, 0)), Some(1.0));

@@ -25,7 +25,7 @@ pub(crate) enum Fate {
 }
 
 /// It is the reason of [`Fate::Removed`] for barriers that order nothing.
-pub(super) const ORDERS_NOTHING: &str = "it orders no two accesses that can conflict";
+pub(super) const ORDERS_NOTHING: &str = "it orders no accesses that can conflict";
 
 /// The OpControlBarriers of the workgroup that `entry` can execute, by their words.
 pub(super) fn executed(
@@ -90,13 +90,15 @@ pub(super) fn why_left(declarations: &Declarations<'_>, inst: Inst<'_>) -> Optio
         return Some("its semantics have Volatile");
     }
     if declarations.has_capability(Capability::Kernel) && semantics & ACQUIRES_AND_RELEASES == 0 {
-        return Some("split barriers of OpenCL acquire and release, and it does not do both");
+        return Some(
+            "split barriers of OpenCL acquire and release, and this barrier does not do both",
+        );
     }
     let mut insts = declarations.module.instructions();
     let is_arrive = |inst: Inst<'_>| inst.op() == Some(Op::ControlBarrierArriveINTEL);
     insts
         .any(is_arrive)
-        .then_some("it can be in the window of another pair")
+        .then_some("it may execute in the window of another pair")
 }
 
 /// Why a pair with this motion became a full barrier again; `least` instructions must be in its
@@ -104,9 +106,9 @@ pub(super) fn why_left(declarations: &Declarations<'_>, inst: Inst<'_>) -> Optio
 pub(super) fn too_narrow(motion: Option<&BarrierMotion>, least: u32) -> String {
     match motion {
         Some(motion) => format!(
-            "instructions of SPIR-V in the window: {}, and {least} are needed; the arrive is stopped by {}, the wait by {}",
+            "SPIR-V instructions in the window: {}, and {least} are needed; the arrive is stopped by {}, the wait by {}",
             motion.operations, motion.arrive, motion.wait
         ),
-        None => format!("fewer than {least} instructions of SPIR-V are in the window"),
+        None => format!("its window has fewer than {least} SPIR-V instructions"),
     }
 }

@@ -189,14 +189,14 @@ fn lost_effects(candidate: &Candidate<'_, '_>, lowered: &dyn LoweredModule) -> D
         let (declarations, constants) = (module.declarations(), module.constants());
         if let Some(first) = first_effect(declarations, constants, plan.function) {
             let message = format!(
-                "nothing is left of what entry point `{}` writes",
+                "the final code of entry point `{}` writes nothing",
                 plan.entry
             );
             found.push(
                 Diagnostic::warning(DiagnosticCode::NoEffectLeft, message)
                     .at_word(first)
                     .because("its final code writes no memory that outlives the workgroup")
-                    .help("check that a write can be reached, and report a bug if one can"),
+                    .help("check whether a write can be reached; if so, report a bug"),
             );
         }
     }

@@ -351,7 +351,7 @@ fn missing(finding: &Finding, plan: &EntryPlan) -> Diagnostic {
         FindingKind::Wait => Code::MissingWait,
     };
     let message = format!(
-        "the code of entry point `{}` does not do what a {} requires",
+        "the code of entry point `{}` does not meet the requirements of a {}",
         plan.entry, finding.fence
     );
     let diagnostic = Diagnostic::error(code, message)

@@ -71,7 +71,7 @@ pub(super) fn decide(
         versions.extend(version(form).ok().map(|version| (form, version)));
     }
     if versions.len() == 1 {
-        let why = "with its loops pipelined the module cannot be compiled";
+        let why = "the module cannot be compiled with pipelined loops";
         let given = versions.pop().map(|(_, given)| given);
         return Ok(Some(decided(never, why, given)));
     }

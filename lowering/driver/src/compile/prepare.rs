@@ -386,7 +386,7 @@ fn entries<'w>(
                     Diagnostic::note(
                         Code::UnsupportedExecutionModel,
                         format!(
-                            "the entry point `{}` is not a kernel; it is left out",
+                            "the entry point `{}` is not a compute kernel, and is not compiled",
                             entry.name
                         ),
                     )

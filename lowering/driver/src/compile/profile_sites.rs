@@ -51,9 +51,9 @@ impl ProfileSites {
             sites.doubts.push(
                 Diagnostic::warning(
                     Code::ProfileWithoutTarget,
-                    "the profile does not say on which target it was recorded",
+                    "the profile does not name the target on which it was recorded",
                 )
-                .because("clocks of one GPU say little about another one")
+                .because("the clock of one GPU says little about another GPU")
                 .help("name the target when the module is instrumented"),
             );
         }

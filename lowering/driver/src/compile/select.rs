@@ -172,7 +172,7 @@ impl Selector<'_, '_, '_> {
         while any_split(&decisions) && any_full(&decisions) {
             rounds += 1;
             if rounds > MOST_ROUNDS {
-                let why = "its window depends on barriers that are not worth it";
+                let why = "its window depends on splits of other barriers that save no cycles";
                 give_up(&mut decisions, why);
                 break;
             }
@@ -312,8 +312,7 @@ impl Selector<'_, '_, '_> {
                     None => {
                         barrier.split = false;
                         barrier.reason =
-                            "beside barriers that are not split its window is too narrow"
-                                .to_owned();
+                            "its window is too narrow if other barriers are not split".to_owned();
                     }
                 }
             }

@@ -282,7 +282,7 @@ fn check_cluster(options: &Options) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let what =
-        "barriers cannot be split where the workgroups of a cluster meet at each split barrier";
+        "barriers cannot be split if the workgroups of a cluster synchronise at each split barrier";
     Err(Diagnostic::error(Code::UnsupportedStrategy, what)
         .because(
             "a barrier that is split becomes one of the cluster, and a pair with a narrow window \
@@ -385,9 +385,11 @@ impl Splitting<'_> {
                         .strategy
                         .unwrap_or_else(|| Strategy::of_target(options.target));
                     if strategy.is_split() {
-                        format!("{strategy}: no window is known to pay for it on this GPU")
+                        format!(
+                            "{strategy}: no window size is known to be worth a split on this GPU"
+                        )
                     } else {
-                        "no strategy that splits is known to pay on this GPU".to_owned()
+                        "no strategy that splits is known to save time on this GPU".to_owned()
                     }
                 }
             };

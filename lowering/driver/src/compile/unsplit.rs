@@ -99,7 +99,7 @@ impl Outcomes<'_> {
         let decided = || self.decisions?.at(word).filter(|barrier| !barrier.split);
         Ok(match (pair, decided(), fate) {
             _ if self.options.full_barriers.contains(&word) => {
-                full("the options say that it is a full barrier".to_owned())
+                full("the options require a full barrier".to_owned())
             }
             (_, Some(decided), _) => full(format!("{}: {}", decided.strategy, decided.reason)),
             (Some(pair), None, _) => full(pair.reason.clone()),

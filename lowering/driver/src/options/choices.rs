@@ -99,12 +99,12 @@ pub(super) const CHOICES: &Named<Choice> = &[
     (
         "auto=balanced",
         Choice::Balanced,
-        "The best strategy that splits; full barriers if windows in the final code are too narrow or occupancy drops. Compiles once or twice, and again if only some barriers are split",
+        "The best strategy that splits; full barriers if the split is not expected to save cycles, or lowers the occupancy. Compiles twice, and again if only some barriers are split",
     ),
     (
         "auto=measured",
         Choice::Measured,
-        "As auto=balanced, by the estimated time of a launch (--groups, --resident, --buffer, --push)",
+        "As auto=balanced, but with the estimated time of a launch (--groups, --resident, --buffer, --push)",
     ),
     (
         "auto=fast",
@@ -114,7 +114,7 @@ pub(super) const CHOICES: &Named<Choice> = &[
     (
         "auto=always-split",
         Choice::AlwaysSplit,
-        "The best strategy that splits, wherever one is possible",
+        "The best strategy that splits, whenever one is possible",
     ),
 ];
 
@@ -123,12 +123,12 @@ pub(super) const SPLIT_BARRIERS: &Named<SplitBarriers> = &[
     (
         "auto",
         SplitBarriers::Auto,
-        "Splits barriers that gain from it, by --strategy auto=fast or auto=balanced",
+        "Splits barriers if that is expected to save cycles, as --strategy auto=balanced or auto=fast decides",
     ),
     (
         "always",
         SplitBarriers::Always,
-        "Splits all barriers with work for a window",
+        "Splits all barriers that have work for their windows",
     ),
 ];
 

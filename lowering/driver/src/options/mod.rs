@@ -75,8 +75,8 @@ declare_options! {
         "assume-barriers-order-all-memory": {
             heading: Heading::Barriers,
             part: Part::Module,
-            summary: "With --split-barriers: every barrier orders all memory",
-            details: "For shaders that rely on barrier() to order buffers, although it names only workgroup memory. No barrier is narrowed then.",
+            summary: "When splitting: every barrier orders all memory",
+            details: "For shaders that rely on barrier() to order buffers, although its semantics name only workgroup memory. Barriers are then not narrowed.",
             set: |options, text| put(&mut options.barriers_order_all_memory, flag(text)),
         }
     };
@@ -88,7 +88,7 @@ declare_options! {
             value: ValueForm::OneOf("MEMORY", || names(NARROW_BARRIERS)),
             default: Some("declared"),
             summary: "Narrows barriers to memory on which invocations can conflict",
-            details: "All memory that its semantics name, or only memory on which two invocations can conflict around the barrier.",
+            details: "With `never`, a barrier orders all memory that its semantics name; otherwise only memory on which two invocations can conflict around the barrier.",
             set: |options, text| put(&mut options.narrow_barriers, one_of(NARROW_BARRIERS, text)),
         }
     };
@@ -99,8 +99,8 @@ declare_options! {
             heading: Heading::Barriers,
             part: Part::Module,
             value: ValueForm::Optional { name: "N", missing: "96" },
-            summary: "With --split-barriers: moves other instructions into the windows too",
-            details: "N limits the registers with results that are live at an arrive or a wait; the default is 96.",
+            summary: "When splitting: also moves other instructions into the windows",
+            details: "The window is the code between an arrive and its wait. The moved results occupy at most N registers at an arrive or a wait; the default is 96.",
             set: |options, text| put(&mut options.fill_windows, number(text)),
         }
     };
@@ -111,7 +111,7 @@ declare_options! {
             aliases: &["stage-loop-loads"],
             heading: Heading::Barriers,
             part: Part::Module,
-            summary: "With --split-barriers: prefetches loads one iteration ahead",
+            summary: "When splitting: prefetches loads one iteration ahead",
             details: "Applies to loads in a loop whose results the loop stores to workgroup memory before its first barrier.",
             set: |options, text| put(&mut options.prefetch_loop_loads, flag(text)),
         }
@@ -125,8 +125,8 @@ declare_options! {
             part: Part::Module,
             value: ValueForm::OneOf("N", || names(PIPELINE_LOOPS)),
             default: Some("never"),
-            summary: "Pipelines loops",
-            details: "A loop that fills workgroup arrays before a barrier and reads them after it loads data of the next iteration during this one: with two buffers and one split barrier for each iteration, or with one buffer and two barriers (docs/pipelining.md).",
+            summary: "Pipelines loops, with N buffers for each workgroup array",
+            details: "Applies to loops that fill workgroup arrays before a barrier and read them after it. Each iteration then loads the data of the next one: with two buffers and one split barrier for each iteration, or with one buffer and two barriers (docs/pipelining.md).",
             set: |options, text| put(&mut options.pipeline_loops, one_of(PIPELINE_LOOPS, text)),
         }
     };
@@ -137,8 +137,8 @@ declare_options! {
             heading: Heading::Barriers,
             part: Part::Module,
             value: ValueForm::Text("N"),
-            summary: "With --split-barriers: unrolls loops that have barriers",
-            details: "Applies to loops with a constant number of iterations and at most N SPIR-V instructions in all of them.",
+            summary: "When splitting: unrolls loops that have barriers",
+            details: "Applies to loops with a constant trip count. An unrolled loop has at most N SPIR-V instructions.",
             set: |options, text| put(&mut options.unroll_barrier_loops, number(text)),
         }
     };
@@ -162,7 +162,7 @@ declare_options! {
             heading: Heading::Barriers,
             value: ValueForm::OneOf("PLACE", || names(FUSE_AT)),
             default: Some("wait"),
-            summary: "The place of a fused barrier",
+            summary: "Where to place a fused barrier",
             set: |options, text| put(&mut options.fuse_at, one_of(FUSE_AT, text)),
         }
     };
@@ -186,7 +186,7 @@ declare_options! {
             llvm_ir: true,
             value: ValueForm::OneOf("WAITS", || names(WAITS)),
             default: Some("auto"),
-            summary: "Waits for outstanding memory operations at barriers (AMDGPU)",
+            summary: "How barriers wait for outstanding memory operations (AMDGPU)",
             set: |options, text| put(&mut options.waits, one_of(WAITS, text)),
         }
     };
@@ -195,14 +195,14 @@ declare_options! {
         "cu-mode": {
             heading: Heading::Code,
             excluded_by: &["tgsplit"],
-            summary: "Runs a workgroup on one compute unit (gfx10 to gfx12.0)",
+            summary: "Runs each workgroup on one compute unit (gfx10 to gfx12.0)",
             set: |options, text| place(options, Placement::CuMode, text),
         }
         "tgsplit": {
             heading: Heading::Code,
             excluded_by: &["cu-mode"],
-            summary: "Runs a workgroup on several compute units (gfx90a, gfx942, gfx950)",
-            details: "The workgroup then has no workgroup memory.",
+            summary: "Runs each workgroup on several CUs (gfx90a, gfx942, gfx950)",
+            details: "A kernel then cannot use workgroup memory.",
             set: |options, text| place(options, Placement::ThreadgroupSplit, text),
         }
     };
@@ -261,7 +261,7 @@ declare_options! {
             llvm_ir: true,
             value: ValueForm::OneOf("SIZE", || names(WAVES)),
             summary: "Number of invocations in a wave",
-            details: "Without it, the default of the target.",
+            details: "The default is the target's.",
             set: |options, text| put(&mut options.wave_size, one_of(WAVES, text)),
         }
     };
@@ -272,7 +272,7 @@ declare_options! {
             heading: Heading::Code,
             value: ValueForm::Text("SIZE"),
             summary: "Number of invocations in a subgroup, at most a wave",
-            details: "Without it, the size that the module requires (SubgroupSize), otherwise the wave size.",
+            details: "The default is the size that the module requires (SubgroupSize), otherwise the wave size.",
             set: |options, text| put(&mut options.subgroup_size, subgroup(text)),
         }
     };
@@ -284,7 +284,7 @@ declare_options! {
             llvm_ir: true,
             value: ValueForm::Text("X,Y,Z"),
             summary: "Workgroup size of kernels that do not declare one",
-            details: "In SPIR-V, also the value of its specialization constants without --spec.",
+            details: "In SPIR-V, it also sets the specialization constants of the workgroup size, unless --spec sets them.",
             set: |options, text| put(&mut options.workgroup_size, parse_size(text).map(Some)),
         }
     };
@@ -379,7 +379,7 @@ declare_options! {
             heading: Heading::Output,
             part: Part::Output,
             summary: "Writes debug information with source lines",
-            details: "DWARF in objects and assembly for AMD GPUs, line directives in PTX. The module must have lines; glslangValidator -g writes them.",
+            details: "DWARF in objects and assembly for AMD GPUs, line directives in PTX. The module must have line information; glslangValidator -g writes it.",
             set: |options, text| put(&mut options.debug_info, flag(text)),
         }
     };
@@ -389,7 +389,7 @@ declare_options! {
             heading: Heading::Output,
             part: Part::Output,
             summary: "With --emit asm: shows source lines between the instructions",
-            details: "Like llvm-objdump --source. The module must have lines; glslangValidator -g writes them.",
+            details: "Like llvm-objdump --source. The module must have line information; glslangValidator -g writes it.",
             set: |options, text| put(&mut options.source, flag(text)),
         }
     };

@@ -66,7 +66,7 @@ impl Report {
         let old: Old = serde_json::from_slice(older).map_err(not_one)?;
         if old.schema_version != self.schema_version {
             return Err(format!(
-                "it has the schema version {}, but this splitbar compares with {}",
+                "its schema version is {}, but this splitbar can compare only with {}",
                 old.schema_version, self.schema_version
             ));
         }

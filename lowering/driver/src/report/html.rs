@@ -282,7 +282,7 @@ impl Display for Kernel<'_> {
             writeln!(f, "<p>None.</p>")?;
         }
         Findings(&result.findings).fmt(f)?;
-        writeln!(f, "<h3>Not looked at</h3><ul>")?;
+        writeln!(f, "<h3>Not examined</h3><ul>")?;
         for NotLookedAt { part, reason } in &result.not_looked_at {
             writeln!(
                 f,

@@ -249,7 +249,7 @@ impl Compiled {
         match known.launch {
             Launch::MadeUp => skip(
                 races,
-                "no launch was given, and a made-up launch cannot show them".to_owned(),
+                "no launch was given, and a synthetic launch cannot show them".to_owned(),
             ),
             Launch::Given(launch) => {
                 match findings::run(launch, chosen.output, index, known.places) {
@@ -272,14 +272,14 @@ impl Compiled {
         if let Arch::Nvptx(_) = self.target.arch {
             if full.facts.is_estimated {
                 skip(
-                    "the registers that ptxas takes",
+                    "the registers that ptxas allocates",
                     "ptxas was not found: they are estimated from the PTX",
                 );
             }
             if full.entry.machine_windows.is_none() {
                 skip(
                     "the machine code",
-                    "windows are those of the PTX; they are read in machine code where ptxas and nvdisasm are installed and the kernel has pairs",
+                    "windows are counted in PTX; they are counted in machine code if ptxas and nvdisasm are installed and the kernel has pairs",
                 );
             } else {
                 skip(
@@ -291,7 +291,7 @@ impl Compiled {
         if !known.has_source {
             skip(
                 "the source",
-                "the module does not carry its text; compile the shader with debug information (`-g`, `-gVS`)",
+                "the module does not contain its source text; compile the shader with debug information (`-g`, `-gVS`)",
             );
         }
         skip(
@@ -349,7 +349,7 @@ impl Candidate<'_> {
             } else {
                 "one barrier"
             };
-            format!("a loop loads the data of its next iteration while it works on this one, and has {barriers} an iteration")
+            format!("an iteration of a loop loads the data of the next iteration while it works on its own, and has {barriers}")
         }));
         for pair in &self.entry.plan.pairs {
             let name = pair.strategy.name();

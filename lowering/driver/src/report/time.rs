@@ -58,7 +58,7 @@ impl Estimated {
 }
 
 /// The launch that is made up, in words.
-const MADE_UP: &str = "no launch was given, so one was made up: one unit of the GPU with as many workgroups as fit, up to 32 waves; buffers of 64 KiB with small numbers, or with 64 in every word where these lead to no barrier; every word of constants is 64; the first 40,000 instructions of waves";
+const MADE_UP: &str = "no launch was given, so the estimate assumes a synthetic one: one unit of the GPU with as many workgroups as it can hold, up to 32 waves; buffers of 64 KiB with small numbers, or with 64 in every word if no barrier is reached otherwise; every word of constants is 64; only the first 40,000 wave instructions";
 
 impl GivenLaunch<'_> {
     /// The job of entry point number `entry`.

@@ -199,13 +199,13 @@ fn cautions(full: &VersionResult, best: &VersionResult) -> Vec<String> {
     {
         let limiter = best.limiter.as_deref().unwrap_or("unknown");
         cautions.push(format!(
-            "Fewer workgroups are resident: {own}, and {of_full} with full barriers; bound by {limiter}. Where other workgroups hide the waits, full barriers may be faster."
+            "Fewer workgroups are resident: {own}, and {of_full} with full barriers; limited by {limiter}. If other workgroups hide the waits, full barriers may be faster."
         ));
         if let (Some(running), Some(of_estimate)) = (full.running, full.workgroups)
             && running < of_estimate
         {
             cautions.push(format!(
-                "The estimate compares {running} resident workgroups, not {of_estimate}: give a launch with enough workgroups to compare with as many as fit."
+                "The estimate compares {running} resident workgroups, not {of_estimate}: describe a launch with enough workgroups to compare with the highest number."
             ));
         }
     }
@@ -219,7 +219,7 @@ fn cautions(full: &VersionResult, best: &VersionResult) -> Vec<String> {
     }
     if !best.is_complete {
         cautions.push(
-            "The estimate contains a part of the launch, which is long; versions are compared by the part that both complete."
+            "The launch is long, and the estimate covers only a part of it; versions are compared by the part that both complete."
                 .to_owned(),
         );
     }

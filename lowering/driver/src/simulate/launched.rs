@@ -102,7 +102,7 @@ impl Job {
             .workgroup_size
             .or(inputs.workgroup_size)
             .ok_or_else(|| {
-                Refusal::Launch("the kernel requires no workgroup size: set one".to_owned())
+                Refusal::Launch("the kernel does not declare a workgroup size: set one".to_owned())
             })?;
         let in_axis = |axis: usize| inputs.groups[axis].is_multiple_of(self.cluster[axis].max(1));
         if !(0..3).all(in_axis) {

@@ -203,7 +203,7 @@ impl Job {
             return Ok((expected, timed.timeline));
         }
         Err(Refusal::Launch(
-            "no made-up launch reaches a barrier".to_owned(),
+            "no synthetic launch reaches a barrier".to_owned(),
         ))
     }
 
@@ -284,7 +284,8 @@ impl Job {
                     }
                     _ => {
                         return Err(Refusal::Launch(
-                            "its images and tensors have no made-up contents".to_owned(),
+                            "a synthetic launch has no contents for its images and tensors"
+                                .to_owned(),
                         ));
                     }
                 }
@@ -305,7 +306,7 @@ impl Inputs {
 
 fn no_contents(argument: &Argument) -> Refusal {
     Refusal::Launch(format!(
-        "argument {} is an image or a tensor, which have no made-up contents",
+        "argument {} is an image or a tensor; a synthetic launch has no contents for it",
         argument.index
     ))
 }

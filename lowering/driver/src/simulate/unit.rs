@@ -98,7 +98,9 @@ impl Unit {
             })?;
             let resident = fit(usage)?;
             return match resident.workgroups {
-                0 => Err(Refusal::Launch("no workgroup fits".to_owned())),
+                0 => Err(Refusal::Launch(
+                    "the GPU cannot hold a workgroup of this kernel".to_owned(),
+                )),
                 workgroups => Ok(ResidentWorkgroups {
                     workgroups,
                     source: if self.is_about {

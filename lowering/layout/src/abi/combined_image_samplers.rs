@@ -126,7 +126,7 @@ pub(super) fn of(
     let mut found: BTreeMap<Place, Place> = BTreeMap::new();
     for inst in sampled {
         let refuse = |why: &str| {
-            let message = format!("{} does not have samplers apart from images", target.name);
+            let message = format!("{} does not have separate samplers", target.name);
             Diagnostic::error(Code::UnsupportedOnTarget, message)
                 .at_word(inst.offset)
                 .because(format!("a texture object contains one sampler, but {why}"))

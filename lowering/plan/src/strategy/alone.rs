@@ -7,14 +7,14 @@ use crate::target::{Arch, FenceScope};
 
 pub(super) fn single_wave_fits(situation: Situation) -> Result<String, String> {
     match situation.waves {
-        Some(1) => Ok("the workgroup is one wave, so no other wave takes part".to_owned()),
+        Some(1) => Ok("the workgroup is one wave, so no other wave is involved".to_owned()),
         Some(waves) => Err(format!("the workgroup has {waves} waves")),
         None => Err("the workgroup size is known only at launch".to_owned()),
     }
 }
 
 pub(super) fn subgroup_fits(_: Situation) -> Result<String, String> {
-    Ok("the execution scope is Subgroup, so no other wave takes part".to_owned())
+    Ok("the execution scope is Subgroup, so no other wave is involved".to_owned())
 }
 
 /// The one warp is the whole workgroup: what its sync orders is ordered for the workgroup.

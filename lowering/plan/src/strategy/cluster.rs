@@ -10,16 +10,16 @@ pub(super) fn fits(situation: Situation) -> Result<String, String> {
     let name = situation.target.name;
     let is_alone = situation.cluster.is_none_or(|size| size == [1; 3]);
     if !is_alone && !situation.is_asked_for {
-        return Err("the barrier of the cluster also synchronises other workgroups".to_owned());
+        return Err("the cluster barrier also synchronises other workgroups".to_owned());
     }
     match &situation.target.arch {
         Arch::Amdgpu(gpu) if gpu.cluster_barrier && situation.cluster.is_none() => Err(format!(
-            "{name} has the barrier of a cluster only in a launch in clusters, whose size is not given"
+            "{name} has a cluster barrier only if it launches clusters, and no cluster size was given"
         )),
         Arch::Amdgpu(gpu) if !gpu.cluster_barrier => Err(format!("{name} has no clusters")),
         Arch::Nvptx(gpu) if !gpu.cluster => Err(format!("{name} has no clusters")),
         Arch::Amdgpu(_) | Arch::Nvptx(_) => Ok(format!(
-            "the barrier of a cluster of one workgroup, which {name} has, takes none"
+            "{name} has a cluster barrier, and a cluster of one workgroup needs no workgroup memory for it"
         )),
     }
 }

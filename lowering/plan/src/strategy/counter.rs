@@ -14,7 +14,7 @@ pub(super) fn fits(situation: Situation) -> Result<String, String> {
     match &situation.target.arch {
         Arch::Nvptx(gpu) if !gpu.nanosleep => {
             return Err(format!(
-                "on {} a warp that polls a counter may keep the others from running",
+                "on {} a warp that polls a counter may keep the other warps from running",
                 situation.target.name
             ));
         }

@@ -220,7 +220,7 @@ strategies! {
     /// The pair's execution scope is Subgroup: the wave waits for itself.
     Subgroup {
         name: "subgroup",
-        summary: "No barrier, what pairs of scope Subgroup get",
+        summary: "No barrier, for pairs of scope Subgroup",
         scope: Scope::Subgroup,
         meets_at: MeetsAt::Nothing,
         shared_bytes: 0,

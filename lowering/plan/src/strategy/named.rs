@@ -10,7 +10,7 @@ pub(super) fn fits(situation: Situation) -> Result<String, String> {
     let name = situation.target.name;
     match &situation.target.arch {
         Arch::Amdgpu(gpu) if gpu.named_barriers > 0 => Ok(format!(
-            "a full barrier can stand between arrive and wait, and {name} has a barrier object for each"
+            "a full barrier may be between the arrive and the wait, and {name} has separate barrier objects for both"
         )),
         Arch::Amdgpu(_) | Arch::Nvptx(_) => Err(format!("{name} has no named barrier objects")),
     }

@@ -9,10 +9,12 @@ use crate::target::Arch;
 pub(super) fn fits(situation: Situation) -> Result<String, String> {
     let name = situation.target.name;
     match &situation.target.arch {
-        Arch::Amdgpu(gpu) if gpu.split_barrier => Ok(format!("{name} signals and waits apart")),
+        Arch::Amdgpu(gpu) if gpu.split_barrier => Ok(format!(
+            "{name} has separate instructions to signal and to wait"
+        )),
         Arch::Amdgpu(_) => Err(format!("{name} has no split barrier")),
         Arch::Nvptx(_) => Err(format!(
-            "{name} has no barrier instruction with a separate arrive that the same thread may wait on"
+            "{name} has no barrier at which a thread can arrive first and wait later"
         )),
     }
 }

@@ -12,14 +12,14 @@ fn barriers_and_warps(situation: Situation) -> Result<(u32, u32), String> {
     let name = situation.target.name;
     let Arch::Nvptx(gpu) = &situation.target.arch else {
         return Err(format!(
-            "{name} has no barriers that warps arrive at by number and count"
+            "{name} has no barriers with a number and a count of warps"
         ));
     };
     if gpu.barriers_limit_occupancy {
         // Every warp has another barrier, so the numbers are in registers, and ptxas then reserves
         // all of them.
         return Err(format!(
-            "a named barrier for each warp reserves all {} barriers, which on {name} limits the workgroups that an SM can hold",
+            "a named barrier for each warp reserves all {} barriers, which limits the number of resident workgroups on {name}",
             gpu.named_barriers
         ));
     }
@@ -58,7 +58,7 @@ pub(super) fn one_set_fits(situation: Situation) -> Result<String, String> {
     }
     let warps = warps_with_barriers(situation, 1)?;
     Ok(format!(
-        "no arrive follows a wait without a full barrier between them, so one named barrier for each of {warps} warps is enough"
+        "a full barrier separates every wait from the next arrive, so one named barrier for each of {warps} warps is enough"
     ))
 }
 

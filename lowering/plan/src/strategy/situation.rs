@@ -42,7 +42,7 @@ impl Situation {
     pub(crate) fn has_room(self, what: &str, bytes: u32) -> Result<(), String> {
         if self.free_shared_bytes < bytes {
             return Err(format!(
-                "{what} takes {bytes} bytes of workgroup memory and {} are left",
+                "{what} needs {bytes} bytes of workgroup memory, and {} are free",
                 self.free_shared_bytes
             ));
         }

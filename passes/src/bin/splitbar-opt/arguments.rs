@@ -11,7 +11,7 @@ const AFTER: &str = "\
 Passes run in the order of their flags. A flag can be repeated.
 
 Exit codes: 0 success, 1 invalid module, 2 wrong usage or a file that cannot be read or written,
-3 unsupported by a pass or a limit is exceeded, 4 a bug in splitbar.";
+3 not supported by a pass, or a limit was exceeded, 4 a bug in splitbar.";
 
 /// A whole command line.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ fn command() -> Command {
         .arg(flag("list-passes", "Lists all passes"))
         .arg(flag(
             "print-all",
-            "Prints the module to standard error, first and after every pass that changed it",
+                        "Prints the module to standard error before the first pass and after every pass that changes it",
         ))
         .arg(flag(
             "time-report",
@@ -114,7 +114,7 @@ fn command() -> Command {
         ))
         .arg(flag(
             "validate-after-all",
-            "After every pass that changed the module, checks all rules, and that a second run changes nothing",
+                        "After every pass that changes the module, checks all rules, and that a second run of the pass changes nothing",
         ))
         .arg(
             Arg::new("fuel")

@@ -69,50 +69,50 @@ impl Reason {
     fn text(self) -> &'static str {
         match self {
             Reason::Entries => {
-                "its header has several predecessors outside of it, or several latches"
+                "its header has several predecessors outside the loop, or several latches"
             }
-            Reason::Front => "the branch to it can also go elsewhere",
-            Reason::NoBarrier => "it has no barrier of the workgroup that every iteration executes",
-            Reason::AlreadySplit => "one of its barriers is split already",
+            Reason::Front => "the block before it ends in a conditional branch",
+            Reason::NoBarrier => "it has no workgroup barrier that every iteration executes",
+            Reason::AlreadySplit => "one of its barriers is already split",
             Reason::EarlyBarrier => {
-                "an earlier barrier than the first of every iteration is in a branch or a loop"
+                "a barrier in a branch or an inner loop precedes the first barrier of every iteration"
             }
             Reason::Ordering => {
-                "an atomic operation, a fence or a volatile access in it orders memory"
+                "it contains an atomic operation, a fence or a volatile access that orders memory"
             }
-            Reason::Exits => "several branches leave it",
-            Reason::ExitInWork => "a branch between its barriers leaves it",
+            Reason::Exits => "it has several exits",
+            Reason::ExitInWork => "an exit is between its first and its last barrier",
             Reason::HeaderBarrier => "a barrier is in the block with its OpLoopMerge",
             Reason::Region => {
-                "the code before its first barrier has too many blocks, or a branch back"
+                "the code before its first barrier has too many blocks, or branches back to its header"
             }
-            Reason::OneBarrier => "an iteration has one barrier alone",
-            Reason::NoStores => "nothing is stored to workgroup memory before its first barrier",
+            Reason::OneBarrier => "an iteration has only one barrier",
+            Reason::NoStores => "it stores nothing to workgroup memory before its first barrier",
             Reason::StoreInLoop => {
-                "a store to workgroup memory is in an inner loop whose iterations are not constant"
+                "a store to workgroup memory is in an inner loop whose trip count is not constant"
             }
             Reason::NotEarly => {
-                "what a store to workgroup memory depends on is not known an iteration early"
+                "a store to workgroup memory depends on a value that is not known one iteration early"
             }
             Reason::Condition => "its condition is not known one iteration early",
-            Reason::NoLoads => "what is stored to workgroup memory needs no load",
+            Reason::NoLoads => "the values that it stores to workgroup memory are not loaded",
             Reason::ReadEarly => "an array is read before the first barrier of an iteration",
             Reason::WrittenLate => "an array is written after the first barrier of an iteration",
-            Reason::Carried => "an iteration may read what an earlier one stored",
-            Reason::UsedElsewhere => "an array is used outside of it, too",
+            Reason::Carried => "an iteration may read a value that an earlier iteration stored",
+            Reason::UsedElsewhere => "an array is also used outside the loop",
             Reason::Pointers => {
-                "a pointer to an array is used by other instructions than loads, stores and access chains"
+                "a pointer to an array is used by an instruction that is not a load, store or access chain"
             }
             Reason::Layout => "an array has an explicit layout or an initializer",
             Reason::Conflict => {
-                "what it does before its first barrier may touch memory that it writes after it"
+                "the code before its first barrier may access memory that the code after it writes"
             }
-            Reason::Registers => "the loaded values need more registers than are allowed",
-            Reason::Memory => "more workgroup memory would be needed than is allowed",
+            Reason::Registers => "the loaded values need more registers than the limit allows",
+            Reason::Memory => "it would need more workgroup memory than the limit allows",
             Reason::NotUniform => {
                 "it cannot be proved that the whole workgroup enters and leaves it together"
             }
-            Reason::Open => "an arrive before it has its wait after it",
+            Reason::Open => "it is in the window of another split barrier",
             Reason::Semantics => {
                 "the operands of a barrier are not constants, or it does not order workgroup memory"
             }

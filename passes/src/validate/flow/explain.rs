@@ -88,7 +88,7 @@ impl Entry<'_, '_> {
         let names: Vec<String> = open.into_iter().map(|id| self.named(id)).collect();
         (!names.is_empty()).then(|| {
             format!(
-                "the values of the specialization constants {} are not given, and may differ from their defaults",
+                "the values of the specialization constants {} are unknown, and may differ from their defaults",
                 names.join(", ")
             )
         })

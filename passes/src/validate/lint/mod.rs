@@ -68,7 +68,7 @@ fn dangling(
     let name = name(entry, arrive.offset);
     let problem = if pair.waits.is_empty() {
         Diagnostic::warning(Code::DanglingArrive, format!("{name} has no wait")).because(
-            "Vulkan allows it, but earlier accesses of other invocations do not become visible",
+            "Vulkan allows an arrive without a wait, but earlier writes of other invocations do not become visible to this one",
         )
     } else if is_alone && paths.may_dangle(pair.scope) {
         note(
@@ -127,7 +127,7 @@ fn empty(
     diagnostics.push(
         note(Code::EmptyWindow, format!("there is no work between {} and its wait", name(entry, arrive.offset)))
             .at_word(entry.word(arrive.offset))
-            .because("a split barrier hides latency by work in its window; with an empty window it is a full barrier in two instructions")
+            .because("a split barrier hides latency with the work in its window; with an empty window it is a full barrier in two instructions")
             .help("move independent work into the window, or use OpControlBarrier"),
     );
 }

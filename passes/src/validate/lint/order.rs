@@ -130,7 +130,7 @@ pub(super) fn fences(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
         diagnostics.push(
             Diagnostic::warning(Code::FenceOutsideSplit, format!("the {what}, so the barrier does not order its accesses"))
                 .at_word(entry.word(fence.offset))
-                .because(format!("{} at word {} has no memory order of its own, and a split barrier orders a release before its arrive with an acquire after its wait", name(entry, side), entry.word(side)))
+                .because(format!("{} at word {} has no memory order; such a split barrier orders only a release fence before its arrive with an acquire fence after its wait", name(entry, side), entry.word(side)))
                 .help("put the release fence before the arrive and the acquire fence after the wait, or set the memory orders of arrive and wait"),
         );
     }

@@ -184,7 +184,7 @@ fn report(
     let mut problem = Diagnostic::warning(Code::WindowWrite, message)
         .at_word(entry.word(candidate.store.offset))
         .because(format!(
-            "the load at word {} reads what another invocation writes here, and the pair orders only what precedes the arrive with what follows the wait at word {}",
+            "the load at word {} reads a value that another invocation writes here, but the pair orders only accesses before the arrive with accesses after the wait at word {}",
             entry.word(load.offset),
             entry.word(candidate.wait)
         ))

@@ -28,14 +28,13 @@ pub(super) fn typed(
 }
 
 /// Reports each of `operands` that is an integer and not the kind of constant that the module's
-/// capabilities require. `verb` as for [`typed`]; `they` is the pronoun for the operand.
+/// capabilities require. `verb` as for [`typed`].
 pub(super) fn fit(
     rule: &Rule,
     context: &Context<'_, '_>,
     operation: &Operation<'_>,
     operands: impl Iterator<Item = (&'static str, Operand)>,
     verb: &str,
-    they: &str,
     to: &mut Diagnostics,
 ) {
     for (what, operand) in operands.filter(|(_, operand)| context.is_int32(operand.id)) {
@@ -46,7 +45,7 @@ pub(super) fn fit(
             to.push(
                 rule.error_at(context, operation, Some(operand), message)
                     .because(format!(
-                        "{they} must be {must}, because the module declares {capability}"
+                        "modules that declare {capability} require {must} here"
                     ))
                     .help(format!("replace {shown} with {must}")),
             );

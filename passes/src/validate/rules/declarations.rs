@@ -148,7 +148,7 @@ pub(super) const SPLIT_MODEL: Rule = Rule {
                     SplitBarrierExtension::Ext => "SplitBarrierEXT",
                     SplitBarrierExtension::Intel => "SplitBarrierINTEL",
                 };
-                to.push(SPLIT_MODEL.error(context, operation.inst, format!("{} is reached from the entry point {entry:?}, which is not a {allowed}", context.name(operation))).because(format!("only entry points of the execution model GLCompute{} can use {spelled}", if kernels { " or Kernel" } else { "" })).help(format!("reach the split barrier only from a {allowed}, or use OpControlBarrier")));
+                to.push(SPLIT_MODEL.error(context, operation.inst, format!("{} is reached from the entry point {entry:?}, which is not a {allowed}", context.name(operation))).because(format!("only entry points of the execution model GLCompute{} can use {spelled}", if kernels { " or Kernel" } else { "" })).help(format!("use the split barrier only in a {allowed}, or use OpControlBarrier")));
             }
         }
     }),
@@ -178,7 +178,7 @@ pub(super) const CONTROL_MODEL: Rule = Rule {
             .models(operation.function)
             .filter(|(model, _)| !have.contains(model))
         {
-            to.push(CONTROL_MODEL.error(context, operation.inst, format!("OpControlBarrier is reached from the entry point {entry:?}, whose execution model allows it only from SPIR-V 1.3 on")).help("write the module for SPIR-V 1.3 or later, or remove the barrier"));
+            to.push(CONTROL_MODEL.error(context, operation.inst, format!("OpControlBarrier is reached from the entry point {entry:?}, whose execution model allows it only in SPIR-V 1.3 and later")).help("write the module for SPIR-V 1.3 or later, or remove the barrier"));
         }
     }),
 };

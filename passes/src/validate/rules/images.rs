@@ -194,7 +194,7 @@ fn taken(
         let wrong = match (is_taken, here.contains(&id)) {
             (true, true) => continue,
             (false, _) => format!(
-                "{} uses {what}, the result of an OpSampledImage, and cannot",
+                "{} cannot use {what}, the result of an OpSampledImage",
                 inst.name()
             ),
             (true, false) => {
@@ -336,13 +336,13 @@ fn wrong_sample(
     let untyped = context.declarations.ty(image.component) == Some(&Type::Void);
     if count != wanted || component != image.component && !untyped {
         let what = if wanted == 1 {
-            "one component"
+            "a scalar"
         } else {
-            "four components"
+            "a vector with four components"
         };
         return wrong(
-            format!("its result does not have {what} of the image's type"),
-            format!("use {what} of the image's sampled type as the result"),
+            format!("its result is not {what} of the image's sampled type"),
+            format!("make the result type {what} of the image's sampled type"),
         );
     }
     None

@@ -27,15 +27,7 @@ pub(super) const CONSTANT: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1102.md"),
     check: Check::Operation(|context, operation, to| {
-        constants::fit(
-            &CONSTANT,
-            context,
-            operation,
-            operation.scopes(),
-            "is",
-            "it",
-            to,
-        );
+        constants::fit(&CONSTANT, context, operation, operation.scopes(), "is", to);
     }),
 };
 
@@ -125,7 +117,7 @@ fn without_workgroups(
     {
         let name = context.name(operation);
         to.push(rule.error_at(context, operation, operand, format!("{name} with the {what} Workgroup is reached from the entry point {entry:?}, whose execution model has no workgroups"))
-            .help(format!("use the {what} {other}, or reach {name} only from compute, task, mesh and tessellation control shaders")));
+            .help(format!("use the {what} {other}, or use {name} only in compute, task, mesh and tessellation control shaders")));
     }
 }
 
@@ -283,7 +275,7 @@ pub(super) const SHADER_CALL: Rule = Rule {
             .models(operation.function)
             .filter(|(model, _)| !(5313..=5318).contains(model))
         {
-            to.push(SHADER_CALL.error_at(context, operation, operation.memory, format!("{} with the memory scope ShaderCallKHR is reached from the entry point {entry:?}, which is not a ray tracing shader", context.name(operation))).help("use the memory scope Device, or reach the instruction only from ray tracing shaders"));
+            to.push(SHADER_CALL.error_at(context, operation, operation.memory, format!("{} with the memory scope ShaderCallKHR is reached from the entry point {entry:?}, which is not a ray tracing shader", context.name(operation))).help("use the memory scope Device, or use the instruction only in ray tracing shaders"));
         }
     }),
 };
@@ -340,7 +332,7 @@ pub(super) const GRAPHICS: Rule = Rule {
             .models(operation.function)
             .filter(|(model, _)| GRAPHICS_AND_RAYS.contains(model))
         {
-            to.push(GRAPHICS.error_at(context, operation, operation.execution, format!("OpControlBarrier with the execution scope {scope} is reached from the entry point {entry:?}, a graphics or ray tracing shader")).because("Vulkan allows only the execution scope Subgroup in these shaders").help("use the execution scope Subgroup (3), or reach the barrier only from compute shaders"));
+            to.push(GRAPHICS.error_at(context, operation, operation.execution, format!("OpControlBarrier with the execution scope {scope} is reached from the entry point {entry:?}, a graphics or ray tracing shader")).because("Vulkan allows only the execution scope Subgroup in these shaders").help("use the execution scope Subgroup (3), or use the barrier only in compute shaders"));
         }
     }),
 };

@@ -96,7 +96,6 @@ pub(super) const CONSTANT: Rule = Rule {
             operation,
             operation.all_semantics(),
             "are",
-            "they",
             to,
         );
     }),
@@ -169,7 +168,7 @@ pub(super) const STORE: Rule = Rule {
             each(&STORE, context, operation, to, |bits| {
                 (bits & (ACQUIRE | ACQUIRE_RELEASE) != 0).then(|| {
                     wrong(
-                        "acquire, but a store reads nothing",
+                        "include an acquire, but a store reads nothing",
                         format!("use Release: {:#x}", with_order(bits, RELEASE)),
                     )
                 })
@@ -188,7 +187,7 @@ pub(super) const LOAD: Rule = Rule {
             each(&LOAD, context, operation, to, |bits| {
                 (bits & (RELEASE | ACQUIRE_RELEASE) != 0).then(|| {
                     wrong(
-                        "release, but a load writes nothing",
+                        "include a release, but a load writes nothing",
                         format!("use Acquire: {:#x}", with_order(bits, ACQUIRE)),
                     )
                 })
@@ -270,7 +269,7 @@ pub(super) const AVAILABLE: Rule = Rule {
                         "use Release (0x4) or AcquireRelease (0x8), or clear MakeAvailable (0x2000)"
                     }
                 };
-                wrong("have MakeAvailable but do not release", help)
+                wrong("include MakeAvailable but no release", help)
             })
         });
     }),
@@ -291,7 +290,7 @@ pub(super) const VISIBLE: Rule = Rule {
                         "use Acquire (0x2) or AcquireRelease (0x8), or clear MakeVisible (0x4000)"
                     }
                 };
-                wrong("have MakeVisible but do not acquire", help)
+                wrong("include MakeVisible but no acquire", help)
             })
         });
     }),
@@ -319,7 +318,7 @@ pub(super) const NEEDS_MODEL: Rule = Rule {
                     let rest = found.iter().fold(bits, |rest, (bit, _)| rest & !bit);
                     wrong(
                         format!(
-                            "have {}, but the module does not declare VulkanMemoryModel",
+                            "include {}, but the module does not declare VulkanMemoryModel",
                             names.join(" and ")
                         ),
                         format!(
@@ -342,7 +341,7 @@ pub(super) const VOLATILE: Rule = Rule {
             each(&VOLATILE, context, operation, to, |bits| {
                 (bits & VOLATILE_BIT != 0).then(|| {
                     wrong(
-                        "have Volatile, which only atomics can have",
+                        "include Volatile, which is allowed only on atomic instructions",
                         format!("clear Volatile: use {:#x}", bits & !VOLATILE_BIT),
                     )
                 })
@@ -361,7 +360,7 @@ pub(super) const UNIFORM: Rule = Rule {
             each(&UNIFORM, context, operation, to, |bits| {
                 (bits & UNIFORM_MEMORY != 0).then(|| {
                     wrong(
-                        "have UniformMemory, but the module does not declare Shader",
+                        "include UniformMemory, but the module does not declare Shader",
                         "use CrossWorkgroupMemory (0x200) for the global memory of a kernel",
                     )
                 })
@@ -426,7 +425,7 @@ pub(super) const UNEQUAL_RELEASES: Rule = Rule {
             .is_some_and(|(_, unequal)| unequal & (RELEASE | ACQUIRE_RELEASE) != 0)
         {
             let message = format!(
-                "the memory semantics Unequal of {} release, but a failed comparison writes nothing",
+                "the Unequal memory semantics of {} include a release, but a failed comparison writes nothing",
                 context.name(operation)
             );
             to.push(
@@ -453,13 +452,13 @@ pub(super) const UNEQUAL_STRONGER: Rule = Rule {
             || (unequal & ACQUIRE != 0 && equal & ORDERS == 0);
         if stronger {
             let message = format!(
-                "the memory semantics Unequal of {} are stronger than Equal",
+                "the Unequal memory semantics of {} are stronger than its Equal memory semantics",
                 context.name(operation)
             );
             to.push(
                 UNEQUAL_STRONGER
                     .error_at(context, operation, operation.unequal, message)
-                    .help("use a memory order for Equal that is at least as strong as that of Unequal"),
+                    .help("make the memory order of Equal at least as strong as the memory order of Unequal"),
             );
         }
     }),
@@ -486,8 +485,8 @@ pub(super) const UNEQUAL_CLASSES: Rule = Rule {
             (
                 "VUID-StandaloneSpirv-UnequalMemorySemantics-10878",
                 unequal & !equal & MAKE_VISIBLE != 0,
-                "have MakeVisible, which Equal does not have",
-                "set MakeVisible (0x4000) in Equal too, or clear it in Unequal",
+                "include MakeVisible, but Equal does not include it",
+                "set MakeVisible (0x4000) also in Equal, or clear it in Unequal",
             ),
             (
                 "VUID-StandaloneSpirv-UnequalMemorySemantics-10879",
@@ -503,7 +502,7 @@ pub(super) const UNEQUAL_CLASSES: Rule = Rule {
                     operation,
                     operation.unequal,
                     format!(
-                        "the memory semantics Unequal of {} {why}",
+                        "the Unequal memory semantics of {} {why}",
                         context.name(operation)
                     ),
                 );

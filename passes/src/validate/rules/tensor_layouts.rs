@@ -311,7 +311,7 @@ fn undecodable(
     let declarations = context.declarations;
     if access.is_store {
         return wrong(
-            format!("{name} has a decode function, which only loads can have"),
+            format!("{name} has a decode function, which is allowed only on loads"),
             "remove the operand DecodeFunc".to_owned(),
         );
     }

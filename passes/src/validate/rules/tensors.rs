@@ -274,13 +274,13 @@ fn wrong_operands(context: &Context<'_, '_>, inst: Inst<'_>, op: Op) -> Vec<Diag
     let (foreign, is, help, named) = match op {
         Op::TensorReadARM => (
             T::MAKE_ELEMENT_AVAILABLE_ARM,
-            "has MakeElementAvailableARM, which only writes can have",
+            "has MakeElementAvailableARM, which is allowed only on writes",
             "use MakeElementVisibleARM, or clear the bit",
             T::MAKE_ELEMENT_VISIBLE_ARM,
         ),
         _ => (
             T::MAKE_ELEMENT_VISIBLE_ARM,
-            "has MakeElementVisibleARM, which only reads can have",
+            "has MakeElementVisibleARM, which is allowed only on reads",
             "use MakeElementAvailableARM, or clear the bit",
             T::MAKE_ELEMENT_AVAILABLE_ARM,
         ),
@@ -290,7 +290,7 @@ fn wrong_operands(context: &Context<'_, '_>, inst: Inst<'_>, op: Op) -> Vec<Diag
     }
     if op == Op::TensorWriteARM && mask.contains(T::OUT_OF_BOUNDS_VALUE_ARM) {
         say(
-            "has OutOfBoundsValueARM, which only reads can have",
+            "has OutOfBoundsValueARM, which is allowed only on reads",
             "clear OutOfBoundsValueARM, and remove its value",
         );
     }
@@ -339,7 +339,7 @@ fn wrong_operands(context: &Context<'_, '_>, inst: Inst<'_>, op: Op) -> Vec<Diag
             );
         } else if tensor.is_some_and(|tensor| ty != Some(tensor.element)) {
             say(
-                "has an OutOfBoundsValueARM of another type than the tensor's elements",
+                "has an OutOfBoundsValueARM whose type is not the tensor's element type",
                 "use a constant of the tensor's element type",
             );
         }

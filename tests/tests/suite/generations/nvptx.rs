@@ -143,7 +143,7 @@ pub(super) const ROWS: &[Row] = &[
         (&[SM_9], Refused("reserves all 16 barriers")),
     ]),
     asm("counter", one_pair, |options| forced(options, Strategy::Counter), &[
-        (&[SM_5_6], Refused("may keep the others from running")),
+        (&[SM_5_6], Refused("may keep the other warps from running")),
         (&[SM_7, SM_8], Lines(&[
             r"st\.shared\.b32\s+\[splitbar_counter\], 0;", SYNC, r"bar\.warp\.sync\s+-1;", r"@%p\d+ bra", r"next: fence\.acq_rel\.cta;", r"next: atom\.relaxed\.cta\.shared\.add\.u32", GUARD,
             r"ld\.relaxed\.cta\.shared\.b32\s+%r\d+, \[splitbar_counter\];", r"nanosleep\.u32", r"fence\.acq_rel\.cta;", r"\bld\.shared",
