@@ -583,7 +583,7 @@ mod tests {
             decisions
                 .reason(WordOffset::new(7))
                 .unwrap()
-                .starts_with("native: workgroups")
+                .starts_with("native: resident workgroups")
         );
     }
 
