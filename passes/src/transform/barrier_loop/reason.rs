@@ -22,6 +22,8 @@ pub enum Reason {
     Exits,
     /// The loop is left between its first barrier and its last one.
     ExitInWork,
+    /// Only its second barrier can go, but it has a third one.
+    Barriers,
     /// A barrier is in the block with the loop's merge instruction.
     HeaderBarrier,
     /// The part before the first barrier has too many blocks, or branches back to its beginning.
@@ -82,6 +84,7 @@ impl Reason {
             }
             Reason::Exits => "several branches leave it",
             Reason::ExitInWork => "a branch between its barriers leaves it",
+            Reason::Barriers => "nothing in it can move, and it has more than two barriers",
             Reason::HeaderBarrier => "a barrier is in the block with its OpLoopMerge",
             Reason::Region => {
                 "the code before its first barrier has too many blocks, or a branch back"
