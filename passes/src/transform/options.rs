@@ -123,7 +123,8 @@ impl Default for PipelineLoops {
 /// The part of a loop that runs one iteration ahead.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Ahead {
-    /// The loads where their values can be kept, and else loads and stores.
+    /// The loads where their values can be kept, and else loads and stores; nothing where neither
+    /// can be ahead.
     Either,
     /// The loads: their values are kept in registers over the work, and stored after it.
     Loads,
@@ -132,14 +133,32 @@ pub enum Ahead {
     /// The loads, and the arrays keep their one buffer: a barrier is between the work and the
     /// stores.
     LoadsOfOneBuffer,
+    /// Nothing: the buffers alternate, and the second barrier of an iteration goes.
+    Nothing,
 }
 
 impl Ahead {
     /// True if each array gets two buffers.
     pub(crate) fn has_two_buffers(self) -> bool {
         match self {
-            Ahead::Either | Ahead::Loads | Ahead::Stage => true,
+            Ahead::Either | Ahead::Loads | Ahead::Stage | Ahead::Nothing => true,
             Ahead::LoadsOfOneBuffer => false,
+        }
+    }
+
+    /// True if a part of the loop may run ahead.
+    pub(crate) fn moves(self) -> bool {
+        match self {
+            Ahead::Either | Ahead::Loads | Ahead::Stage | Ahead::LoadsOfOneBuffer => true,
+            Ahead::Nothing => false,
+        }
+    }
+
+    /// True if the buffers of a loop may alternate while nothing runs ahead.
+    pub(crate) fn may_alternate(self) -> bool {
+        match self {
+            Ahead::Either | Ahead::Nothing => true,
+            Ahead::Loads | Ahead::Stage | Ahead::LoadsOfOneBuffer => false,
         }
     }
 }

@@ -94,7 +94,8 @@ fn stage_one(declarations: &Declarations<'_>) -> Result<Option<RewrittenModule>,
         let effects = Effects::analyze(declarations, &constants, function, Aliasing::Possible);
         let loops = Loops::analyze(&cfg, MOST_LOOPS);
         let shapes = shape::shapes(function, &cfg, &loops, (&body, &effects)).into_iter();
-        for shape in shapes.filter_map(|(_, shape)| shape.ok()) {
+        let shapes = shapes.filter_map(|(_, shape)| shape.ok());
+        for shape in shapes.filter(|shape| shape.has_one_exit) {
             let mut edit = Edit::new(declarations);
             let staged = Staging {
                 edit: &mut edit,

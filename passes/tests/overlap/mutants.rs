@@ -10,6 +10,8 @@ const NO_BARRIER: &str = "a barrier too few";
 const LATE_WAIT: &str = "a wait one access late";
 const NO_TAIL: &str = "no wait after the loop";
 const NO_FIRST: &str = "nothing stored before the loop";
+/// Where nothing moves. Only what conflicts with the work of the last iteration shows it.
+pub(crate) const NO_END: &str = "no barrier after the loop";
 
 pub(crate) const KINDS: &[&str] = &[
     NO_TURN,
@@ -18,6 +20,7 @@ pub(crate) const KINDS: &[&str] = &[
     LATE_WAIT,
     NO_TAIL,
     NO_FIRST,
+    NO_END,
 ];
 
 /// A change of a module: instructions that go, and instructions with other words, which may be
@@ -77,7 +80,7 @@ pub(crate) fn of(
             && phi.is_some_and(|phi| is(&phi, Op::Phi) && phi.operands().contains(&inst.words[2]))
             && insts
                 .iter()
-                .any(|chain| is_buffer(chain) && chain.operands()[1] == inst.words[2])
+                .any(|chain| is_buffer(chain) && inst.words[2..].contains(&chain.operands()[1]))
     });
     if let Some(next) = next {
         let (current, next) = (next.words[4], next.words[2]);
@@ -120,6 +123,22 @@ pub(crate) fn of(
                 ..Change::default()
             },
         );
+    }
+    let wholes = insts.iter().filter(|inst| is(inst, Op::ControlBarrier));
+    let wholes: Vec<WordOffset> = wholes.map(|inst| inst.offset).collect();
+    let is_half = |inst: &Inst<'_>| is(inst, Op::ControlBarrierArriveINTEL);
+    let alternates = !buffered.is_empty() && !insts.iter().any(is_half);
+    for (kind, offset) in [(NO_BARRIER, wholes.first()), (NO_END, wholes.get(1))] {
+        if let Some(offset) = offset.filter(|_| alternates) {
+            let gone = BTreeSet::from([*offset]);
+            add(
+                kind,
+                Change {
+                    gone,
+                    ..Change::default()
+                },
+            );
+        }
     }
     let arrives: Vec<&Inst<'_>> = insts
         .iter()

@@ -36,6 +36,12 @@ pub struct Program {
     /// Whether the work has a phase of its own: it stores the sum in another array, and after a
     /// barrier adds that of another invocation.
     pub exchanges: bool,
+    /// Whether a second branch leaves the loop, after its last barrier: it asks what the work has
+    /// read.
+    pub stops: bool,
+    /// Whether the stage adds the sum to the loaded values: it needs what the work before it has
+    /// computed.
+    pub carries: bool,
 }
 
 /// A workgroup array, and how the stage fills it.
@@ -137,7 +143,7 @@ pub fn program(seed: u64) -> Program {
         plus: rng.u32(..200),
         often: 1 + rng.u32(..2) * rng.u32(..6),
     };
-    Program {
+    let mut program = Program {
         invocations: [32, 64, 128][rng.usize(..3)],
         trips: rng.u32(..6) + u32::from(asks_late),
         reads_trips: rng.bool(),
@@ -148,5 +154,10 @@ pub fn program(seed: u64) -> Program {
         writes: rng.u32(..3) == 0,
         exchanges: rng.u32(..4) == 0,
         arrays,
-    }
+        stops: false,
+        carries: false,
+    };
+    program.stops = program.has_variable && rng.u32(..3) == 0;
+    program.carries = rng.u32(..8) == 0;
+    program
 }

@@ -10,7 +10,7 @@ pub fn run(program: &Program, inputs: &[u32]) -> Vec<u32> {
     for _ in 0..if program.is_nested { 2 } else { 1 } {
         for i in 0..program.trips {
             let arrays: Vec<Vec<u32>> = (0..program.arrays.len())
-                .map(|array| filled(program, inputs, array, i))
+                .map(|array| filled(program, inputs, array, i, &sums))
                 .collect();
             for (lane, sum) in sums.iter_mut().enumerate() {
                 for read in &program.reads {
@@ -32,6 +32,9 @@ pub fn run(program: &Program, inputs: &[u32]) -> Vec<u32> {
                 let row = (i as usize + 1) * count;
                 results[row..row + count].copy_from_slice(&sums);
             }
+            if program.stops && arrays[0][0] & 3 == 0 {
+                break;
+            }
         }
     }
     results[..count].copy_from_slice(&sums);
@@ -39,7 +42,7 @@ pub fn run(program: &Program, inputs: &[u32]) -> Vec<u32> {
 }
 
 /// What the stage of iteration `i` stores in an array.
-fn filled(program: &Program, inputs: &[u32], array: usize, i: u32) -> Vec<u32> {
+fn filled(program: &Program, inputs: &[u32], array: usize, i: u32, sums: &[u32]) -> Vec<u32> {
     let scale = program.arrays[array].scale;
     let element = |at: u32| {
         let source = program.source(array, i, at);
@@ -48,7 +51,13 @@ fn filled(program: &Program, inputs: &[u32], array: usize, i: u32) -> Vec<u32> {
             Fill::Straight | Fill::Loop | Fill::Strided => true,
         };
         if is_loaded {
-            inputs[2 + source as usize].wrapping_add(scale * i)
+            let carried = if program.carries {
+                sums[(at % program.invocations) as usize]
+            } else {
+                0
+            };
+            let loaded = inputs[2 + source as usize].wrapping_add(scale * i);
+            loaded.wrapping_add(carried)
         } else {
             77
         }

@@ -228,7 +228,14 @@ impl Writing<'_> {
         if program.has_variable {
             self.line("OpStore %sum_at %more");
         }
+        let stops = program.stops.then(|| self.stops());
         self.barrier();
+        if let Some(stops) = stops {
+            self.line("OpSelectionMerge %go_on None");
+            self.line(&format!("OpBranchConditional {stops} %stop %go_on"));
+            self.line("%stop = OpLabel\nOpBranch %end");
+            self.label("go_on");
+        }
         self.line("OpBranch %next");
         self.label("next");
         self.line(&format!("%j = OpIAdd %uint %i {one}"));
@@ -243,6 +250,16 @@ impl Writing<'_> {
             let last = if program.asks_late { "%more" } else { "%sum" };
             self.line(&format!("OpStore %sum_at {last}"));
         }
+    }
+
+    /// The condition by which the second branch leaves the loop: of the first element that the
+    /// stage has stored.
+    fn stops(&mut self) -> String {
+        let (zero, three) = (self.number(0), self.number(3));
+        let cell = self.value("cell_ptr", &format!("OpAccessChain %array0 {zero}"));
+        let first = self.value("uint", &format!("OpLoad {cell}"));
+        let low = self.value("uint", &format!("OpBitwiseAnd {first} {three}"));
+        self.value("bool", &format!("OpIEqual {low} {zero}"))
     }
 
     /// Fills an array.
@@ -311,7 +328,15 @@ impl Writing<'_> {
         let loaded = self.load(&word);
         let scale = self.number(filled.scale);
         let scaled = self.value("uint", &format!("OpIMul %i {scale}"));
-        let value = self.value("uint", &format!("OpIAdd {loaded} {scaled}"));
+        let mut value = self.value("uint", &format!("OpIAdd {loaded} {scaled}"));
+        if program.carries {
+            let sum = if program.has_variable {
+                self.value("uint", "OpLoad %sum_at")
+            } else {
+                "%sum".to_owned()
+            };
+            value = self.value("uint", &format!("OpIAdd {value} {sum}"));
+        }
         self.line(&format!("OpStore {cell} {value}"));
         if let Some(name) = guard {
             let other = self.number(77);

@@ -163,9 +163,14 @@ fn one(seed: u64) -> Result<()> {
     let module = Module::parse(&given).map_err(|refused| anyhow::anyhow!("{refused}"))?;
     let form = form(seed);
     let outcomes = told(pipelined_loops(&module, form))?;
+    let moves = !program.stops && !program.carries;
+    // With a third barrier neither of two can go.
+    let alternates = !program.exchanges;
     let can = match form.ahead {
-        Ahead::Loads | Ahead::LoadsOfOneBuffer => !has_a_loop(&program),
-        Ahead::Stage | Ahead::Either => true,
+        Ahead::Loads | Ahead::LoadsOfOneBuffer => moves && !has_a_loop(&program),
+        Ahead::Stage => moves,
+        Ahead::Either => moves || alternates,
+        Ahead::Nothing => alternates,
     };
     let done = outcomes.iter().filter(|one| one.stays.is_none()).count();
     ensure!(
@@ -234,11 +239,12 @@ fn form(seed: u64) -> PipelineLoops {
         Ahead::Stage,
         Ahead::Either,
         Ahead::LoadsOfOneBuffer,
+        Ahead::Nothing,
     ];
     PipelineLoops {
-        ahead: ahead[seed as usize % 4],
-        plain: seed / 4 % 2 == 1,
-        always_store: seed / 8 % 2 == 1,
+        ahead: ahead[seed as usize % 5],
+        plain: seed / 5 % 2 == 1,
+        always_store: seed / 10 % 2 == 1,
         ..PipelineLoops::default()
     }
 }

@@ -18,6 +18,9 @@ pub(in crate::transform) struct Arrays<'m> {
     chains: Vec<(Spot, Inst<'m>)>,
     /// Loads and stores.
     pub(in crate::transform) accesses: Vec<(Spot, Inst<'m>)>,
+    /// Variables that have a leading dimension of buffers already, from a loop that is executed in
+    /// place of this one.
+    spare: BTreeSet<Id>,
 }
 
 /// The word of the pointer in a load, a store or an access chain.
@@ -63,6 +66,7 @@ impl<'m> Arrays<'m> {
             variables,
             chains: Vec::new(),
             accesses: Vec::new(),
+            spare: BTreeSet::new(),
         };
         for variable in &arrays.variables {
             let def = module.def(*variable).ok_or(Reason::Layout)?;
@@ -127,6 +131,66 @@ impl<'m> Arrays<'m> {
         Ok(())
     }
 
+    /// Notes which variables need no new dimension: theirs has as many elements as there are
+    /// `buffers`, and all accesses that are `inside` go to the first of them. Accesses elsewhere
+    /// are executed in place of these.
+    pub(in crate::transform) fn reuse(
+        &mut self,
+        declarations: &Declarations<'m>,
+        buffers: u32,
+        is_inside: impl Fn(Spot) -> bool,
+    ) {
+        let number = |id: Id| {
+            let def = declarations.module.def(id)?;
+            let is_number = def.op() == Some(Op::Constant) && def.operands().len() == 1;
+            def.operand(0).ok().filter(|_| is_number)
+        };
+        let has_as_many = |variable: Id| {
+            let pointee = declarations.pointee_of(variable);
+            let length = match pointee.and_then(|pointee| declarations.ty(pointee)) {
+                Some(crate::module::Type::Array { length, .. }) => number(*length),
+                _ => None,
+            };
+            length == Some(buffers)
+        };
+        let is_elsewhere = |variable: Id| {
+            let mut others = self.accesses.iter().filter(|(spot, _)| !is_inside(*spot));
+            others.any(|(_, access)| self.chain_of(*access).0 == Some(variable))
+        };
+        let is_first = |variable: Id| {
+            let mut own = self.accesses.iter().filter(|(spot, _)| is_inside(*spot));
+            own.all(|(_, access)| match self.chain_of(*access) {
+                (Some(root), index) if root == variable => index.and_then(number) == Some(0),
+                (Some(_), _) => true,
+                (None, _) => false,
+            })
+        };
+        let variables = self.variables.iter().copied();
+        let spare = variables.filter(|one| has_as_many(*one) && is_elsewhere(*one));
+        self.spare = spare.filter(|one| is_first(*one)).collect();
+    }
+
+    /// Returns true if a variable needs no new dimension.
+    pub(in crate::transform) fn is_spare(&self, variable: Id) -> bool {
+        self.spare.contains(&variable)
+    }
+
+    /// The variable that an access goes to, and the first index of the chain that begins there.
+    fn chain_of(&self, access: Inst<'m>) -> (Option<Id>, Option<Id>) {
+        let word = pointer_word(access);
+        let mut at = word
+            .and_then(|word| access.words.get(word))
+            .map(|word| Id(*word));
+        let mut index = None;
+        while let Some(id) = at
+            && let Some(chain) = self.pointers.get(&id).filter(|def| is_chain(**def))
+        {
+            index = chain.id(1).ok();
+            at = chain.id(0).ok();
+        }
+        (at.filter(|id| self.variables.contains(id)), index)
+    }
+
     /// The word of `inst` with a pointer into an array.
     fn pointer_word(&self, inst: Inst<'_>) -> Option<usize> {
         let word = pointer_word(inst)?;
@@ -144,7 +208,7 @@ impl<'m> Arrays<'m> {
         let class = StorageClass::Workgroup as u32;
         let length = edit.number(buffers)?;
         let mut known: BTreeMap<Id, u32> = BTreeMap::new();
-        for variable in &self.variables {
+        for variable in self.variables.difference(&self.spare) {
             let def = self.pointers.get(variable).ok_or_else(lost)?;
             let pointee = edit.declarations.pointee_of(*variable).ok_or_else(lost)?;
             let ty = match known.get(&pointee) {
@@ -159,8 +223,8 @@ impl<'m> Arrays<'m> {
         Ok(())
     }
 
-    /// Has all accesses that are `inside` go to the buffer with the number `index`, and leaves no
-    /// access chain without a buffer.
+    /// Has all accesses that are `inside` go to the buffer with the number `index`, all others to
+    /// the first one, and leaves no access chain without a buffer.
     pub(in crate::transform) fn rebase(
         &self,
         edit: &mut Edit<'_, 'm>,
@@ -175,6 +239,10 @@ impl<'m> Arrays<'m> {
         };
         let mut made_inside = BTreeSet::new();
         for (spot, chain) in &self.chains {
+            let is_spare = chain.id(0).is_ok_and(|base| self.spare.contains(&base));
+            if is_spare && !is_inside(*spot) {
+                continue; // it says its buffer
+            }
             let buffer = if is_inside(*spot) { index } else { zero };
             let mut words = chain.words.to_vec();
             Indexed {
@@ -190,17 +258,28 @@ impl<'m> Arrays<'m> {
                 made_inside.extend(chain.result());
             }
         }
-        for (_, access) in self.accesses.iter().filter(|(_, inst)| !is_gone(*inst)) {
+        let outside = Indexed {
+            arrays: self,
+            index: zero,
+        };
+        for (spot, access) in self.accesses.iter().filter(|(_, inst)| !is_gone(*inst)) {
             let word = pointer_word(*access);
             let lost = || Diagnostic::bug("an access has no pointer");
             let word = word.ok_or_else(lost)?;
             let pointer = Id(*access.words.get(word).ok_or_else(lost)?);
-            if self.is_made_inside(pointer, &made_inside) {
+            let is_inside = is_inside(*spot);
+            let is_done = if is_inside {
+                self.is_made_inside(pointer, &made_inside)
+            } else {
+                self.chain_of(*access).1.is_some()
+            };
+            if is_done {
                 continue;
             }
             let mut words = access.words.to_vec();
             let here = (access.offset, access.offset);
-            let name = inside.pointer(edit, here, pointer)?;
+            let indexed = if is_inside { inside } else { outside };
+            let name = indexed.pointer(edit, here, pointer)?;
             if let Some(slot) = words.get_mut(word) {
                 *slot = name;
             }
@@ -274,9 +353,16 @@ impl<'m> Indexed<'_, 'm> {
 
     /// Puts the buffer's number into the words of an access chain that begins with an array.
     pub(in crate::transform) fn index(&self, inst: Inst<'_>, words: &mut Vec<u32>) {
-        let base = inst.id(0).ok();
-        if is_chain(inst) && base.is_some_and(|base| self.arrays.variables.contains(&base)) {
-            words.insert(4, self.index);
+        let base = inst.id(0).ok().filter(|_| is_chain(inst));
+        let Some(base) = base.filter(|base| self.arrays.variables.contains(base)) else {
+            return;
+        };
+        match words
+            .get_mut(4)
+            .filter(|_| self.arrays.spare.contains(&base))
+        {
+            Some(buffer) => *buffer = self.index,
+            None => words.insert(4, self.index),
         }
     }
 

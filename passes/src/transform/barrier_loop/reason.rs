@@ -22,6 +22,8 @@ pub enum Reason {
     Exits,
     /// The loop is left between its first barrier and its last one.
     ExitInWork,
+    /// Only its second barrier can go, but it has a third one.
+    Barriers,
     /// A barrier is in the block with the loop's merge instruction.
     HeaderBarrier,
     /// The part before the first barrier has too many blocks, or branches back to its beginning.
@@ -82,6 +84,7 @@ impl Reason {
             }
             Reason::Exits => "it has several exits",
             Reason::ExitInWork => "an exit is between its first and its last barrier",
+            Reason::Barriers => "none of its loads can move, and it has more than two barriers",
             Reason::HeaderBarrier => "a barrier is in the block with its OpLoopMerge",
             Reason::Region => {
                 "the code before its first barrier has too many blocks, or branches back to its header"

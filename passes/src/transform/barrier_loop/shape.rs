@@ -13,7 +13,7 @@ use crate::transform::whole_variables::Spot;
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How control leaves the loop.
+/// A branch by which control leaves the loop.
 #[derive(Copy, Clone, Debug)]
 pub(in crate::transform) struct Exit {
     /// The block that it leaves from.
@@ -26,7 +26,7 @@ pub(in crate::transform) struct Exit {
     pub(in crate::transform) target: BlockIndex,
 }
 
-/// A loop: one way in, one back, one out, and a barrier that every iteration comes to first.
+/// A loop: one way in, one back, and a barrier that every iteration comes to first.
 pub(in crate::transform) struct Shape<'s, 'm> {
     pub(in crate::transform) function: &'s Function<'m>,
     pub(in crate::transform) dominators: &'s Dominators,
@@ -35,7 +35,12 @@ pub(in crate::transform) struct Shape<'s, 'm> {
     /// The block with the barrier, and the place of the barrier among its instructions.
     pub(in crate::transform) block: BlockIndex,
     pub(in crate::transform) barrier: usize,
+    /// The one way out; where there are several, the first, of those before the barrier if any is.
     pub(in crate::transform) exit: Exit,
+    /// The blocks that control leaves the loop from.
+    pub(in crate::transform) leaving: Vec<BlockIndex>,
+    /// True if every iteration comes to the one branch that leaves the loop.
+    pub(in crate::transform) has_one_exit: bool,
     /// The block that leads to the loop.
     pub(in crate::transform) front: BlockIndex,
     pub(in crate::transform) front_label: Id,
@@ -102,7 +107,10 @@ fn shape<'s, 'm>(
     if block == header && has_merge {
         return Err(Reason::HeaderBarrier); // the merge instruction stays in the header
     }
-    let exit = exit(function, cfg, dominators, natural, &own, block, latch)?;
+    let leaving = leaving(cfg, natural);
+    let exit = exit(function, cfg, dominators, natural, (block, &leaving))?;
+    let has_one_exit =
+        leaving.len() == 1 && own.contains(&exit.block) && dominators.dominates(exit.block, latch);
     let region = Region::analyze(function, cfg, [header, block], &natural.body, &own)
         .ok_or(Reason::Region)?;
     let insts = &block_of(block)?.insts;
@@ -127,6 +135,8 @@ fn shape<'s, 'm>(
         block,
         barrier,
         exit,
+        leaving,
+        has_one_exit,
         front,
         front_label: block_of(front)?.label,
         front_end: front_end.offset,
@@ -191,45 +201,59 @@ fn first_barrier(
     Ok((block, barrier))
 }
 
-/// The one way out of the loop, by a branch that every iteration comes to.
+/// The blocks that control leaves the loop from.
+fn leaving(cfg: &Cfg, natural: &Loop) -> Vec<BlockIndex> {
+    let is_inside = |block: &BlockIndex| natural.body.contains(block);
+    let leaves = |at: &&BlockIndex| !cfg.succs(**at).iter().all(is_inside);
+    natural.body.iter().filter(leaves).copied().collect()
+}
+
+/// The first way out of the loop, of those before the barrier in `block` if any is. Each is a
+/// branch with one way that stays.
 fn exit(
     function: &Function<'_>,
     cfg: &Cfg,
     dominators: &Dominators,
     natural: &Loop,
-    own: &BTreeSet<BlockIndex>,
-    block: BlockIndex,
-    latch: BlockIndex,
+    (block, leaving): (BlockIndex, &[BlockIndex]),
 ) -> Result<Exit, Reason> {
-    let is_inside = |block: &BlockIndex| natural.body.contains(block);
-    let leaves = |at: &&BlockIndex| !cfg.succs(**at).iter().all(is_inside);
-    let leaving: Vec<&BlockIndex> = natural.body.iter().filter(leaves).collect();
-    let [at] = leaving.as_slice() else {
-        return Err(Reason::Exits);
-    };
-    let is_of_each = own.contains(at) && dominators.dominates(**at, latch);
-    let branch = function.block(**at).and_then(|block| block.terminator());
-    let branch = branch.filter(|branch| branch.op() == Some(Op::BranchConditional));
-    let branch = branch.filter(|_| is_of_each).ok_or(Reason::Exits)?;
-    let target = |index| {
-        let target = branch.id(index).ok().and_then(|id| cfg.index_of(id));
-        target.ok_or(Reason::Exits)
-    };
-    let (then, otherwise) = (target(1)?, target(2)?);
-    let stays_if_true = is_inside(&then);
-    if stays_if_true == is_inside(&otherwise) {
-        return Err(Reason::Exits);
+    let mut found: Option<Exit> = None;
+    for at in leaving {
+        let branch = function.block(*at).and_then(|block| block.terminator());
+        let branch = branch.filter(|branch| branch.op() == Some(Op::BranchConditional));
+        let branch = branch.ok_or(Reason::Exits)?;
+        let target = |index| {
+            let target = branch.id(index).ok().and_then(|id| cfg.index_of(id));
+            target.ok_or(Reason::Exits)
+        };
+        let (then, otherwise) = (target(1)?, target(2)?);
+        let stays_if_true = natural.body.contains(&then);
+        if stays_if_true == natural.body.contains(&otherwise) {
+            return Err(Reason::Exits);
+        }
+        let exit = Exit {
+            block: *at,
+            condition: branch.id(0).map_err(|_| Reason::Exits)?,
+            stays_if_true,
+            is_first: *at != block && dominators.dominates(*at, block),
+            target: if stays_if_true { otherwise } else { then },
+        };
+        found = match found {
+            Some(other) if other.is_first || !exit.is_first => Some(other),
+            Some(_) | None => Some(exit),
+        };
     }
-    Ok(Exit {
-        block: **at,
-        condition: branch.id(0).map_err(|_| Reason::Exits)?,
-        stays_if_true,
-        is_first: **at != block && dominators.dominates(**at, block),
-        target: if stays_if_true { otherwise } else { then },
-    })
+    found.ok_or(Reason::Exits)
 }
 
 impl<'m> Shape<'_, 'm> {
+    /// Returns true if control may leave the loop before it has come to the first barrier.
+    pub(in crate::transform) fn may_leave_early(&self) -> bool {
+        let is_late =
+            |at: &BlockIndex| *at == self.block || self.dominators.dominates(self.block, *at);
+        !self.leaving.iter().all(is_late)
+    }
+
     /// The instruction at a place.
     pub(in crate::transform) fn inst(&self, (block, index): Spot) -> Option<Inst<'m>> {
         let insts = &self.function.block(block)?.insts;

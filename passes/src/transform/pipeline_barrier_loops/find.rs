@@ -1,6 +1,7 @@
 //! Checks that a loop can be pipelined, and finds the part that moves.
 
 use super::contents::Contents;
+use super::numbers::BUFFERS;
 use super::unguarded::can_run_always;
 use super::work::Work;
 use crate::analysis::cfg::Cfg;
@@ -45,7 +46,7 @@ pub(super) struct Facts<'f, 'm> {
 /// A loop that can be pipelined, as far as is known without writing it.
 pub(super) struct Pipeline<'p, 'm> {
     pub(super) facts: &'p Facts<'p, 'm>,
-    pub(super) shape: Shape<'p, 'm>,
+    pub(super) shape: &'p Shape<'p, 'm>,
     pub(super) work: Work,
     pub(super) arrays: Arrays<'m>,
     /// Variables with their stores in the loop.
@@ -81,9 +82,12 @@ impl<'p, 'm> Pipeline<'p, 'm> {
     ///
     /// # Errors
     /// Why it stays.
-    pub(super) fn find(facts: &'p Facts<'p, 'm>, shape: Shape<'p, 'm>) -> Result<Self, Reason> {
-        let work = Work::find(&shape, facts.cfg, facts.body)?;
-        work.check_exit(&shape)?;
+    pub(super) fn find(facts: &'p Facts<'p, 'm>, shape: &'p Shape<'p, 'm>) -> Result<Self, Reason> {
+        if !shape.has_one_exit {
+            return Err(Reason::Exits);
+        }
+        let work = Work::find(shape, facts.cfg, facts.body)?;
+        work.check_exit(shape)?;
         let header = facts
             .function
             .block(work.last.0)
@@ -91,32 +95,28 @@ impl<'p, 'm> Pipeline<'p, 'm> {
         if header.is_some_and(|end| end.op() == Some(Op::LoopMerge)) {
             return Err(Reason::HeaderBarrier);
         }
-        let fence = order(facts, &shape, &work)?;
-        let (after, is_passed) = around(facts, &shape)?;
-        let (spots, variables) = staged_stores(facts, &shape)?;
-        let arrays = Arrays::find(facts.declarations, facts.function, variables)?;
-        check_accesses(&shape, &work, &arrays)?;
-        work.check_order(&shape, facts.body, &arrays)?;
+        let fence = order(facts, shape, &work)?;
+        let (after, is_passed) = around(facts, shape)?;
+        let (spots, variables) = staged_stores(facts, shape)?;
+        let arrays = arrays(facts, shape, variables)?;
+        check_accesses(facts, shape, &work, &arrays)?;
+        work.check_order(shape, facts.body, &arrays)?;
         // An array with one buffer holds what it held.
         let has_two_buffers = facts.options.ahead.has_two_buffers();
         if has_two_buffers {
-            let memory = memory(facts, &arrays).ok_or(Reason::Layout)?;
-            if memory > u64::from(facts.options.most_memory) {
-                return Err(Reason::Memory);
-            }
-            check_contents(facts, &shape, &arrays)?;
+            check_buffers(facts, shape, &arrays)?;
         }
         let mut variables = facts.variables.clone();
         for stores in variables.values_mut() {
             stores.retain(|(spot, _)| shape.blocks.contains(&spot.0));
         }
-        let scratch = Scratch::find(facts.declarations, &shape);
-        let (stage, mut halves) = slices(facts, &shape, &variables, &scratch, &spots)?;
+        let scratch = Scratch::find(facts.declarations, shape);
+        let (stage, mut halves) = slices(facts, shape, &variables, &scratch, &spots)?;
         if let Some(halves) = &mut halves {
             // The places of the stores are then those of any iteration.
             halves.always_stores = facts.options.always_store
-                && (has_two_buffers || check_contents(facts, &shape, &arrays).is_ok())
-                && can_run_always(facts.declarations, &shape, &halves.stores, &halves.kept);
+                && (has_two_buffers || check_contents(facts, shape, &arrays).is_ok())
+                && can_run_always(facts.declarations, shape, &halves.stores, &halves.kept);
         }
         let stores = spots.iter().filter_map(|spot| shape.inst(*spot)).collect();
         Ok(Pipeline {
@@ -137,7 +137,11 @@ impl<'p, 'm> Pipeline<'p, 'm> {
 }
 
 /// What both barriers of an iteration order together.
-fn order(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>, work: &Work) -> Result<Fence, Reason> {
+pub(super) fn order(
+    facts: &Facts<'_, '_>,
+    shape: &Shape<'_, '_>,
+    work: &Work,
+) -> Result<Fence, Reason> {
     let mut union: Option<Fence> = None;
     for (block, index) in [(shape.block, shape.barrier), work.last] {
         let item = facts.body.block(block).get(index).ok_or(Reason::Region)?;
@@ -203,7 +207,7 @@ fn can_be_passed(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>, target: BlockInde
 
 /// The stores to workgroup memory before the first barrier, in the order of the stage, and the
 /// arrays that they go to.
-fn staged_stores(
+pub(super) fn staged_stores(
     facts: &Facts<'_, '_>,
     shape: &Shape<'_, '_>,
 ) -> Result<(Vec<Spot>, BTreeSet<Id>), Reason> {
@@ -231,12 +235,36 @@ fn staged_stores(
     Ok((spots, arrays))
 }
 
-/// That the arrays are stored to by the stage, read by the work, and nothing else.
-fn check_accesses(shape: &Shape<'_, '_>, work: &Work, arrays: &Arrays<'_>) -> Result<(), Reason> {
+/// The arrays `variables`, with what leads into them.
+pub(super) fn arrays<'m>(
+    facts: &Facts<'_, 'm>,
+    shape: &Shape<'_, 'm>,
+    variables: BTreeSet<Id>,
+) -> Result<Arrays<'m>, Reason> {
+    let mut arrays = Arrays::find(facts.declarations, facts.function, variables)?;
+    if facts.options.ahead.has_two_buffers() {
+        let is_inside = |spot: Spot| shape.blocks.contains(&spot.0);
+        arrays.reuse(facts.declarations, BUFFERS, is_inside);
+    }
+    Ok(arrays)
+}
+
+/// That the arrays are stored to by the stage, read by the work, and nothing else but code that is
+/// executed in place of the loop.
+pub(super) fn check_accesses(
+    facts: &Facts<'_, '_>,
+    shape: &Shape<'_, '_>,
+    work: &Work,
+    arrays: &Arrays<'_>,
+) -> Result<(), Reason> {
+    let together = with(facts.cfg, shape);
     for (spot, access) in &arrays.accesses {
         let is_store = access.result().is_none();
         if !shape.blocks.contains(&spot.0) {
-            return Err(Reason::UsedElsewhere);
+            if together.contains(&spot.0) {
+                return Err(Reason::UsedElsewhere);
+            }
+            continue;
         }
         match (work.has(*spot), is_store) {
             (true, true) => return Err(Reason::WrittenLate),
@@ -248,11 +276,39 @@ fn check_accesses(shape: &Shape<'_, '_>, work: &Work, arrays: &Arrays<'_>) -> Re
     Ok(())
 }
 
+/// The blocks that one invocation can come to besides the loop: before it or after it.
+fn with(cfg: &Cfg, shape: &Shape<'_, '_>) -> BTreeSet<BlockIndex> {
+    let mut found = shape.blocks.clone();
+    for next in [Cfg::succs, Cfg::preds] {
+        let mut seen = shape.blocks.clone();
+        let mut work: Vec<BlockIndex> = shape.blocks.iter().copied().collect();
+        while let Some(at) = work.pop() {
+            work.extend(next(cfg, at).iter().filter(|block| seen.insert(**block)));
+        }
+        found.extend(seen);
+    }
+    found
+}
+
+/// That the arrays can have two buffers, as far as memory and their contents are concerned.
+pub(super) fn check_buffers<'m>(
+    facts: &Facts<'_, 'm>,
+    shape: &Shape<'_, 'm>,
+    arrays: &Arrays<'m>,
+) -> Result<(), Reason> {
+    let memory = memory(facts, arrays).ok_or(Reason::Layout)?;
+    if memory > u64::from(facts.options.most_memory) {
+        return Err(Reason::Memory);
+    }
+    check_contents(facts, shape, arrays)
+}
+
 /// Bytes of workgroup memory that the entry point takes with two buffers.
 fn memory(facts: &Facts<'_, '_>, arrays: &Arrays<'_>) -> Option<u64> {
     let mut extents = Extents::new(facts.declarations, facts.constants);
     let mut bytes = facts.bytes;
-    for variable in &arrays.variables {
+    let grown = arrays.variables.iter();
+    for variable in grown.filter(|variable| !arrays.is_spare(**variable)) {
         let pointee = facts.declarations.pointee_of(*variable)?;
         bytes = bytes.checked_add(extents.of(pointee)?.size)?;
     }
@@ -318,7 +374,7 @@ fn slices<'m>(
     };
     let stage = all(&slicer, spots)?;
     match facts.options.ahead {
-        Ahead::Stage => Ok((stage, None)),
+        Ahead::Stage | Ahead::Nothing => Ok((stage, None)),
         Ahead::Loads | Ahead::LoadsOfOneBuffer => {
             let halves = halves(facts, &mut slicer, spots)?;
             Ok((stage, Some(halves)))

@@ -42,7 +42,7 @@ struct Leftover<'l, 'm> {
 impl<'m> Leftover<'_, 'm> {
     /// Returns true if the loops do nothing and give nothing.
     fn is_idle(&self, used: &[u32]) -> bool {
-        let shape = &self.pipeline.shape;
+        let shape = self.pipeline.shape;
         let moved: BTreeSet<WordOffset> =
             self.pipeline.stores.iter().map(|one| one.offset).collect();
         let mut names = BTreeSet::new();

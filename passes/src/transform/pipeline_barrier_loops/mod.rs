@@ -27,6 +27,8 @@
 //! is, a barrier is between the work and the stores, and no memory is needed. With `always-store`
 //! the second `if (next)` goes: the last iteration stores what is in registers, which none reads.
 //!
+//! Where nothing can run ahead, the second barrier alone goes (`alternate.rs`).
+//!
 //! The stage is what an iteration does before its first barrier. What its stores need is copied for
 //! another iteration (`../barrier_loop`): once before the loop, and once or twice in it. Loops that
 //! copy to workgroup memory a constant number of times are unrolled first.
@@ -52,10 +54,13 @@
 //! - All of the workgroup comes to the loop together and leaves it together, so that the new arrive
 //!   and the new wait are executed by all.
 
+mod alternate;
 mod contents;
 mod find;
 mod leftover;
+mod numbers;
 mod unguarded;
+mod ways_out;
 mod work;
 mod write;
 
@@ -76,7 +81,8 @@ use crate::analysis::workgroup_memory::WorkgroupMemory;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations, EntryPoint, Inst, Module, SpecValues, WordOffset};
 use crate::transform::barrier_loop::reason::Reason;
-use crate::transform::barrier_loop::shape;
+use crate::transform::barrier_loop::shape::{self, Shape};
+use alternate::Alternating;
 use find::{Facts, Pipeline};
 use spirv::Op;
 use std::cell::OnceCell;
@@ -128,6 +134,15 @@ pub struct LoopOutcome {
     pub place: WordOffset,
     /// Nothing where it is pipelined, else why it stays.
     pub stays: Option<Reason>,
+    /// True if it is pipelined and nothing of it runs ahead: its buffers alternate.
+    pub alternates: bool,
+}
+
+/// The changes that pipeline a loop.
+struct Written<'d, 'm> {
+    edit: Edit<'d, 'm>,
+    /// True if nothing of the loop runs ahead.
+    alternates: bool,
 }
 
 /// The outcome of `pipeline-barrier-loops` for each loop with a workgroup barrier, in the order of
@@ -146,10 +161,15 @@ pub fn pipelined_loops(
     }
     let mut look = |declarations: &Declarations<'_>, source: &dyn Fn(WordOffset) -> WordOffset| {
         each_loop(declarations, options, |header, written| {
+            let alternates = written.as_ref().is_ok_and(|written| written.alternates);
             let stays = written.err();
             if stays != Some(Reason::NoBarrier) {
                 let place = source(header);
-                found.push(LoopOutcome { place, stays });
+                found.push(LoopOutcome {
+                    place,
+                    stays,
+                    alternates,
+                });
             }
             Ok(true)
         })
@@ -183,7 +203,7 @@ fn pipeline_one(
     let mut done = None;
     each_loop(declarations, options, |_, written| {
         done = match written {
-            Ok(edit) => edit.finish()?,
+            Ok(written) => written.edit.finish()?,
             Err(_) => None,
         };
         Ok(done.is_none())
@@ -196,7 +216,7 @@ fn pipeline_one(
 fn each_loop<'m>(
     declarations: &Declarations<'m>,
     options: PipelineLoops,
-    mut visit: impl FnMut(WordOffset, Result<Edit<'_, 'm>, Reason>) -> Result<bool, Diagnostics>,
+    mut visit: impl FnMut(WordOffset, Result<Written<'_, 'm>, Reason>) -> Result<bool, Diagnostics>,
 ) -> Result<(), Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
@@ -241,9 +261,9 @@ fn each_loop<'m>(
             options,
         };
         for (header, shape) in shape::shapes(function, &cfg, &loops, (&body, &effects)) {
-            let written = match shape.and_then(|shape| Pipeline::find(&facts, shape)) {
-                Ok(pipeline) => pipeline.write()?,
-                Err(reason) => Err(reason),
+            let written = match &shape {
+                Ok(shape) => written(&facts, shape)?,
+                Err(reason) => Err(*reason),
             };
             if !visit(header, written)? {
                 return Ok(());
@@ -251,4 +271,42 @@ fn each_loop<'m>(
         }
     }
     Ok(())
+}
+
+/// The changes that pipeline a loop, or why there are none.
+fn written<'p, 'm>(
+    facts: &'p Facts<'p, 'm>,
+    shape: &'p Shape<'p, 'm>,
+) -> Result<Result<Written<'p, 'm>, Reason>, Diagnostic> {
+    let ahead = facts.options.ahead;
+    let mut reason = Reason::Exits;
+    if ahead.moves() {
+        let moved = match Pipeline::find(facts, shape) {
+            Ok(pipeline) => pipeline.write()?,
+            Err(why) => Err(why),
+        };
+        match moved {
+            Ok(edit) => {
+                return Ok(Ok(Written {
+                    edit,
+                    alternates: false,
+                }));
+            }
+            Err(why) => reason = why,
+        }
+    }
+    if !ahead.may_alternate() {
+        return Ok(Err(reason));
+    }
+    match Alternating::find(facts, shape) {
+        Ok(alternating) => {
+            let edit = alternating.write()?;
+            Ok(Ok(Written {
+                edit,
+                alternates: true,
+            }))
+        }
+        Err(other) if reason == Reason::Exits => Ok(Err(other)),
+        Err(_) => Ok(Err(reason)),
+    }
 }

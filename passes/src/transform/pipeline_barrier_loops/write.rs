@@ -2,6 +2,7 @@
 
 use super::find::Pipeline;
 use super::leftover::remove_inner_loops;
+use super::numbers::{BUFFERS, Numbers};
 use crate::diagnostic::Diagnostic;
 use crate::module::{BlockIndex, Id, Inst, WordOffset};
 use crate::transform::barrier_loop::arrays::Indexed;
@@ -19,9 +20,6 @@ use crate::transform::split_control_barriers::declare;
 use spirv::Op;
 use std::collections::BTreeSet;
 
-/// Buffers of an array.
-const BUFFERS: u32 = 2;
-
 /// What the next iteration begins with.
 struct Next {
     names: Names,
@@ -29,13 +27,6 @@ struct Next {
     condition: Option<u32>,
     /// Words of instructions that compute it, with the ids that they use.
     used: Vec<u32>,
-}
-
-/// The numbers of two buffers.
-struct Numbers {
-    first: u32,
-    current: u32,
-    next: u32,
 }
 
 /// What of a stage is copied.
@@ -74,14 +65,14 @@ impl<'p, 'm> Pipeline<'p, 'm> {
 
 impl<'w, 'm> Writing<'w, '_, 'm> {
     fn write(&mut self) -> Result<Result<(), Reason>, Diagnostic> {
-        let shape = &self.pipeline.shape;
+        let shape = self.pipeline.shape;
         let next = match self.next()? {
             Ok(next) => next,
             Err(reason) => return Ok(Err(reason)),
         };
         let numbers = if self.pipeline.facts.options.ahead.has_two_buffers() {
             self.pipeline.arrays.declare(&mut self.edit, BUFFERS)?;
-            Some(self.numbers()?)
+            Some(Numbers::new(&mut self.edit)?)
         } else {
             None
         };
@@ -155,7 +146,7 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
             let is_gone = |inst: Inst<'m>| stored.contains(&inst.offset);
             let arrays = &self.pipeline.arrays;
             arrays.rebase(&mut self.edit, numbers.current, is_inside, is_gone)?;
-            self.count(numbers)?;
+            numbers.count(&mut self.edit, shape, &self.cut)?;
         }
         for store in &self.pipeline.stores {
             self.edit.remove(store.offset);
@@ -178,7 +169,7 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
     /// What the next iteration begins with, computed before the first barrier of this one.
     fn next(&mut self) -> Result<Result<Next, Reason>, Diagnostic> {
         let pipeline = self.pipeline;
-        let shape = &pipeline.shape;
+        let shape = pipeline.shape;
         let mut values = Values::new(shape, pipeline.facts.effects, &pipeline.variables);
         let mut condition = None;
         if !shape.exit.is_first {
@@ -206,47 +197,12 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
         }))
     }
 
-    fn numbers(&mut self) -> Result<Numbers, Diagnostic> {
-        Ok(Numbers {
-            first: self.edit.number(0)?,
-            current: self.edit.fresh()?,
-            next: self.edit.fresh()?,
-        })
-    }
-
-    /// Writes the phi of the header that counts buffers, and the number of the next one.
-    fn count(&mut self, numbers: &Numbers) -> Result<(), Diagnostic> {
-        let shape = &self.pipeline.shape;
-        let lost = || Diagnostic::bug("the header of a loop is not there");
-        let header = shape.function.block(shape.header).ok_or_else(lost)?;
-        let first = header.insts.first().ok_or_else(lost)?.offset;
-        let is_phi = |inst: &&Inst<'_>| inst.op() == Some(Op::Phi);
-        let plain = header
-            .insts
-            .iter()
-            .find(|inst| !is_phi(inst))
-            .ok_or_else(lost)?;
-        let uint = self.edit.uint()?;
-        let one = self.edit.number(BUFFERS - 1)?;
-        let Numbers {
-            first: zero,
-            current,
-            next,
-        } = *numbers;
-        let last_part = |label: Id| self.cut.get(&label.0).copied().unwrap_or(label.0);
-        let (front, latch) = (last_part(shape.front_label), last_part(shape.latch_label));
-        self.edit
-            .before(first, Op::Phi, &[uint, current, zero, front, next, latch])?;
-        self.edit
-            .before(plain.offset, Op::ISub, &[uint, next, one, current])
-    }
-
     /// Cuts the block after the loop, where control goes from before the loop if it is passed.
     fn meet_after(&mut self) -> Result<(), Diagnostic> {
         let Some(label) = self.passing else {
             return Ok(());
         };
-        let shape = &self.pipeline.shape;
+        let shape = self.pipeline.shape;
         let target = shape.function.block(shape.exit.target);
         let target = target.ok_or_else(|| Diagnostic::bug("a loop ends nowhere"))?;
         let place = self.pipeline.after;
@@ -267,7 +223,7 @@ impl<'w, 'm> Writing<'w, '_, 'm> {
     ) -> Result<(), Diagnostic> {
         let pipeline = self.pipeline;
         let slicer = Slicer {
-            shape: &pipeline.shape,
+            shape: pipeline.shape,
             declarations: pipeline.facts.declarations,
             effects: pipeline.facts.effects,
             variables: &pipeline.variables,
