@@ -12,8 +12,8 @@ use splitbar_layout::abi::{Argument, Combination, Reached};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::printf::Table;
 use splitbar_passes::profile::Gpu;
-use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
+use splitbar_plan::{Overlap, Strategy, Target};
 use splitbar_sim::amdgpu::CodeObject;
 use splitbar_sim::sampler::Sampler;
 use std::collections::BTreeMap;
@@ -362,5 +362,19 @@ impl Job {
             Code::Amdgpu(binary) => binary.unknown(),
             Code::Nvptx(text) => text.unknown(),
         }
+    }
+
+    /// Returns true if the hardware has both instructions of all pairs of the entry point that are
+    /// split, so that they cost no more than a full barrier, and the times of its instructions are
+    /// measured.
+    pub(crate) fn splits_for_free(&self, output: &Output, entry: usize) -> bool {
+        let entry = output.entries().get(entry);
+        let pairs = entry.into_iter().flat_map(|entry| &entry.plan.pairs);
+        let strategies = pairs.map(|pair| pair.strategy);
+        let mut split = strategies
+            .filter(|one| one.overlap() == Overlap::Split)
+            .peekable();
+        let is_measured = self.unit.timing.is_some_and(|timing| !timing.estimated);
+        is_measured && split.peek().is_some() && split.all(|one| one == Strategy::Native)
     }
 }

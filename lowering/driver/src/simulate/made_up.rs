@@ -16,7 +16,6 @@ use crate::compile::{By, ExpectedCycles, Output};
 use crate::launch::{BufferName, Launch};
 use splitbar_layout::abi::{Argument, ArgumentKind, Reached, ResourceKind};
 use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_plan::{Overlap, Strategy};
 use splitbar_sim::timing::Setup;
 use splitbar_sim::{FindingKind, Limits};
 
@@ -104,20 +103,6 @@ impl Job {
             splits_for_free: job.splits_for_free(output, entry),
             ..expected
         })
-    }
-
-    /// Returns true if the hardware has both instructions of all pairs of the entry point that are
-    /// split, so that they cost no more than a full barrier, and the times of its instructions are
-    /// measured.
-    pub(crate) fn splits_for_free(&self, output: &Output, entry: usize) -> bool {
-        let entry = output.entries().get(entry);
-        let pairs = entry.into_iter().flat_map(|entry| &entry.plan.pairs);
-        let strategies = pairs.map(|pair| pair.strategy);
-        let mut split = strategies
-            .filter(|one| one.overlap() == Overlap::Split)
-            .peekable();
-        let is_measured = self.unit.timing.is_some_and(|timing| !timing.estimated);
-        is_measured && split.peek().is_some() && split.all(|one| one == Strategy::Native)
     }
 
     fn expect_launch(&self, launch: &Launch) -> Result<ExpectedCycles, Refusal> {
