@@ -28,7 +28,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   splitbar lower kernel.spv --target gfx1201 --audit --emit reflect -o kernel.json
   splitbar lower kernel.spv --target gfx1201 --emit obj -o kernel.o
-  splitbar audit kernel.o --target gfx1201 --plan kernel.json   checks what barriers require
+  splitbar audit kernel.o --target gfx1201 --plan kernel.json   checks against the plan
   splitbar audit other.s --target gfx942 --release local        another compiler's code
   splitbar audit other.s --target gfx1201 --release all --acquire all --scope device
   splitbar audit other.ptx --target sm_90 --release all --acquire all --scope device
@@ -38,7 +38,7 @@ usage or a file that cannot be read.";
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
-    /// An object, LLVM's assembly text, or PTX; `-` is standard input
+    /// An object file, AMDGPU assembly in LLVM's syntax, or PTX; `-` is standard input
     input: PathBuf,
     /// The GPU of the code
     #[arg(long, value_parser = parse_target)]
@@ -48,7 +48,7 @@ pub(crate) struct AuditArgs {
     /// Use the same options for both.
     #[arg(long, value_name = "FILE", conflicts_with = "release")]
     plan: Option<PathBuf>,
-    /// The SPIR-V module of the code; findings then name its lines
+    /// The SPIR-V module that the code was compiled from; findings then name its lines
     ///
     /// Needs debug lines in the code, as `lower --audit` writes them.
     #[arg(long, value_name = "FILE")]

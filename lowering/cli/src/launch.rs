@@ -16,10 +16,10 @@ pub(super) struct LaunchArgs {
     /// Number of workgroups in each dimension of the launch
     #[arg(long, value_name = "X,Y,Z", value_parser = splitbar::parse_size)]
     pub(super) groups: Option<[u32; 3]>,
-    /// Fills a buffer, SET:BINDING or (OpenCL) INDEX: FILE, zeros:BYTES, seq:u32:COUNT,
-    /// seq:f32:COUNT
+    /// The contents of a buffer: FILE, zeros:BYTES, seq:u32:COUNT or seq:f32:COUNT
     ///
-    /// SET:BINDING:ELEMENT=CONTENT fills an element of an array of descriptors.
+    /// PLACE is SET:BINDING, or SET:BINDING:ELEMENT for an element of an array of descriptors, or
+    /// INDEX for the kernels of OpenCL.
     #[arg(long, value_name = "PLACE=CONTENT", value_parser = parse_buffer)]
     buffer: Vec<BufferArg>,
     /// Push constants, or arguments by value: hexadecimal bytes or a file
@@ -35,7 +35,7 @@ pub(super) struct LaunchArgs {
     /// The default is the highest number that the code allows.
     #[arg(long, value_name = "N")]
     pub(super) resident: Option<u32>,
-    /// Limit on the instructions of all waves of a launch
+    /// Limit on executed instructions, all waves together
     #[arg(long, default_value_t = 100_000_000)]
     steps: u64,
 }
@@ -122,7 +122,7 @@ pub(super) struct FullLaunchArgs {
     /// extent is the number of array layers; :samples=N is the number of samples per texel.
     #[arg(long, value_name = "SET:BINDING=FORMAT:EXTENT", value_parser = parse_image)]
     image: Vec<ImageArg>,
-    /// A sampler, or an image's sampler: linear,repeat or nearest,edge
+    /// The sampler at SET:BINDING, such as linear,repeat or nearest,edge
     ///
     /// The filters are linear and nearest; the address modes are repeat, mirror, edge and border
     /// (zeros). Optional parts follow: mip-linear or mip-nearest, a comparison such as less-equal,

@@ -56,7 +56,7 @@ pub(crate) struct LowerArgs {
     /// Each module can import functions that another one exports.
     #[arg(value_name = "MODULE")]
     pub(crate) linked: Vec<PathBuf>,
-    /// The GPU: gfx1201, gfx90a:xnack+, sm_90, sm_90a (`splitbar targets`)
+    /// The GPU, such as gfx1201 or sm_90a; `splitbar targets` lists all
     #[arg(long, value_parser = parse_target)]
     pub(crate) target: &'static Target,
     /// Uses the measurements in this profile to decide what to split

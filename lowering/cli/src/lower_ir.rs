@@ -40,7 +40,7 @@ impl Takes for LowerIr {
 pub(super) struct LowerIrArgs {
     /// The LLVM module, as bitcode or text; `-` is standard input
     input: PathBuf,
-    /// The GPU: gfx1201, sm_90, sm_90a (`splitbar targets`)
+    /// The GPU, such as gfx1201 or sm_90a; `splitbar targets` lists all
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
     #[command(flatten)]

@@ -148,7 +148,7 @@ impl<C: Takes> FromArgMatches for OptionArgs<C> {
 /// Values of specialization constants, the same for all commands that read a module.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SpecArgs {
-    /// A specialization constant: decimal, 0x bits, a float, true, false
+    /// A specialization constant: an integer, 0x..., a float, true or false
     #[arg(long, value_name = "ID=VALUE", value_parser = str::parse::<Setting>, allow_hyphen_values = true)]
     pub(super) spec: Vec<Setting>,
 }

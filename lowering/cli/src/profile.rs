@@ -20,15 +20,15 @@ use std::path::{Path, PathBuf};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar-opt --instrument-barrier-skew=set:3,binding:0,target:sm_90,wave:32 k.spv -o measured.spv
-  splitbar profile dump.bin k.spv         buffer 3:0 after a launch of measured.spv
+  splitbar profile dump.bin k.spv         dump.bin is buffer 3:0 after a launch of measured.spv
   splitbar profile dump.bin k.spv --format json
 
-Skew is the time between the first and the last arrive of a phase, window the time between arrive
-and wait, and waiting the time that the wait takes. A split barrier can hide the smaller of skew
-and window.
+In one execution of a barrier, the skew is the time between the first and the last arrive, the
+window is the time between the arrive and the wait of a subgroup, and waiting is the duration of the
+wait. A split barrier can hide the smaller of skew and window.
 Times are in units of the subgroup's clock (docs/profile.md).
 Exit codes: 0 success, 1 invalid dump or module, 2 wrong usage or a file that cannot be read,
-3 a version of the dump that this build does not support, or a limit.";
+3 a version of the dump that this build does not support, or a limit was exceeded.";
 
 /// What the command line says.
 #[derive(Debug, Args)]

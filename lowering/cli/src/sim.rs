@@ -33,7 +33,7 @@ Examples:
 
 A schedule chooses the wave that runs next and the delay of memory operations. A finding names its
 schedule; the same seed reproduces it. The printf output is that of the last schedule.
-Exit codes: 0 nothing found, 1 findings, 2 wrong usage or unreadable file, 3 unsupported or a limit.";
+Exit codes: 0 nothing found, 1 findings, 2 usage or file error, 3 unsupported or limit exceeded.";
 
 /// `sim` compiles where the input is a module, and splits what can be split unless it is told
 /// otherwise.

@@ -7,10 +7,10 @@ use splitbar::diagnostic::{Code, Diagnostics, Severity};
 /// The flags.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct WarningArgs {
-    /// Hides warnings and notes, except those of --warn
+    /// Hides warnings and notes, except those that --warn selects
     #[arg(short = 'w', long = "no-warnings")]
     none: bool,
-    /// Reports warnings as KIND, except those of --allow and --warn
+    /// Reports warnings as errors unless --allow or --warn has them
     #[arg(short = 'W', value_name = "KIND", value_enum)]
     all: Option<All>,
     /// Hides the warning or note CODE, such as SB2012

@@ -114,7 +114,7 @@ pub fn errors(code: Code, problems: Vec<Problem<'_>>, found: &mut Diagnostics) {
 pub(crate) fn advice(code: Code, inst: Inst<'_>) -> &'static str {
     match code {
         Code::PredicatedAccess => {
-            "use a Boolean predicate, and the pointee type for the value and the result"
+            "use a pointer, a Boolean predicate, and a value or result of the pointee type"
         }
         Code::MaskedAccess => {
             "use vectors with one pointer, one Boolean and one value for each lane, and an alignment that is 0 or a power of two"
@@ -145,7 +145,7 @@ pub fn predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
                 pointee.or(inst.result_type()).or(ty(access.value))
             }
             _ => {
-                wrong("has a first operand that is not a pointer");
+                wrong("does not access memory through a pointer");
                 continue;
             }
         };

@@ -90,7 +90,7 @@ passes! {
     }
     ELIMINATE_REDUNDANT_SPLIT_BARRIERS {
         name: "eliminate-redundant-split-barriers",
-                about: "remove pairs and barriers that are redundant because of another barrier in the block or on all paths",
+                about: "remove pairs and barriers that another barrier in the same block, or barriers on all paths to or from them, make redundant",
         value: None,
         keeps_order: false,
         parse: none,
@@ -154,7 +154,7 @@ passes! {
     }
     LINK_DEVICE_LIBRARY {
         name: "link-device-library",
-                about: "define imported functions of SYCL's device library and of C, and functions that represent SPIR-V instructions",
+                about: "add definitions of imported functions: those of SYCL's device library and the C library, and the wrappers of SPIR-V instructions",
         value: None,
         keeps_order: false,
         parse: none,
@@ -242,7 +242,7 @@ passes! {
     }
     STRIP_SPLIT_BARRIER_ALIAS {
         name: "strip-split-barrier-alias",
-        about: "keep only one alias of the extension and of its capability",
+        about: "keep only the EXT or the INTEL name of the extension and of its capability",
         value: Some("ext|intel"),
         keeps_order: false,
         parse: extension,

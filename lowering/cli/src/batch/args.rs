@@ -47,7 +47,7 @@ pub(crate) struct BatchArgs {
     /// Number of worker processes [default: number of processors]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
     pub(super) at_once: Option<u16>,
-    /// Only checks and plans the modules, and writes the summary
+    /// Only checks the modules and plans their barriers; writes the summary, but no code
     ///
     /// Checks the same rules as `splitbar lower`, and the limits of each GPU.
     #[arg(long)]

@@ -75,7 +75,7 @@ declare_options! {
         "assume-barriers-order-all-memory": {
             heading: Heading::Barriers,
             part: Part::Module,
-            summary: "When splitting: every barrier orders all memory",
+            summary: "When splitting, assumes that every barrier orders all memory",
             details: "For shaders that rely on barrier() to order buffers, although its semantics name only workgroup memory. Barriers are then not narrowed.",
             set: |options, text| put(&mut options.barriers_order_all_memory, flag(text)),
         }
@@ -87,7 +87,7 @@ declare_options! {
             part: Part::Module,
             value: ValueForm::OneOf("MEMORY", || names(NARROW_BARRIERS)),
             default: Some("declared"),
-            summary: "Narrows barriers to memory on which invocations can conflict",
+            summary: "Lets barriers order only memory that different invocations access",
             details: "With `never`, a barrier orders all memory that its semantics name; otherwise only memory on which two invocations can conflict around the barrier.",
             set: |options, text| put(&mut options.narrow_barriers, one_of(NARROW_BARRIERS, text)),
         }
@@ -99,7 +99,7 @@ declare_options! {
             heading: Heading::Barriers,
             part: Part::Module,
             value: ValueForm::Optional { name: "N", missing: "96" },
-            summary: "When splitting: also moves other instructions into the windows",
+            summary: "When splitting, also moves other instructions into the windows",
             details: "The window is the code between an arrive and its wait. The moved results occupy at most N registers at an arrive or a wait; the default is 96.",
             set: |options, text| put(&mut options.fill_windows, number(text)),
         }
@@ -111,7 +111,7 @@ declare_options! {
             aliases: &["stage-loop-loads"],
             heading: Heading::Barriers,
             part: Part::Module,
-            summary: "When splitting: prefetches loads one iteration ahead",
+            summary: "When splitting, prefetches loads one iteration ahead",
             details: "Applies to loads in a loop whose results the loop stores to workgroup memory before its first barrier.",
             set: |options, text| put(&mut options.prefetch_loop_loads, flag(text)),
         }
@@ -137,7 +137,7 @@ declare_options! {
             heading: Heading::Barriers,
             part: Part::Module,
             value: ValueForm::Text("N"),
-            summary: "When splitting: unrolls loops that have barriers",
+            summary: "When splitting, unrolls loops with barriers, up to N instructions",
             details: "Applies to loops with a constant trip count. An unrolled loop has at most N SPIR-V instructions.",
             set: |options, text| put(&mut options.unroll_barrier_loops, number(text)),
         }
@@ -271,7 +271,7 @@ declare_options! {
         "subgroup-size": {
             heading: Heading::Code,
             value: ValueForm::Text("SIZE"),
-            summary: "Number of invocations in a subgroup, at most a wave",
+            summary: "Number of invocations in a subgroup, at most the wavefront size",
             details: "The default is the size that the module requires (SubgroupSize), otherwise the wave size.",
             set: |options, text| put(&mut options.subgroup_size, subgroup(text)),
         }
@@ -303,7 +303,7 @@ declare_options! {
             heading: Heading::Rules,
             part: Part::Module,
             excluded_by: &["target-env"],
-            summary: "Skips the rules of `splitbar check`",
+            summary: "Skips the checks of `splitbar check`",
             details: "The rules that code generation depends on are still checked.",
             set: waive,
         }

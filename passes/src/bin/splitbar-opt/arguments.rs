@@ -121,7 +121,7 @@ fn command() -> Command {
                 .long("fuel")
                 .value_name("N")
                 .value_parser(value_parser!(u64))
-                .help("Skips the remaining passes after N of them have changed the module"),
+                .help("Stops after N passes have changed the module"),
         );
     for pass in PASSES {
         let mut arg = Arg::new(pass.name)

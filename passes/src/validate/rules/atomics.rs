@@ -213,7 +213,7 @@ pub(super) const VALUE: Rule = Rule {
                 to.push(
                     VALUE
                         .error_at(context, operation, Some(operand), message)
-                        .help(format!("pass a value of the type {}", context.show(ty))),
+                        .help(format!("pass a value of type {}", context.show(ty))),
                 );
             }
         }

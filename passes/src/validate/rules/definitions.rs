@@ -121,7 +121,7 @@ fn check_parents(
             let (value, shown) = (Id(*value), context.show(parent));
             let problem = if is_equal(context, first, value) {
                 let message =
-                    format!("OpPhi has the parent {shown} more than once, with one value");
+                    format!("OpPhi lists the parent {shown} more than once, with the same value");
                 PHI_PARENTS
                     .warning(context, phi, message)
                     .because("SPIR-V requires one entry for each predecessor; the repeated entries are equal and count as one")

@@ -137,7 +137,7 @@ fn misplaced(context: &Context<'_, '_>, mask: O, access: Access, image: ImageTyp
     check(
         has(O::BIAS) && !implicit && !level_of_gather,
         "Bias needs an implicit level of detail",
-        "remove Bias, or use an instruction with ImplicitLod",
+        "remove Bias, or use the ImplicitLod form of the instruction",
     );
     check(
         has(O::LOD)

@@ -232,7 +232,7 @@ fn wrong_combination(
     let result = inst.result_type().and_then(def)?;
     let fits = result.op() == Some(Op::TypeSampledImage) && result.id(0).ok() == image;
     (!fits).then_some((
-        "its result type is not the OpTypeSampledImage of its image",
+        "its result type is not an OpTypeSampledImage for the type of its image operand",
         "use an OpTypeSampledImage of the image's type",
     ))
 }
@@ -336,13 +336,13 @@ fn wrong_sample(
     let untyped = context.declarations.ty(image.component) == Some(&Type::Void);
     if count != wanted || component != image.component && !untyped {
         let what = if wanted == 1 {
-            "a scalar"
+            "the image's sampled type"
         } else {
-            "a vector with four components"
+            "a vector with four components of the image's sampled type"
         };
         return wrong(
-            format!("its result is not {what} of the image's sampled type"),
-            format!("make the result type {what} of the image's sampled type"),
+            format!("its result type is not {what}"),
+            format!("change the result type to {what}"),
         );
     }
     None

@@ -128,7 +128,7 @@ fn unfit(context: &Context<'_, '_>, op: Op, inst: Inst<'_>) -> Option<Diagnostic
                 };
                 return wrong(
                     format!("{name} converts only from MatrixAccumulatorKHR to {uses}"),
-                    "change the parameter Use in the matrix type of the operand or of the result",
+                    "change Use in the matrix type of the operand or the result",
                 );
             }
             None

@@ -366,9 +366,11 @@ fn undecodable(
     if coordinates.len() != 2 || !coordinates.iter().all(fits) {
         return wrong(
             format!(
-                "the second and third parameters of the decode function {shown} are not arrays of {count} 32-bit integers"
+                "the second and third parameters of the decode function {shown} are not arrays of {count} integers with 32 bits"
             ),
-            format!("declare two arrays of {count} 32-bit integers after the pointer"),
+            format!(
+                "declare two arrays of {count} integers with 32 bits as parameters after the pointer"
+            ),
         );
     }
     match context.type_of(access.pointer) {

@@ -126,7 +126,7 @@ fn wrong_type(context: &Context<'_, '_>, ty: TensorType) -> Option<Wrong> {
     };
     if rank == 0 {
         return Some(wrong(
-            "has the rank 0, but a tensor has at least one dimension",
+            "has rank 0, but a tensor must have at least one dimension",
             "use a rank of at least 1",
         ));
     }
@@ -147,7 +147,7 @@ fn wrong_type(context: &Context<'_, '_>, ty: TensorType) -> Option<Wrong> {
     if length != Some(rank) {
         let length = length.map_or_else(|| "an unknown number of".to_owned(), |n| n.to_string());
         return Some(wrong(
-            format!("has the rank {rank} but a shape of {length} elements"),
+            format!("has rank {rank}, but a shape of {length} elements"),
             format!("use a shape of {rank} elements, or another rank"),
         ));
     }
@@ -197,7 +197,7 @@ fn check_access(
             if is_integer(context.declarations.ty(element)) && length == rank => {}
         Some((element, Some(length))) if is_integer(context.declarations.ty(element)) => {
             return Err(wrong(
-                format!("it has {length} coordinates, but the tensor has the rank {rank}"),
+                format!("it has {length} coordinates, but the tensor has rank {rank}"),
                 format!("pass an array of {rank} coordinates"),
             ));
         }
@@ -246,7 +246,7 @@ fn check_query(context: &Context<'_, '_>, inst: Inst<'_>, rank: u64) -> Result<(
             "use an integer constant as the dimension",
         )),
         Some(number) if number >= rank => Err(wrong(
-            format!("it queries dimension {number}, but the tensor has the rank {rank}"),
+            format!("it queries dimension {number}, but the tensor has rank {rank}"),
             format!("query a dimension below {rank}"),
         )),
         Some(_) => Ok(()),
