@@ -24,8 +24,8 @@ Examples:
   splitbar model kernel.spv --target gfx1250 --strategy cluster --cluster-size 2,1,1 --waves 2
   splitbar model kernel.spv --target sm_90 --format json
 
-The model covers only barriers, not loads or stores. It assumes that all waves take the same
-path at a branch around barriers, and explores each path. If uniform control flow cannot be proved, the
+The model covers only barriers, not loads or stores. It assumes that all waves take the same path at
+a branch around barriers, and explores each path. If uniform control flow cannot be proved, the
 verdict is \"undecided\". A loop repeats at most --unroll times. The output lists what was not
 explored.
 

@@ -271,7 +271,7 @@ declare_options! {
         "subgroup-size": {
             heading: Heading::Code,
             value: ValueForm::Text("SIZE"),
-            summary: "Number of invocations in a subgroup, at most the wavefront size",
+            summary: "Number of invocations in a subgroup, at most the size of a wave",
             details: "The default is the size that the module requires (SubgroupSize), otherwise the wave size.",
             set: |options, text| put(&mut options.subgroup_size, subgroup(text)),
         }
