@@ -160,7 +160,7 @@ class Viewer {
       shown.timeline === null
         ? null
         : new TimelineView(shown.timeline, (word) => this.select({ word }));
-    const none = make("p", { text: "There is no timeline: see the section "Not examined"." });
+    const none = make("p", { text: 'There is no timeline: see the section "Not examined".' });
     byId("timeline").replaceChildren(this.timeline?.element ?? none);
     this.timeline?.draw();
     this.first();
