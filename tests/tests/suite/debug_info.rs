@@ -127,7 +127,7 @@ fn reasons() -> Result<()> {
     };
     let text = told(compile_bytes(&bytes, "gfx1201", split)?.assembly())?;
     for part in [
-        ";   a full barrier, because instructions of SPIR-V in the window: ",
+        ";   a full barrier, because SPIR-V instructions in the window: ",
         "; the arrive is stopped by the access at `OpStore ",
         ";   native, because native: instructions left in the window: ",
         "; expected cycles: ",

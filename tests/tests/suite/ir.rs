@@ -413,7 +413,7 @@ joined:
         .replace(")\n    \"amdgpu-flat", ") convergent\n    \"amdgpu-flat")
         + "declare token @llvm.experimental.convergence.entry()\n";
     for (what, module, code, says) in [
-        ("nothing", String::new(), 3, "SB0601"),
+        ("nothing", String::new(), 2, "is an empty file"),
         ("no IR", "not IR".to_owned(), 1, "SB0600"),
         ("another target", rotate("sm_90")?, 3, "SB0601"),
         (
