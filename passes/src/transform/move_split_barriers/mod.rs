@@ -34,7 +34,9 @@ use super::options::PassOptions;
 use super::rewrite::{RewrittenModule, SourceMap};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::Pairing;
-use crate::analysis::phases::{Aliasing, Body, Effects, Item, Openness, Role, still_ordered};
+use crate::analysis::phases::{
+    Aliasing, Body, Effect, Effects, Item, Openness, Role, still_ordered,
+};
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -43,7 +45,7 @@ use crate::module::{
 };
 use motion::{Motion, Moved};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn run(
     module: &Module<'_>,
@@ -125,7 +127,8 @@ pub(super) fn uniformity(
 
 /// Asks whether `after`, which a pass made of `before`, keeps the order of accesses that barriers
 /// of the workgroup gave them. Both are looked at with their barrier functions inlined;
-/// `source_map` says what became of what.
+/// `source_map` says what became of what. Entry points with functions that are inlined more or less
+/// often than before are left out if the copies of an access cannot be told apart.
 pub(crate) fn keeps_order(
     before: &Declarations<'_>,
     after: &Declarations<'_>,
@@ -160,6 +163,7 @@ pub(crate) fn keeps_order(
     }
     same.values_mut().for_each(|places| places.reverse());
     let mut origins = BTreeMap::new();
+    let mut unknown = BTreeSet::new();
     let mut copies: BTreeMap<WordOffset, Vec<WordOffset>> = BTreeMap::new();
     for inst in new_module.instructions() {
         let as_it_was = same.get_mut(inst.words).and_then(Vec::pop);
@@ -170,6 +174,10 @@ pub(crate) fn keeps_order(
         let first = place.and_then(|place| source_map.of(place));
         let old = match first.and_then(|first| given.get(&first)).map(Vec::as_slice) {
             Some([one]) => Some(*one),
+            Some([_, _, ..]) if as_it_was.is_none() => {
+                unknown.insert(inst.offset);
+                None
+            }
             _ => as_it_was, // its function was inlined often
         };
         origins.extend(old.map(|old| (inst.offset, old)));
@@ -184,6 +192,16 @@ pub(crate) fn keeps_order(
         }
     }
     for ((old, graph), (new, new_graph)) in old.iter().zip(&new) {
+        // A function may be inlined more often than before, for example in a loop that was
+        // unrolled: which of its copies an access was cannot be told then.
+        let is_unknown = |item: &Item| {
+            let offset = item.offset;
+            unknown.contains(&offset) && !origins.contains_key(&offset)
+        };
+        let mut items = new.blocks.values().flatten();
+        if items.any(|item| item.effect != Effect::NONE && is_unknown(item)) {
+            continue;
+        }
         compare((old, graph), (new, new_graph), &|offset| {
             origins.get(&offset).copied()
         })?;
