@@ -468,7 +468,7 @@ fn plain_barriers_are_split() -> Result<()> {
     let advise = ["advise", &module, "--target", "gfx1201"];
     let text = String::from_utf8(expect(&advise, b"", 0)?.stdout)?;
     ensure_holds(&text, "with --split-barriers auto: native")?;
-    ensure_holds(&text, "1 of 2 plain barriers")?;
+    ensure_holds(&text, "1 of 2 full barriers")?;
     ensure_holds(
         &text,
         "a full barrier, SPIR-V instructions in the window: 3",
