@@ -75,6 +75,12 @@ impl<'m> Block<'m> {
         self.insts.last().copied()
     }
 
+    /// The first instruction after the OpPhis.
+    pub fn after_phis(&self) -> Option<Inst<'m>> {
+        let mut insts = self.insts.iter().copied();
+        insts.find(|inst| inst.op() != Some(Op::Phi))
+    }
+
     /// The last instruction before which others can be inserted: the merge instruction, which stays
     /// with the terminator, or the terminator.
     pub fn end(&self) -> Option<Inst<'m>> {

@@ -100,7 +100,7 @@ impl Branching<'_, '_> {
             .insts
             .iter()
             .find(|inst| inst.op() == Some(Op::LoopMerge));
-        let body = block.insts.iter().find(|inst| inst.op() != Some(Op::Phi));
+        let body = block.after_phis();
         if let (Some(merge), Some(body)) = (merge, body) {
             here = self.edit.fresh()?;
             let mut operands = merge.operands().to_vec();

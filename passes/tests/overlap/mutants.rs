@@ -10,7 +10,8 @@ const NO_BARRIER: &str = "a barrier too few";
 const LATE_WAIT: &str = "a wait one access late";
 const NO_TAIL: &str = "no wait after the loop";
 const NO_FIRST: &str = "nothing stored before the loop";
-/// Where nothing moves. Only what conflicts with the work of the last iteration shows it.
+/// For loops in which nothing moves. Only an access that conflicts with the work of the last
+/// iteration shows it.
 pub(crate) const NO_END: &str = "no barrier after the loop";
 
 pub(crate) const KINDS: &[&str] = &[

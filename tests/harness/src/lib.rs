@@ -86,7 +86,7 @@ const SAMPLE: &str = "SPLITBAR_SAMPLE";
 
 /// Returns true if a sample of the trials runs, not all of them.
 pub fn is_sample() -> bool {
-    std::env::var_os(SAMPLE).is_some()
+    sample_seed().is_some()
 }
 
 /// The seed of the sample that runs; `None` if all trials run.

@@ -29,18 +29,18 @@ pub struct Program {
     pub is_nested: bool,
     /// The arrays, in the order of the stage.
     pub arrays: Vec<Array>,
-    /// What the work reads.
+    /// The elements that the work reads.
     pub reads: Vec<Read>,
-    /// Whether the work writes the sum to the results in each iteration.
+    /// True if the work writes the sum to the results in each iteration.
     pub writes: bool,
-    /// Whether the work has a phase of its own: it stores the sum in another array, and after a
+    /// True if the work has a phase of its own: it stores the sum in another array, and after a
     /// barrier adds that of another invocation.
     pub exchanges: bool,
-    /// Whether a second branch leaves the loop, after its last barrier: it asks what the work has
-    /// read.
+    /// True if a second branch leaves the loop after its last barrier, depending on the elements
+    /// that the work has read.
     pub stops: bool,
-    /// Whether the stage adds the sum to the loaded values: it needs what the work before it has
-    /// computed.
+    /// True if the stage adds the sum to the loaded values: it needs the results of the work before
+    /// it.
     pub carries: bool,
 }
 

@@ -239,7 +239,7 @@ fn schema() -> Result<()> {
 /// A verdict names the versions that its reasons compare.
 fn reasons() -> Result<()> {
     let module = root().join("docs/examples/matmul.spv");
-    let module = module.to_str().context("the path is no text")?;
+    let module = module.to_str().context("the path is not text")?;
     let report = json(&[module, "--targets", TARGETS], b"")?;
     let mut pipelined = 0;
     for result in report["results"].as_array().context("no results")? {

@@ -442,7 +442,8 @@ impl Splitting<'_> {
         kept.map(|inst| inst.offset).collect()
     }
 
-    /// Where the halves of pairs stand, and why. `source` has the declarations of the given module.
+    /// The places of arrives and waits, with reasons. `source` has the declarations of the given
+    /// module.
     fn motions(&self, least: u32, source: &Declarations<'_>) -> Vec<BarrierMotion> {
         let mut problems = Diagnostics::new();
         let declarations = Declarations::new(&self.module, &mut problems);

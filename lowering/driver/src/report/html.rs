@@ -182,14 +182,14 @@ impl Display for Verdict<'_> {
         let chosen = versions.find(|one| Some(&one.name) == verdict.version.as_ref());
         if let Some(chosen) = chosen {
             let full = result.versions.first().map(cells);
+            let chosen = cells(chosen);
             writeln!(f, "<dl>")?;
             for (name, column) in [
                 ("Registers", 2),
                 ("Resident workgroups", 3),
                 ("Occupancy", 4),
             ] {
-                let cells = cells(chosen);
-                let own = cells.get(column).map_or("", String::as_str);
+                let own = chosen.get(column).map_or("", String::as_str);
                 let of_full = full.as_ref().and_then(|full| full.get(column));
                 write!(f, "<div><dt>{name}</dt><dd>{}", Text(own))?;
                 if let Some(of_full) = of_full.filter(|of_full| *of_full != own) {

@@ -171,7 +171,7 @@ fn kernel(text: &mut String, result: &KernelResult) {
     }
     findings(text, &result.findings);
     for part in &result.not_looked_at {
-        let _ = writeln!(text, "    not examined: {}: {}", part.part, part.reason);
+        let _ = writeln!(text, "  not examined: {}: {}", part.part, part.reason);
     }
     text.push('\n');
     for shown in &result.shown {

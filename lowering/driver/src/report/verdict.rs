@@ -91,9 +91,9 @@ pub(super) fn verdict(
         version: Some(best.facts.name.clone()),
         of_full: Some(*of_full),
         sentence: format!(
-            "{what}: the version {} takes {} than full barriers, by the estimate.",
+            "{what}: the version {} takes {}, by the estimate.",
             best.facts.name,
-            difference(*of_full)
+            compared(*of_full)
         ),
         because,
         cautions: cautions(full.facts, best.facts),
@@ -140,9 +140,9 @@ fn without_pipelining(full: &Weighed<'_>, ranked: &[(f64, &Weighed<'_>)]) -> Str
         return "without pipelined loops, splitting changes nothing: each of these versions has the same code as full barriers".to_owned();
     };
     format!(
-        "without pipelined loops, the best version is {}, with {} than full barriers{}{}",
+        "without pipelined loops, the best version is {}, with {}{}{}",
         best.facts.name,
-        difference(*of_full).replace("as many cycles", "no fewer cycles"),
+        compared(*of_full),
         match best.expected.beats(full.expected) {
             Ok(_) => "",
             Err(_) => ", which is not more than the error of the estimate",
@@ -178,10 +178,21 @@ fn estimated_occupancy(full: &VersionResult, best: &VersionResult) -> Option<Str
     })
 }
 
+/// A ratio of cycles in words, against full barriers.
+fn compared(of_full: f64) -> String {
+    let word = if is_equal(of_full) { "as" } else { "than" };
+    format!("{} {word} full barriers", difference(of_full))
+}
+
+/// Returns true if a ratio is shown as 1.
+fn is_equal(of_full: f64) -> bool {
+    (100.0 * (of_full - 1.0)).abs() < 0.05
+}
+
 /// A ratio of cycles in words.
 pub(super) fn difference(of_full: f64) -> String {
     let percent = 100.0 * (of_full - 1.0);
-    if percent.abs() < 0.05 {
+    if is_equal(of_full) {
         "as many cycles".to_owned()
     } else if percent < 0.0 {
         format!("{:.1} % fewer cycles", -percent)

@@ -115,13 +115,9 @@ impl Job {
             return Err(Refusal::Launch(finding.kind.summary().to_owned()));
         }
         Ok(ExpectedCycles {
-            cycles: estimate.cycles,
             workgroups: estimate.workgroups,
             resident: estimate.resident.min(estimate.workgroups),
-            complete: true,
-            progress: Vec::new(),
-            made_up: None,
-            splits_for_free: false,
+            ..ExpectedCycles::whole(estimate.cycles)
         })
     }
 

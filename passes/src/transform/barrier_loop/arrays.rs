@@ -3,8 +3,9 @@
 
 use super::reason::Reason;
 use crate::diagnostic::Diagnostic;
-use crate::module::{Declarations, Function, Id, Inst, WordOffset};
+use crate::module::{Declarations, Function, Id, Inst, Type, WordOffset};
 use crate::transform::edit::Edit;
+use crate::transform::operands::literal;
 use crate::transform::whole_variables::{Spot, is_chain};
 use spirv::{Decoration, Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,15 +141,11 @@ impl<'m> Arrays<'m> {
         buffers: u32,
         is_inside: impl Fn(Spot) -> bool,
     ) {
-        let number = |id: Id| {
-            let def = declarations.module.def(id)?;
-            let is_number = def.op() == Some(Op::Constant) && def.operands().len() == 1;
-            def.operand(0).ok().filter(|_| is_number)
-        };
+        let number = |id: Id| literal(declarations, id);
         let has_as_many = |variable: Id| {
             let pointee = declarations.pointee_of(variable);
             let length = match pointee.and_then(|pointee| declarations.ty(pointee)) {
-                Some(crate::module::Type::Array { length, .. }) => number(*length),
+                Some(Type::Array { length, .. }) => number(*length),
                 _ => None,
             };
             length == Some(buffers)
@@ -177,18 +174,21 @@ impl<'m> Arrays<'m> {
 
     /// The variable that an access goes to, and the first index of the chain that begins there.
     fn chain_of(&self, access: Inst<'m>) -> (Option<Id>, Option<Id>) {
-        let word = pointer_word(access);
-        let mut at = word
-            .and_then(|word| access.words.get(word))
-            .map(|word| Id(*word));
-        let mut index = None;
-        while let Some(id) = at
-            && let Some(chain) = self.pointers.get(&id).filter(|def| is_chain(**def))
-        {
-            index = chain.id(1).ok();
-            at = chain.id(0).ok();
-        }
-        (at.filter(|id| self.variables.contains(id)), index)
+        let word = pointer_word(access).and_then(|word| access.words.get(word));
+        let Some(pointer) = word.map(|word| Id(*word)) else {
+            return (None, None);
+        };
+        let (root, index) = match self.chains_of(pointer).last() {
+            Some(chain) => (chain.id(0).ok(), chain.id(1).ok()),
+            None => (Some(pointer), None),
+        };
+        (root.filter(|id| self.variables.contains(id)), index)
+    }
+
+    /// The access chains that lead to `pointer`, the one next to it first.
+    fn chains_of(&self, pointer: Id) -> impl Iterator<Item = Inst<'m>> + '_ {
+        let chain = |id: Id| self.pointers.get(&id).copied().filter(|def| is_chain(*def));
+        std::iter::successors(chain(pointer), move |above| chain(above.id(0).ok()?))
     }
 
     /// The word of `inst` with a pointer into an array.
@@ -233,23 +233,19 @@ impl<'m> Arrays<'m> {
         is_gone: impl Fn(Inst<'m>) -> bool,
     ) -> Result<(), Diagnostic> {
         let zero = edit.number(0)?;
-        let inside = Indexed {
+        let [inside, outside] = [index, zero].map(|index| Indexed {
             arrays: self,
             index,
-        };
+        });
         let mut made_inside = BTreeSet::new();
         for (spot, chain) in &self.chains {
             let is_spare = chain.id(0).is_ok_and(|base| self.spare.contains(&base));
             if is_spare && !is_inside(*spot) {
                 continue; // it says its buffer
             }
-            let buffer = if is_inside(*spot) { index } else { zero };
+            let indexed = if is_inside(*spot) { inside } else { outside };
             let mut words = chain.words.to_vec();
-            Indexed {
-                arrays: self,
-                index: buffer,
-            }
-            .index(*chain, &mut words);
+            indexed.index(*chain, &mut words);
             let op = chain
                 .op()
                 .ok_or_else(|| Diagnostic::bug("a chain is none"))?;
@@ -258,10 +254,6 @@ impl<'m> Arrays<'m> {
                 made_inside.extend(chain.result());
             }
         }
-        let outside = Indexed {
-            arrays: self,
-            index: zero,
-        };
         for (spot, access) in self.accesses.iter().filter(|(_, inst)| !is_gone(*inst)) {
             let word = pointer_word(*access);
             let lost = || Diagnostic::bug("an access has no pointer");
@@ -291,17 +283,8 @@ impl<'m> Arrays<'m> {
 
     /// Returns true if the chain of `pointer` begins in the loop.
     fn is_made_inside(&self, pointer: Id, made_inside: &BTreeSet<Id>) -> bool {
-        let mut at = pointer;
-        loop {
-            if made_inside.contains(&at) {
-                return true;
-            }
-            let def = self.pointers.get(&at).filter(|def| is_chain(**def));
-            match def.and_then(|def| def.id(0).ok()) {
-                Some(base) => at = base,
-                None => return false,
-            }
-        }
+        let mut results = self.chains_of(pointer).filter_map(|chain| chain.result());
+        results.any(|result| made_inside.contains(&result))
     }
 }
 
@@ -328,7 +311,7 @@ fn is_laid_out_freely(declarations: &Declarations<'_>, variable: Inst<'_>) -> bo
             return false;
         }
         match declarations.ty(at) {
-            Some(crate::module::Type::Array { element, .. }) => at = *element,
+            Some(Type::Array { element, .. }) => at = *element,
             _ => return true,
         }
     }

@@ -98,14 +98,12 @@ fn narrow(edit: &mut Edit<'_, '_>, offset: WordOffset) -> Result<(), Diagnostics
         return Err(lost.at_word(offset).into());
     };
     // OpenCL orders images at the scope Workgroup only (SB1122).
-    let fence = if fence.bits & operands::IMAGE_MEMORY == 0 {
-        Fence {
-            scope: operands::SUBGROUP,
-            ..fence
-        }
+    let scope = if fence.bits & operands::IMAGE_MEMORY == 0 {
+        operands::SUBGROUP
     } else {
-        fence
+        fence.scope
     };
+    let fence = Fence { scope, ..fence };
     let words = operands::barrier_operands(edit, operands::SUBGROUP, fence)?;
     Ok(edit.replace(offset, Op::ControlBarrier, &words)?)
 }

@@ -35,10 +35,9 @@ use super::find::{Facts, arrays, check_accesses, check_buffers, order, staged_st
 use super::numbers::{BUFFERS, Numbers};
 use super::ways_out::meeting;
 use super::work::Work;
-use crate::analysis::pairing::Open;
 use crate::analysis::phases::{Effect, Role, Side};
 use crate::diagnostic::Diagnostic;
-use crate::module::{Inst, Scope, WordOffset};
+use crate::module::WordOffset;
 use crate::transform::barrier_loop::arrays::Arrays;
 use crate::transform::barrier_loop::cut::Cuts;
 use crate::transform::barrier_loop::reason::Reason;
@@ -54,14 +53,14 @@ pub(super) struct Alternating<'p, 'm> {
     arrays: Arrays<'m>,
     /// The last barrier of an iteration.
     last: WordOffset,
-    /// What both barriers order.
+    /// The order of both barriers together.
     fence: Fence,
     /// The place of the barrier after the loop, if none is there.
     after: Option<WordOffset>,
 }
 
 impl<'p, 'm> Alternating<'p, 'm> {
-    /// What becomes of the loop `shape`.
+    /// The changes to the loop `shape`.
     ///
     /// # Errors
     /// Why it stays.
@@ -110,8 +109,8 @@ impl<'p, 'm> Alternating<'p, 'm> {
 fn barriers(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>) -> usize {
     let blocks = shape.blocks.iter();
     let items = blocks.flat_map(|block| facts.body.block(*block));
-    let halves = items.filter(|item| matches!(item.role, Role::Half(..)));
-    halves.count()
+    let barriers = items.filter(|item| matches!(item.role, Role::Half(..)));
+    barriers.count()
 }
 
 /// The first place after the loop, where a barrier is to be; `None` if one is there that orders as
@@ -137,10 +136,8 @@ fn after(
         }
     }
     let block = facts.function.block(target).ok_or(Reason::Exits)?;
-    let is_phi = |inst: &&Inst<'_>| inst.op() == Some(Op::Phi);
-    let mut insts = block.insts.iter().filter(|inst| !is_phi(inst));
-    let place = insts.next().ok_or(Reason::Exits)?.offset;
-    if facts.pairing.open_before(Scope::Workgroup, place) != Open::Never {
+    let place = block.after_phis().ok_or(Reason::Exits)?.offset;
+    if !facts.is_closed(place) {
         return Err(Reason::Open);
     }
     if shape.may_leave_early() && !(facts.is_uniform)(shape.front) {

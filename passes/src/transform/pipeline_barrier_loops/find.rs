@@ -43,6 +43,13 @@ pub(super) struct Facts<'f, 'm> {
     pub(super) options: PipelineLoops,
 }
 
+impl Facts<'_, '_> {
+    /// Returns true if no arrive of the workgroup is open before the instruction at `offset`.
+    pub(super) fn is_closed(&self, offset: WordOffset) -> bool {
+        self.pairing.open_before(Scope::Workgroup, offset) == Open::Never
+    }
+}
+
 /// A loop that can be pipelined, as far as is known without writing it.
 pub(super) struct Pipeline<'p, 'm> {
     pub(super) facts: &'p Facts<'p, 'm>,
@@ -177,10 +184,9 @@ fn around(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>) -> Result<(WordOffset, b
     let target = shape.exit.target;
     let is_one_way = facts.cfg.preds(target) == [shape.exit.block];
     let block = facts.function.block(target).ok_or(Reason::Exits)?;
-    let first = block.insts.iter().find(|inst| inst.op() != Some(Op::Phi));
-    let first = first.filter(|_| is_one_way).ok_or(Reason::Exits)?;
-    let is_closed = |offset| facts.pairing.open_before(Scope::Workgroup, offset) == Open::Never;
-    if !is_closed(shape.front_end) || !is_closed(first.offset) {
+    let first = block.after_phis().filter(|_| is_one_way);
+    let first = first.ok_or(Reason::Exits)?;
+    if !facts.is_closed(shape.front_end) || !facts.is_closed(first.offset) {
         return Err(Reason::Open);
     }
     let is_passed = shape.exit.is_first && ![shape.front, target].into_iter().all(facts.is_uniform);

@@ -279,7 +279,7 @@ fn written<'p, 'm>(
     shape: &'p Shape<'p, 'm>,
 ) -> Result<Result<Written<'p, 'm>, Reason>, Diagnostic> {
     let ahead = facts.options.ahead;
-    let mut reason = Reason::Exits;
+    let mut why_not_ahead = None;
     if ahead.moves() {
         let moved = match Pipeline::find(facts, shape) {
             Ok(pipeline) => pipeline.write()?,
@@ -292,11 +292,9 @@ fn written<'p, 'm>(
                     alternates: false,
                 }));
             }
-            Err(why) => reason = why,
+            Err(why) if ahead.may_alternate() => why_not_ahead = Some(why),
+            Err(why) => return Ok(Err(why)),
         }
-    }
-    if !ahead.may_alternate() {
-        return Ok(Err(reason));
     }
     match Alternating::find(facts, shape) {
         Ok(alternating) => {
@@ -306,7 +304,9 @@ fn written<'p, 'm>(
                 alternates: true,
             }))
         }
-        Err(other) if reason == Reason::Exits => Ok(Err(other)),
-        Err(_) => Ok(Err(reason)),
+        // Several exits are no obstacle here.
+        Err(why) => Ok(Err(why_not_ahead
+            .filter(|ahead| *ahead != Reason::Exits)
+            .unwrap_or(why))),
     }
 }

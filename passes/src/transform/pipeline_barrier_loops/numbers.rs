@@ -1,7 +1,7 @@
 //! The numbers of the buffer of an iteration and of that of the next one.
 
 use crate::diagnostic::Diagnostic;
-use crate::module::{Id, Inst};
+use crate::module::Id;
 use crate::transform::barrier_loop::cut::Cuts;
 use crate::transform::barrier_loop::shape::Shape;
 use crate::transform::edit::Edit;
@@ -36,9 +36,7 @@ impl Numbers {
         let lost = || Diagnostic::bug("the header of a loop is not there");
         let header = shape.function.block(shape.header).ok_or_else(lost)?;
         let first = header.insts.first().ok_or_else(lost)?.offset;
-        let is_phi = |inst: &&Inst<'_>| inst.op() == Some(Op::Phi);
-        let mut plain = header.insts.iter().filter(|inst| !is_phi(inst));
-        let plain = plain.next().ok_or_else(lost)?;
+        let plain = header.after_phis().ok_or_else(lost)?;
         let uint = edit.uint()?;
         let one = edit.number(BUFFERS - 1)?;
         let Numbers {
