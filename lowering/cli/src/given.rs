@@ -3,9 +3,10 @@
 use super::input;
 use super::report;
 use super::stop::Stop;
+use super::texts;
 use splitbar::Target;
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{FileKind, assemble};
+use splitbar_passes::module::{AssemblyText, FileKind, assemble};
 use splitbar_plan::target::Arch;
 use std::path::Path;
 
@@ -127,6 +128,8 @@ fn assembled(text: &[u8], input: &Path) -> Result<Vec<u8>, Diagnostics> {
         }
         problems
     })?;
+    let kept = AssemblyText::new(report::name(input), &text, &assembled);
+    texts::keep(kept);
     let words = assembled.words.iter();
     Ok(words.flat_map(|word| word.to_le_bytes()).collect())
 }

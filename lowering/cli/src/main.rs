@@ -38,6 +38,7 @@ mod sim;
 mod stop;
 mod table;
 mod targets;
+mod texts;
 mod trace;
 mod values;
 mod warnings;

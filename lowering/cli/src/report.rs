@@ -2,7 +2,7 @@
 
 use super::problem::{Problem, github, sarif};
 use super::values::Format;
-use super::{arguments, flags, write};
+use super::{arguments, flags, texts, write};
 use clap::ValueEnum;
 use splitbar::diagnostic::text::Colour;
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics, Subject};
@@ -36,8 +36,9 @@ pub(super) fn show_for(
     target: Option<&'static str>,
     format: Format,
 ) {
-    let problems = flags::advised(problems);
+    let mut problems = flags::advised(problems);
     let file = name(input);
+    texts::place(&mut problems, &file);
     let subject = Subject::new(&file).with_target(target);
     match format {
         Format::Text => write::stderr(&text::render_with(&problems, subject, colour())),

@@ -5,10 +5,8 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{Declarations, Id, Inst, Type};
 use spirv::{Capability, Op};
 
-pub use crate::module::nameless::{PREDICATED_LOAD, PREDICATED_STORE};
+pub use crate::module::nameless::{PREDICATED_CAPABILITY, PREDICATED_LOAD, PREDICATED_STORE};
 
-/// PredicatedIOINTEL.
-pub const PREDICATED_CAPABILITY: u32 = 6257;
 /// The extension of the three.
 pub const PREDICATED_EXTENSION: &str = "SPV_INTEL_predicated_io";
 
@@ -106,25 +104,26 @@ pub type Problem<'m> = (Inst<'m>, String);
 pub fn errors(code: Code, problems: Vec<Problem<'_>>, found: &mut Diagnostics) {
     for (inst, message) in problems {
         let error = Diagnostic::error(code, message).at_word(inst.offset);
-        found.push(error.help(advice(code, inst)));
+        found.push(advised(error, inst));
     }
 }
 
-/// The change that solves a problem of `inst` with `code`.
-pub(crate) fn advice(code: Code, inst: Inst<'_>) -> &'static str {
-    match code {
+/// A `problem` of `inst`, with the change that solves it.
+pub(crate) fn advised(problem: Diagnostic, inst: Inst<'_>) -> Diagnostic {
+    match problem.code {
         Code::PredicatedAccess => {
-            "use a pointer, a Boolean predicate, and a value or result of the pointee type"
+            problem.help("use a pointer, a Boolean predicate, and a value or result of the pointee type")
         }
-        Code::MaskedAccess => {
-            "use vectors with one pointer, one Boolean and one value for each lane, and an alignment that is 0 or a power of two"
-        }
+        Code::MaskedAccess => problem.help(
+            "use vectors with one pointer, one Boolean and one value for each lane, and an alignment that is 0 or a power of two",
+        ),
         _ if Predicated::from_inst(inst).is_some() => {
-            "declare OpCapability PredicatedIOINTEL and OpExtension \"SPV_INTEL_predicated_io\""
+            problem.declare(Some("PredicatedIOINTEL"), Some("SPV_INTEL_predicated_io"))
         }
-        _ => {
-            "declare OpCapability MaskedGatherScatterINTEL and OpExtension \"SPV_INTEL_masked_gather_scatter\""
-        }
+        _ => problem.declare(
+            Some("MaskedGatherScatterINTEL"),
+            Some("SPV_INTEL_masked_gather_scatter"),
+        ),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Diagnostics as JSON for programs: one object on each line.
 
 use super::WordOffset;
-use super::{Diagnostic, Diagnostics, Location, SourcePosition, Subject, WitnessStep};
+use super::{Change, Diagnostic, Diagnostics, Fix, Location, SourcePosition, Subject, WitnessStep};
 use serde::Serialize;
 
 /// The keys, in the order in which they are written; none is ever left out.
@@ -21,11 +21,12 @@ struct Line<'d> {
     instruction: Option<&'d str>,
     word: Option<WordOffset>,
     operand: Option<u32>,
-    /// First byte and byte behind.
+    /// The first byte, and the byte after the last.
     span: Option<[usize; 2]>,
     source: Option<Source<'d>>,
     reasons: &'d [String],
     help: Option<&'d str>,
+    fixes: Vec<Repair<'d>>,
     witness: Vec<Passed<'d>>,
 }
 
@@ -36,6 +37,12 @@ pub struct Source<'d> {
     line: u32,
     /// Counted from 1; null where it is not known.
     column: Option<u32>,
+    /// The end of the range; neither is there if only the start is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_line: Option<u32>,
+    /// One after the last character.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_column: Option<u32>,
     text: Option<&'d str>,
     /// The calls that the instruction was inlined through, the innermost first; not there where
     /// there is none.
@@ -49,6 +56,8 @@ impl<'d> From<&'d SourcePosition> for Source<'d> {
             file: &at.file,
             line: at.line,
             column: at.shown_column(),
+            end_line: at.end.map(|end| end.line),
+            end_column: at.end.map(|end| end.column),
             text: at.text.as_deref(),
             inlined_at: at.inlined_at.iter().map(Source::from).collect(),
         }
@@ -106,6 +115,66 @@ impl<'d> From<&'d WitnessStep> for Passed<'d> {
     }
 }
 
+/// A change of the module that removes the problem.
+#[derive(Serialize)]
+struct Repair<'d> {
+    /// The change as an instruction.
+    text: String,
+    #[serde(flatten)]
+    action: Action<'d>,
+    /// The edits of the assembly text; empty for a module in binary form.
+    edits: Vec<Replacement<'d>>,
+}
+
+/// The change in the terms of SPIR-V.
+#[derive(Serialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+enum Action<'d> {
+    SetOperand {
+        value: u32,
+    },
+    Declare {
+        capability: Option<&'d str>,
+        extension: Option<&'d str>,
+    },
+}
+
+/// A replacement in the assembly text.
+#[derive(Serialize)]
+struct Replacement<'d> {
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+    text: &'d str,
+}
+
+impl<'d> From<&'d Fix> for Repair<'d> {
+    fn from(fix: &'d Fix) -> Self {
+        let edits = fix.edits.iter().map(|edit| Replacement {
+            line: edit.start.line,
+            column: edit.start.column,
+            end_line: edit.end.line,
+            end_column: edit.end.column,
+            text: &edit.text,
+        });
+        Repair {
+            text: fix.change.to_string(),
+            action: match &fix.change {
+                Change::SetOperand { value } => Action::SetOperand { value: *value },
+                Change::Declare {
+                    capability,
+                    extension,
+                } => Action::Declare {
+                    capability: capability.as_deref(),
+                    extension: extension.as_deref(),
+                },
+            },
+            edits: edits.collect(),
+        }
+    }
+}
+
 impl<'d> Line<'d> {
     fn new(problem: &'d Diagnostic, of: Subject<'d>) -> Self {
         let location = &*problem.location;
@@ -125,6 +194,7 @@ impl<'d> Line<'d> {
             source: location.source.as_ref().map(Source::from),
             reasons: &problem.reasons,
             help: problem.help.as_deref(),
+            fixes: problem.fixes().iter().map(Repair::from).collect(),
             witness: problem.witness.iter().map(Passed::from).collect(),
         }
     }
@@ -134,12 +204,16 @@ impl<'d> Line<'d> {
 /// What is not known is `null`. The keys:
 /// - `severity` ("error", "warning", "note"), `code`, `vuid`, `message`;
 /// - `file`, `target`, `function`, `block`, `instruction`, `word`, `operand` (counted from 0
-///   without result type and result), `span` (where the operand stands in `instruction`: first
-///   byte, byte behind);
-/// - `source`: `file`, `line`, `column` (counted from 1), the line's `text` if the module carries
-///   it, and `inlined_at`, the calls that it was inlined through;
+///   without result type and result), `span` (the operand in `instruction`: its first byte, and the
+///   byte after its last);
+/// - `source`: `file`, `line`, `column` (counted from 1), `end_line` and `end_column` (one after
+///   the last character) if the end of the range is known, the line's `text` if the module
+///   contains it, and `inlined_at`, the calls that it was inlined through;
 /// - `reasons`, `help`, and `witness`, a list of `text`, `word`, `instruction` and
-///   `source`.
+///   `source`;
+/// - `fixes`, changes of the module each of which removes the problem: `text`, `action`
+///   ("set_operand" with `value`; "declare" with `capability` and `extension`), and
+///   `edits` of the assembly text: `line`, `column`, `end_line`, `end_column`, `text`.
 pub fn render<'s>(problems: &Diagnostics, of: impl Into<Subject<'s>>) -> String {
     let of = of.into();
     let mut text = String::new();
@@ -153,14 +227,14 @@ pub fn render<'s>(problems: &Diagnostics, of: impl Into<Subject<'s>>) -> String 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Code, Location, Span};
+    use super::super::{Code, Edit, LineColumn, Location, Span};
     use super::*;
     use pretty_assertions::assert_eq;
 
     #[test]
     fn every_key_is_there() {
         let problem = Diagnostic::error(Code::ZeroId, "say \"no\"");
-        let expected = r#"{"severity":"error","code":"SB0006","vuid":null,"message":"say \"no\"","file":"a.spv","target":null,"function":null,"block":null,"instruction":null,"word":null,"operand":null,"span":null,"source":null,"reasons":[],"help":null,"witness":[]}"#;
+        let expected = r#"{"severity":"error","code":"SB0006","vuid":null,"message":"say \"no\"","file":"a.spv","target":null,"function":null,"block":null,"instruction":null,"word":null,"operand":null,"span":null,"source":null,"reasons":[],"help":null,"fixes":[],"witness":[]}"#;
         assert_eq!(render(&problem.into(), "a.spv"), format!("{expected}\n"));
     }
 
@@ -173,6 +247,8 @@ mod tests {
             .because("why")
             .vuid("VUID-x")
             .help("do this")
+            .fix(Change::SetOperand { value: 260 })
+            .declare(Some("Int64"), None)
             .passing(WitnessStep {
                 text: "here".to_owned(),
                 word: Some(WordOffset::new(9)),
@@ -181,6 +257,7 @@ mod tests {
                     file: "a.comp".to_owned(),
                     line: 2,
                     column: 1,
+                    end: None,
                     text: None,
                     inlined_at: Vec::new(),
                 }),
@@ -193,9 +270,22 @@ mod tests {
             file: "a.comp".to_owned(),
             line: 3,
             column: 5,
+            end: Some(LineColumn { line: 3, column: 9 }),
             text: Some("x = y;".to_owned()),
             inlined_at: Vec::new(),
         });
+        for fix in problem
+            .fixes
+            .iter_mut()
+            .flat_map(|fixes| fixes.iter_mut())
+            .take(1)
+        {
+            fix.edits = vec![Edit {
+                start: LineColumn { line: 3, column: 5 },
+                end: LineColumn { line: 3, column: 6 },
+                text: "%x".to_owned(),
+            }];
+        }
         let Diagnostic {
             location: _,
             severity: _,
@@ -203,6 +293,7 @@ mod tests {
             message: _,
             reasons: _,
             help: _,
+            fixes: _,
             vuid: _,
             witness: _,
         } = &problem;
@@ -215,7 +306,7 @@ mod tests {
             marked: _,
             source: _,
         } = &*problem.location;
-        let expected = r#"{"severity":"error","code":"SB0006","vuid":"VUID-x","message":"message","file":"a.spv","target":null,"function":"main","block":"%5","instruction":"OpStore %1 %2","word":7,"operand":2,"span":[11,13],"source":{"file":"a.comp","line":3,"column":5,"text":"x = y;"},"reasons":["why"],"help":"do this","witness":[{"text":"here","word":9,"instruction":"OpNop","source":{"file":"a.comp","line":2,"column":1,"text":null}}]}"#;
+        let expected = r#"{"severity":"error","code":"SB0006","vuid":"VUID-x","message":"message","file":"a.spv","target":null,"function":"main","block":"%5","instruction":"OpStore %1 %2","word":7,"operand":2,"span":[11,13],"source":{"file":"a.comp","line":3,"column":5,"end_line":3,"end_column":9,"text":"x = y;"},"reasons":["why"],"help":"do this","fixes":[{"text":"use the constant 0x104","action":"set_operand","value":260,"edits":[{"line":3,"column":5,"end_line":3,"end_column":6,"text":"%x"}]},{"text":"declare OpCapability Int64","action":"declare","capability":"Int64","extension":null,"edits":[]}],"witness":[{"text":"here","word":9,"instruction":"OpNop","source":{"file":"a.comp","line":2,"column":1,"text":null}}]}"#;
         assert_eq!(render(&problem.into(), "a.spv"), format!("{expected}\n"));
     }
 }

@@ -2,15 +2,19 @@
 //! rendered at the end.
 
 mod code;
+mod fix;
 pub mod json;
 mod kind;
+mod line_column;
 mod place;
 mod subject;
 pub mod text;
 mod word;
 
 pub use code::Code;
+pub use fix::{Change, Edit, Fix, Fixes};
 pub use kind::Kind;
+pub use line_column::LineColumn;
 pub use subject::Subject;
 pub use word::WordOffset;
 
@@ -69,7 +73,7 @@ pub struct Span {
     pub end: usize,
 }
 
-/// A position that OpLine gives.
+/// A position in a source: from OpLine, from DebugLine, or in the assembly text of the module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SourcePosition {
     /// File name (OpString).
@@ -78,6 +82,9 @@ pub struct SourcePosition {
     pub line: u32,
     /// Column, 1-based; 0 if the module has none, as with many compilers.
     pub column: u32,
+    /// The end of the range, one column after its last character; `None` if the module gives only
+    /// the start.
+    pub end: Option<LineColumn>,
     /// The line itself, when the module carries its source (OpSource, DebugSource).
     pub text: Option<String>,
     /// The calls that the instruction was inlined through (DebugInlinedAt), the innermost first.
@@ -135,6 +142,8 @@ pub struct Diagnostic {
     pub reasons: Vec<String>,
     /// An instruction to the user (a boxed string, for the same reason as `location`).
     pub help: Option<Box<str>>,
+    /// Changes of the module that remove the problem, each by itself.
+    pub fixes: Option<Box<Fixes>>,
     /// The rule of Vulkan's specification that is broken, by its identifier (`VUID-...`).
     #[serde(deserialize_with = "interned")]
     pub vuid: Option<Vuid>,
@@ -170,6 +179,7 @@ impl Diagnostic {
             message: message.into(),
             reasons: Vec::new(),
             help: None,
+            fixes: None,
             vuid: None,
             witness: Vec::new(),
         }
@@ -238,6 +248,40 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into().into_boxed_str());
         self
+    }
+
+    /// Adds a change of the module that removes the problem.
+    #[must_use]
+    pub fn fix(mut self, change: Change) -> Self {
+        self.fixes.get_or_insert_default().push(Fix::new(change));
+        self
+    }
+
+    /// Adds a fix for each of `values`: the operand of the location becomes a constant with it.
+    #[must_use]
+    pub fn set_to(self, values: impl IntoIterator<Item = u32>) -> Self {
+        values.into_iter().fold(self, |problem, value| {
+            problem.fix(Change::SetOperand { value })
+        })
+    }
+
+    /// Adds the declarations that are missing as a fix, and as the help if there is none yet.
+    #[must_use]
+    pub fn declare(self, capability: Option<&str>, extension: Option<&str>) -> Self {
+        let change = Change::Declare {
+            capability: capability.map(str::to_owned),
+            extension: extension.map(str::to_owned),
+        };
+        let problem = match self.help {
+            Some(_) => self,
+            None => self.help(change.to_string()),
+        };
+        problem.fix(change)
+    }
+
+    /// The fixes, in order of preference.
+    pub fn fixes(&self) -> &[Fix] {
+        self.fixes.as_deref().map_or(&[], Fixes::as_slice)
     }
 }
 

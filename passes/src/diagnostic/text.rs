@@ -10,6 +10,7 @@ use crate::boundary;
 use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, renderer::DecorStyle,
 };
+use std::ops::Range;
 
 /// The use of terminal colours in text.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -81,9 +82,19 @@ fn groups<'t>(problem: &'t Diagnostic, file: &'t str, target: Option<&'t str>) -
     let title = level
         .primary_title(plain(&problem.message))
         .id(problem.code.to_string());
-    let mut first = located(Group::with_title(title), &problem.location, file);
-    if let Some(source) = &problem.location.source {
-        first = sourced(first, source);
+    let place = &problem.location;
+    let mut first = Group::with_title(title);
+    first = match written(&place.source, file) {
+        Some(text) => {
+            let mark = AnnotationKind::Primary.span(text.span).label(around(place));
+            first.element(line(text.line, text.number, mark).path(file))
+        }
+        None => located(first, place, file),
+    };
+    if let Some(source) = &place.source {
+        if written(&place.source, file).is_none() {
+            first = sourced(first, source);
+        }
         for call in &source.inlined_at {
             let at = Level::NOTE.with_name(Some("inlined at"));
             first = first.element(at.message(call.to_string()));
@@ -152,20 +163,51 @@ fn located<'t>(group: Group<'t>, location: &'t Location, file: &'t str) -> Group
         .element(origin(file, word))
 }
 
+/// A line of the assembly text, with the range of an instruction or an operand.
+struct Written<'t> {
+    line: &'t str,
+    number: u32,
+    span: Range<usize>,
+}
+
+/// The line of a `source` that is the assembly text `file` of the module itself.
+fn written<'t>(source: &'t Option<SourcePosition>, file: &str) -> Option<Written<'t>> {
+    let source = source.as_ref().filter(|source| source.file == file)?;
+    let line = source.text.as_deref()?;
+    Some(Written {
+        line,
+        number: source.line,
+        span: range(source, line),
+    })
+}
+
+/// The bytes of the range of `source` in its line `text`; one character if the end is unknown.
+fn range(source: &SourcePosition, text: &str) -> Range<usize> {
+    // Columns are counted in characters or bytes, depending on the compiler; the start of the
+    // line is used when they are outside of it.
+    let byte = |column: u32| {
+        let mut starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+        starts.nth((column as usize).saturating_sub(1))
+    };
+    let start =
+        byte(source.shown_column().unwrap_or(1)).unwrap_or(text.len() - text.trim_start().len());
+    let one = boundary::ceil(text, start + 1);
+    let end = source.end.and_then(|end| {
+        if end.line == source.line {
+            byte(end.column)
+        } else {
+            Some(text.trim_end().len())
+        }
+    });
+    start..end.map_or(one, |end| end.max(one))
+}
+
 /// Adds the line of the source, or its place.
 fn sourced<'t>(group: Group<'t>, source: &'t SourcePosition) -> Group<'t> {
     let file = plain(&source.file);
     match &source.text {
         Some(text) => {
-            // Columns are counted in characters or bytes, by whom nobody says; the start of the
-            // line is as good when they lead nowhere.
-            let column = source.shown_column().unwrap_or(1) as usize;
-            let start = text
-                .char_indices()
-                .map(|(at, _)| at)
-                .nth(column.saturating_sub(1))
-                .unwrap_or(text.len() - text.trim_start().len());
-            let mark = AnnotationKind::Context.span(start..boundary::ceil(text, start + 1));
+            let mark = AnnotationKind::Context.span(range(source, text));
             group.element(line(text, source.line, mark).path(file))
         }
         None => {
@@ -183,6 +225,10 @@ fn passed<'t>(group: Group<'t>, place: &'t WitnessStep, number: u32, file: &'t s
     let text = format!("{number}: {}", plain(&place.text));
     match place.word.zip(place.instruction.as_deref()) {
         Some((word, instruction)) => {
+            if let Some(at) = written(&place.source, file) {
+                let mark = AnnotationKind::Context.span(at.span).label(text);
+                return group.element(line(at.line, at.number, mark).path(file));
+            }
             let mark = whole(instruction);
             let mark = AnnotationKind::Context.span(mark.start..mark.end);
             let group = group
@@ -234,6 +280,7 @@ mod tests {
                         file: "a.comp".to_owned(),
                         line: 9,
                         column: 5,
+                        end: None,
                         text: None,
                         inlined_at: Vec::new(),
                     }),
@@ -249,6 +296,7 @@ mod tests {
                 file: "a.comp".to_owned(),
                 line: 12,
                 column: 3,
+                end: None,
                 text: None,
                 inlined_at: Vec::new(),
             }),

@@ -654,12 +654,44 @@ pub(super) fn concrete(kind: OperandKind, word: u32) -> Option<dr::Operand> {
     enumerated!(by_kind)
 }
 
+/// Names of capabilities that the `spirv` crate does not have.
+const CAPABILITIES: [(&str, u32); 8] = [
+    (
+        "SplitBarrierEXT",
+        rspirv::spirv::Capability::SplitBarrierINTEL as u32,
+    ),
+    (
+        "CooperativeMatrixCheckedInstructionsINTEL",
+        nameless::CHECKED_CAPABILITY,
+    ),
+    (
+        "CooperativeMatrixPrefetchINTEL",
+        nameless::PREFETCH_CAPABILITY,
+    ),
+    ("PackedCooperativeMatrixINTEL", nameless::PACKED_CAPABILITY),
+    (
+        "CooperativeMatrixInvocationInstructionsINTEL",
+        nameless::INVOCATION_CAPABILITY,
+    ),
+    (
+        "CooperativeMatrixTF32ComponentTypeINTEL",
+        nameless::TF32_CAPABILITY,
+    ),
+    (
+        "CooperativeMatrixBFloat16ComponentTypeINTEL",
+        nameless::BFLOAT16_CAPABILITY,
+    ),
+    ("PredicatedIOINTEL", nameless::PREDICATED_CAPABILITY),
+];
+
 /// The number of the enumerant, or of the one bit of a mask, that the specification calls `name`;
 /// aliases count. `None` for kinds that are not enumerated, and for names that nobody knows.
 pub(super) fn enumerant(kind: OperandKind, name: &str) -> Option<u32> {
     use rspirv::binary::Disassemble;
-    if kind == OperandKind::Capability && name == "SplitBarrierEXT" {
-        return Some(rspirv::spirv::Capability::SplitBarrierINTEL as u32);
+    if kind == OperandKind::Capability
+        && let Some((_, number)) = CAPABILITIES.iter().find(|(known, _)| *known == name)
+    {
+        return Some(*number);
     }
     macro_rules! by_kind {
         (values: $($value:ident)*; masks: $($mask:ident)*) => {

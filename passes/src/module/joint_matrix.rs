@@ -5,21 +5,10 @@
 use super::{Id, Inst};
 
 pub use super::nameless::{
-    APPLY_FUNCTION, CONSTRUCT_CHECKED, GET_ELEMENT_COORD, LOAD_CHECKED, PREFETCH, STORE_CHECKED,
+    APPLY_FUNCTION, BFLOAT16_CAPABILITY, CHECKED_CAPABILITY, CONSTRUCT_CHECKED, GET_ELEMENT_COORD,
+    INVOCATION_CAPABILITY, LOAD_CHECKED, PACKED_CAPABILITY, PREFETCH, PREFETCH_CAPABILITY,
+    STORE_CHECKED, TF32_CAPABILITY,
 };
-
-/// CooperativeMatrixCheckedInstructionsINTEL.
-pub const CHECKED_CAPABILITY: u32 = 6192;
-/// CooperativeMatrixPrefetchINTEL.
-pub const PREFETCH_CAPABILITY: u32 = 6411;
-/// PackedCooperativeMatrixINTEL.
-pub const PACKED_CAPABILITY: u32 = 6434;
-/// CooperativeMatrixInvocationInstructionsINTEL.
-pub const INVOCATION_CAPABILITY: u32 = 6435;
-/// CooperativeMatrixTF32ComponentTypeINTEL.
-pub const TF32_CAPABILITY: u32 = 6436;
-/// CooperativeMatrixBFloat16ComponentTypeINTEL.
-pub const BFLOAT16_CAPABILITY: u32 = 6437;
 
 /// The Cooperative Matrix Layout PackedINTEL.
 pub const PACKED: u32 = 2;

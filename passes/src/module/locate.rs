@@ -4,7 +4,9 @@ use super::source::Texts;
 use super::strings::string_starts_with;
 use super::types::is_terminator;
 use super::{Block, Declarations, Function, Id, Inst, Module};
-use crate::diagnostic::{Diagnostic, Diagnostics, Location, SourcePosition, WordOffset};
+use crate::diagnostic::{
+    Diagnostic, Diagnostics, LineColumn, Location, SourcePosition, WordOffset,
+};
 use std::collections::BTreeMap;
 
 impl<'m> Declarations<'m> {
@@ -161,6 +163,7 @@ impl<'m> Declarations<'m> {
                 file: file.to_owned(),
                 line,
                 column: 0,
+                end: None,
                 text: texts.line_of_debug_source(self, source, line),
                 inlined_at: Vec::new(),
             });
@@ -186,6 +189,7 @@ impl<'m> Declarations<'m> {
             file: self.string(spot.file)?.to_owned(),
             line: spot.line,
             column: spot.column,
+            end: spot.end,
             text: match spot.source {
                 Some(source) => texts.line_of_debug_source(self, source, spot.line),
                 None => texts.line_of_file(self, spot.file, spot.line),
@@ -201,14 +205,29 @@ impl<'m> Declarations<'m> {
                 file: Id(*file),
                 line: *number,
                 column: *column,
+                end: None,
                 source: None,
             }),
-            (_, [_set, _number, source, number, _end, column, ..]) => Some(Spot {
-                file: self.file_of_debug_source(Id(*source))?,
-                line: self.literal(Id(*number))?,
-                column: self.literal(Id(*column))?,
-                source: Some(Id(*source)),
-            }),
+            (_, [_set, _number, source, number, end, column, rest @ ..]) => {
+                let start = LineColumn {
+                    line: self.literal(Id(*number))?,
+                    column: self.literal(Id(*column))?,
+                };
+                let end = rest.first().and_then(|column| {
+                    Some(LineColumn {
+                        line: self.literal(Id(*end))?,
+                        column: self.literal(Id(*column))?,
+                    })
+                });
+                Some(Spot {
+                    file: self.file_of_debug_source(Id(*source))?,
+                    line: start.line,
+                    column: start.column,
+                    // Compilers that know no end repeat the start, or write 0.
+                    end: end.filter(|end| start.column > 0 && *end > start),
+                    source: Some(Id(*source)),
+                })
+            }
             _ => None,
         }
     }
@@ -264,6 +283,8 @@ pub(super) struct Spot {
     pub(super) file: Id,
     pub(super) line: u32,
     pub(super) column: u32,
+    /// The end of the range, as DebugLine has it.
+    end: Option<LineColumn>,
     /// The DebugSource that names the file, if one does.
     source: Option<Id>,
 }

@@ -50,7 +50,7 @@ mod uses;
 mod workgroup;
 
 pub use crate::diagnostic::WordOffset;
-pub use assemble::{Assembled, assemble};
+pub use assemble::{Assembled, AssemblyText, assemble};
 pub use callee::{called, called_for_elements, callee};
 pub use constant::Constant;
 pub use constants::{Constants, SpecValues};

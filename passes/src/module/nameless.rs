@@ -10,6 +10,20 @@ pub const LOAD_CHECKED: u16 = 6193;
 pub const STORE_CHECKED: u16 = 6194;
 /// OpCooperativeMatrixConstructCheckedINTEL.
 pub const CONSTRUCT_CHECKED: u16 = 6195;
+/// The capability CooperativeMatrixCheckedInstructionsINTEL.
+pub const CHECKED_CAPABILITY: u32 = 6192;
+/// The capability CooperativeMatrixPrefetchINTEL.
+pub const PREFETCH_CAPABILITY: u32 = 6411;
+/// The capability PackedCooperativeMatrixINTEL.
+pub const PACKED_CAPABILITY: u32 = 6434;
+/// The capability CooperativeMatrixInvocationInstructionsINTEL.
+pub const INVOCATION_CAPABILITY: u32 = 6435;
+/// The capability CooperativeMatrixTF32ComponentTypeINTEL.
+pub const TF32_CAPABILITY: u32 = 6436;
+/// The capability CooperativeMatrixBFloat16ComponentTypeINTEL.
+pub const BFLOAT16_CAPABILITY: u32 = 6437;
+/// The capability PredicatedIOINTEL.
+pub const PREDICATED_CAPABILITY: u32 = 6257;
 /// OpPredicatedLoadINTEL.
 pub const PREDICATED_LOAD: u16 = 6258;
 /// OpPredicatedStoreINTEL.

@@ -31,6 +31,7 @@ impl<'d> Report<'d> {
             message: format!("{MOST_PROBLEMS} problems are shown, there may be more"),
             reasons: Vec::new(),
             help: None,
+            fixes: None,
             ..diagnostic.clone()
         });
         self.diagnostics.push(diagnostic);

@@ -9,6 +9,7 @@
 #[path = "../corpus/mod.rs"]
 mod corpus;
 mod examples;
+mod fixes;
 mod fixtures;
 
 use fixtures::{Finding, expected, settings, validated};

@@ -77,6 +77,7 @@ fn problem(
         message,
         reasons: Vec::new(),
         help: None,
+        fixes: Vec::new(),
         vuid: None,
         file: of.file.to_owned(),
         target: Some(of.target),

@@ -21,6 +21,9 @@ fn line(problem: &Problem) -> String {
     if let Some(source) = source.filter(|source| source.line > 0) {
         properties.push(format!("line={}", source.line));
         properties.extend(source.shown_column().map(|column| format!("col={column}")));
+        if let Some(end) = source.end {
+            properties.push(format!("endLine={},endColumn={}", end.line, end.column));
+        }
     }
     let title = match problem.target {
         Some(target) => format!("{} ({target})", problem.rule),
@@ -70,6 +73,7 @@ mod tests {
             file: "a,b:c%.comp".to_owned(),
             line: 3,
             column: 5,
+            end: None,
             text: None,
             inlined_at: Vec::new(),
         });

@@ -6,7 +6,7 @@ pub(super) mod github;
 pub(super) mod sarif;
 
 use super::explain;
-use splitbar::diagnostic::{Diagnostic, Location, Severity, WitnessStep};
+use splitbar::diagnostic::{Diagnostic, Fix, Location, Severity, WitnessStep};
 use splitbar::simulate::machine::{CodeLocation, Finding, Site};
 
 /// A diagnostic or a finding.
@@ -19,6 +19,7 @@ pub(super) struct Problem {
     pub message: String,
     pub reasons: Vec<String>,
     pub help: Option<String>,
+    pub fixes: Vec<Fix>,
     /// The rule of Vulkan's specification.
     pub vuid: Option<&'static str>,
     /// The file that it is about: a module, or final code.
@@ -67,6 +68,7 @@ impl Problem {
             message: problem.message.clone(),
             reasons: problem.reasons.clone(),
             help: problem.help.as_deref().map(str::to_owned),
+            fixes: problem.fixes().to_vec(),
             vuid: problem.vuid,
             file: file.to_owned(),
             target,
@@ -106,6 +108,7 @@ impl Problem {
                 machine_text(&finding.site, &finding.place)
             )],
             help: None,
+            fixes: Vec::new(),
             vuid: None,
             file: file.to_owned(),
             target: Some(target),

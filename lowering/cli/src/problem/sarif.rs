@@ -2,7 +2,7 @@
 
 use super::{Problem, Related};
 use serde_json::{Map, Value, json};
-use splitbar::diagnostic::{Location, Severity, SourcePosition, WitnessStep, WordOffset};
+use splitbar::diagnostic::{Fix, Location, Severity, SourcePosition, WitnessStep, WordOffset};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -82,11 +82,46 @@ fn result(problem: &Problem, rule: Option<usize>) -> Value {
             json!([{"threadFlows": [{"locations": steps}]}]),
         );
     }
+    let fixes: Vec<Value> = problem
+        .fixes
+        .iter()
+        .filter(|fix| !fix.edits.is_empty())
+        .map(|fix| fixed(fix, module))
+        .collect();
+    if !fixes.is_empty() {
+        add("fixes", json!(fixes));
+    }
     let properties = properties(problem);
     if !properties.is_empty() {
         add("properties", Value::Object(properties));
     }
     result
+}
+
+/// The edits of the assembly text in the file `module`.
+fn fixed(fix: &Fix, module: &str) -> Value {
+    let replacements: Vec<Value> = fix
+        .edits
+        .iter()
+        .map(|edit| {
+            json!({
+                "deletedRegion": {
+                    "startLine": edit.start.line,
+                    "startColumn": edit.start.column,
+                    "endLine": edit.end.line,
+                    "endColumn": edit.end.column,
+                },
+                "insertedContent": {"text": edit.text},
+            })
+        })
+        .collect();
+    json!({
+        "description": {"text": fix.change.to_string()},
+        "artifactChanges": [{
+            "artifactLocation": {"uri": uri(module)},
+            "replacements": replacements,
+        }],
+    })
 }
 
 fn level(severity: Severity) -> &'static str {
@@ -157,6 +192,10 @@ fn of_source(source: &SourcePosition, module: &str) -> Value {
     if let Some(region) = region.as_object_mut() {
         if let Some(column) = source.shown_column() {
             region.insert("startColumn".to_owned(), json!(column));
+        }
+        if let Some(end) = source.end {
+            region.insert("endLine".to_owned(), json!(end.line));
+            region.insert("endColumn".to_owned(), json!(end.column));
         }
         if let Some(text) = &source.text {
             region.insert("snippet".to_owned(), json!({"text": text}));

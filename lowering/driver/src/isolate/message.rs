@@ -132,6 +132,7 @@ mod tests {
             file: "a.comp".to_owned(),
             line: 3,
             column: 5,
+            end: None,
             text: None,
             inlined_at: Vec::new(),
         });

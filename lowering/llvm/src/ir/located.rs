@@ -25,6 +25,7 @@ pub(super) fn source(instruction: Value<'_>) -> Option<SourcePosition> {
         file: place.file,
         line: place.line,
         column: place.column,
+        end: None,
         text: None,
         inlined_at: Vec::new(),
     })

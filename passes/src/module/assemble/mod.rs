@@ -11,7 +11,10 @@
 
 mod line;
 mod number;
+mod text;
 mod token;
+
+pub use text::AssemblyText;
 
 use super::{Id, Module};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, SourcePosition};
@@ -100,6 +103,7 @@ fn problem(line: u32, column: usize, message: String) -> Diagnostic {
         file: "assembly".to_owned(),
         line,
         column: u32::try_from(column).unwrap_or(u32::MAX),
+        end: None,
         text: None,
         inlined_at: Vec::new(),
     });

@@ -11,6 +11,15 @@ pub(super) struct Token<'t> {
     pub column: usize,
 }
 
+impl Token<'_> {
+    /// A token without characters, at the start of a line.
+    pub(super) const EMPTY: Token<'static> = Token {
+        text: "",
+        quoted: false,
+        column: 1,
+    };
+}
+
 /// What is wrong, and in which column.
 pub(super) type Wrong = (usize, String);
 

@@ -241,7 +241,7 @@ pub(super) const INTEGER: Rule = Rule {
             to.push(
                 INTEGER
                     .error(context, operation.inst, message)
-                    .help("declare OpCapability Int64Atomics"),
+                    .declare(Some("Int64Atomics"), None),
             );
         }
     }),
@@ -276,8 +276,8 @@ pub(super) const FLOAT: Rule = Rule {
                 "{} on {width}-bit floats needs the capability {needs:?}",
                 context.name(operation)
             );
-            let help = format!("declare OpCapability {needs:?} and OpExtension \"{extension}\"");
-            to.push(FLOAT.error(context, operation.inst, message).help(help));
+            let error = FLOAT.error(context, operation.inst, message);
+            to.push(error.declare(Some(&format!("{needs:?}")), Some(extension)));
         }
     }),
 };

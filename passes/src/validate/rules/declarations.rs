@@ -34,7 +34,18 @@ pub(super) const CAPABILITY: Rule = Rule {
             .iter()
             .any(|(number, _)| *number == CAPABILITY_NUMBER);
         if operation.is_split() && !declared {
-            to.push(CAPABILITY.error(context, operation.inst, format!("{} needs the capability SplitBarrierEXT (6141)", context.name(operation))).help("declare OpCapability SplitBarrierEXT and OpExtension \"SPV_EXT_split_barrier\""));
+            to.push(
+                CAPABILITY
+                    .error(
+                        context,
+                        operation.inst,
+                        format!(
+                            "{} needs the capability SplitBarrierEXT (6141)",
+                            context.name(operation)
+                        ),
+                    )
+                    .declare(Some("SplitBarrierEXT"), Some("SPV_EXT_split_barrier")),
+            );
         }
     }),
 };
@@ -52,7 +63,7 @@ pub(super) const EXTENSION: Rule = Rule {
             .find(|(number, _)| *number == CAPABILITY_NUMBER)
             && declared(context).is_empty()
         {
-            to.push(EXTENSION.error(context, *inst, "the capability SplitBarrierEXT (6141) needs the extension SPV_EXT_split_barrier or SPV_INTEL_split_barrier").help("declare OpExtension \"SPV_EXT_split_barrier\""));
+            to.push(EXTENSION.error(context, *inst, "the capability SplitBarrierEXT (6141) needs the extension SPV_EXT_split_barrier or SPV_INTEL_split_barrier").declare(None, Some("SPV_EXT_split_barrier")));
         }
     }),
 };

@@ -50,7 +50,7 @@ fn report(
     to: &mut Diagnostics,
 ) {
     for (inst, message) in found {
-        let help = guarded::advice(rule.code, inst);
-        to.push(rule.error(context, inst, message).help(help));
+        let error = rule.error(context, inst, message);
+        to.push(guarded::advised(error, inst));
     }
 }

@@ -41,9 +41,7 @@ pub(super) const CAPABILITY: Rule = Rule {
                 let what = inst.name();
                 let message = format!("{what} needs the capability {name} ({number})");
                 let error = CAPABILITY.error(context, inst, message);
-                to.push(error.help(format!(
-                    "declare OpCapability {name} and OpExtension \"SPV_INTEL_joint_matrix\""
-                )));
+                to.push(error.declare(Some(name), Some("SPV_INTEL_joint_matrix")));
             }
         }
     }),

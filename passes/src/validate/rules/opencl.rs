@@ -34,7 +34,7 @@ pub(super) const SPLIT_SCOPE: Rule = Rule {
         if let Some(scope) = scope(context, operation.execution)
             .filter(|scope| operation.is_split() && *scope != Scope::Workgroup)
         {
-            to.push(SPLIT_SCOPE.error_at(context, operation, operation.execution, format!("the execution scope of {} is {scope}; OpenCL allows only Workgroup for split barriers", context.name(operation))).help("use the execution scope Workgroup (2)"));
+            to.push(SPLIT_SCOPE.error_at(context, operation, operation.execution, format!("the execution scope of {} is {scope}; OpenCL allows only Workgroup for split barriers", context.name(operation))).help("use the execution scope Workgroup (2)").set_to([2]));
         }
     }),
 };
@@ -80,6 +80,7 @@ impl Rule {
             self.error_at(context, operation, operation.execution, message)
                 .because("OpenCL allows only Workgroup and Subgroup")
                 .help("use the execution scope Workgroup (2) or Subgroup (3)")
+                .set_to([2])
         }
     }
 }
@@ -125,7 +126,8 @@ pub(super) const BARRIER_12: Rule = Rule {
             to.push(
                 BARRIER_12
                     .error_at(context, operation, operation.memory, message)
-                    .help("use the memory scope Workgroup (2)"),
+                    .help("use the memory scope Workgroup (2)")
+                    .set_to([2]),
             );
         }
         if order(context, operation).is_some_and(|order| order != 0x10) {
@@ -153,7 +155,8 @@ pub(super) const ATOMIC_12: Rule = Rule {
             to.push(
                 ATOMIC_12
                     .error_at(context, operation, operation.memory, message)
-                    .help("use the memory scope Device (1)"),
+                    .help("use the memory scope Device (1)")
+                    .set_to([1]),
             );
         }
         if order(context, operation).is_some_and(|order| order != 0) {
@@ -164,7 +167,8 @@ pub(super) const ATOMIC_12: Rule = Rule {
             to.push(
                 ATOMIC_12
                     .error_at(context, operation, operation.semantics, message)
-                    .help("use memory semantics without a memory order, such as 0 (None)"),
+                    .help("use memory semantics without a memory order, such as 0 (None)")
+                    .set_to([0]),
             );
         }
     }),
@@ -191,7 +195,8 @@ pub(super) const IMAGES: Rule = Rule {
             to.push(
                 IMAGES
                     .error_at(context, operation, operation.memory, message)
-                    .help("use the memory scope Workgroup (2), or clear ImageMemory (0x800)"),
+                    .help("use the memory scope Workgroup (2), or clear ImageMemory (0x800)")
+                    .set_to([2]),
             );
         }
     }),

@@ -72,7 +72,7 @@ pub(super) const SPLIT_EXECUTION: Rule = Rule {
             return;
         };
         if !matches!(scope, Scope::Workgroup | Scope::Subgroup) {
-            to.push(SPLIT_EXECUTION.error_at(context, operation, operation.execution, format!("the execution scope of {} is {scope}; Vulkan allows only Workgroup and Subgroup", context.name(operation))).help("use the execution scope Workgroup (2) or Subgroup (3)"));
+            to.push(SPLIT_EXECUTION.error_at(context, operation, operation.execution, format!("the execution scope of {} is {scope}; Vulkan allows only Workgroup and Subgroup", context.name(operation))).help("use the execution scope Workgroup (2) or Subgroup (3)").set_to([2, 3]));
         }
     }),
 };
@@ -89,7 +89,7 @@ pub(super) const EXECUTION: Rule = Rule {
             return;
         };
         if !matches!(scope, Scope::Workgroup | Scope::Subgroup) {
-            to.push(EXECUTION.error_at(context, operation, operation.execution, format!("the execution scope of OpControlBarrier is {scope}; Vulkan allows only Workgroup and Subgroup")).help("use the execution scope Workgroup (2) or Subgroup (3)"));
+            to.push(EXECUTION.error_at(context, operation, operation.execution, format!("the execution scope of OpControlBarrier is {scope}; Vulkan allows only Workgroup and Subgroup")).help("use the execution scope Workgroup (2) or Subgroup (3)").set_to([2, 3]));
         }
     }),
 };
@@ -193,7 +193,7 @@ pub(super) const SUBGROUP_VULKAN10: Rule = Rule {
             && !context.has(C::SubgroupBallotKHR)
             && !context.has(C::SubgroupVoteKHR)
         {
-            to.push(SUBGROUP_VULKAN10.error_at(context, operation, operation.memory, format!("the memory scope of {} is Subgroup, which Vulkan 1.0 allows only with SubgroupBallotKHR or SubgroupVoteKHR", context.name(operation))).help("declare OpCapability SubgroupBallotKHR or SubgroupVoteKHR with its extension, or use the memory scope Workgroup"));
+            to.push(SUBGROUP_VULKAN10.error_at(context, operation, operation.memory, format!("the memory scope of {} is Subgroup, which Vulkan 1.0 allows only with SubgroupBallotKHR or SubgroupVoteKHR", context.name(operation))).help("declare OpCapability SubgroupBallotKHR or SubgroupVoteKHR with its extension, or use the memory scope Workgroup").set_to([2]));
         }
     }),
 };
@@ -207,7 +207,7 @@ pub(super) const QUEUE_FAMILY: Rule = Rule {
         if scope(context, operation.memory) == Some(Scope::QueueFamily)
             && !context.has(spirv::Capability::VulkanMemoryModel)
         {
-            to.push(QUEUE_FAMILY.error_at(context, operation, operation.memory, format!("the memory scope of {} is QueueFamily, but the module does not declare VulkanMemoryModel", context.name(operation))).help("declare OpCapability VulkanMemoryModel and the memory model Vulkan, or use the memory scope Device"));
+            to.push(QUEUE_FAMILY.error_at(context, operation, operation.memory, format!("the memory scope of {} is QueueFamily, but the module does not declare VulkanMemoryModel", context.name(operation))).help("declare OpCapability VulkanMemoryModel and the memory model Vulkan, or use the memory scope Device").set_to([1]));
         }
     }),
 };
@@ -223,7 +223,7 @@ pub(super) const DEVICE: Rule = Rule {
             && context.has(C::VulkanMemoryModel)
             && !context.has(C::VulkanMemoryModelDeviceScope)
         {
-            to.push(DEVICE.error_at(context, operation, operation.memory, format!("the memory scope of {} is Device, but the module does not declare VulkanMemoryModelDeviceScope", context.name(operation))).help("declare OpCapability VulkanMemoryModelDeviceScope, or use the memory scope QueueFamily"));
+            to.push(DEVICE.error_at(context, operation, operation.memory, format!("the memory scope of {} is Device, but the module does not declare VulkanMemoryModelDeviceScope", context.name(operation))).help("declare OpCapability VulkanMemoryModelDeviceScope, or use the memory scope QueueFamily").declare(Some("VulkanMemoryModelDeviceScope"), None).set_to([5]));
         }
     }),
 };
@@ -275,7 +275,7 @@ pub(super) const SHADER_CALL: Rule = Rule {
             .models(operation.function)
             .filter(|(model, _)| !(5313..=5318).contains(model))
         {
-            to.push(SHADER_CALL.error_at(context, operation, operation.memory, format!("{} with the memory scope ShaderCallKHR is reached from the entry point {entry:?}, which is not a ray tracing shader", context.name(operation))).help("use the memory scope Device, or use the instruction only in ray tracing shaders"));
+            to.push(SHADER_CALL.error_at(context, operation, operation.memory, format!("{} with the memory scope ShaderCallKHR is reached from the entry point {entry:?}, which is not a ray tracing shader", context.name(operation))).help("use the memory scope Device, or use the instruction only in ray tracing shaders").set_to([1]));
         }
     }),
 };
@@ -306,7 +306,8 @@ pub(super) const GROUP: Rule = Rule {
             to.push(
                 GROUP
                     .error_at(context, operation, operation.execution, message)
-                    .help("use the execution scope Subgroup (3)"),
+                    .help("use the execution scope Subgroup (3)")
+                    .set_to([3]),
             );
         }
     }),
@@ -332,7 +333,7 @@ pub(super) const GRAPHICS: Rule = Rule {
             .models(operation.function)
             .filter(|(model, _)| GRAPHICS_AND_RAYS.contains(model))
         {
-            to.push(GRAPHICS.error_at(context, operation, operation.execution, format!("OpControlBarrier with the execution scope {scope} is reached from the entry point {entry:?}, a graphics or ray tracing shader")).because("Vulkan allows only the execution scope Subgroup in these shaders").help("use the execution scope Subgroup (3), or use the barrier only in compute shaders"));
+            to.push(GRAPHICS.error_at(context, operation, operation.execution, format!("OpControlBarrier with the execution scope {scope} is reached from the entry point {entry:?}, a graphics or ray tracing shader")).because("Vulkan allows only the execution scope Subgroup in these shaders").help("use the execution scope Subgroup (3), or use the barrier only in compute shaders").set_to([3]));
         }
     }),
 };
@@ -357,7 +358,8 @@ pub(super) const TESSELLATION: Rule = Rule {
             to.push(
                 TESSELLATION
                     .error_at(context, operation, operation.memory, format!("{} with the memory scope Workgroup is reached from the tessellation control shader {entry:?} under the memory model GLSL450", context.name(operation)))
-                    .help("use the memory scope Device, or the memory model Vulkan"),
+                    .help("use the memory scope Device, or the memory model Vulkan")
+                    .set_to([1]),
             );
         }
     }),

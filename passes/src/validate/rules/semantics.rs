@@ -11,6 +11,8 @@ const ACQUIRE_RELEASE: u32 = 0x8;
 const SEQUENTIALLY_CONSISTENT: u32 = 0x10;
 const ORDERS: u32 = 0x1e;
 const UNIFORM_MEMORY: u32 = 0x40;
+const WORKGROUP_MEMORY: u32 = 0x100;
+const CROSS_WORKGROUP_MEMORY: u32 = 0x200;
 const OUTPUT_MEMORY: u32 = 0x1000;
 /// Storage classes that count in Vulkan: UniformMemory, WorkgroupMemory, ImageMemory, OutputMemory.
 const VULKAN_CLASSES: u32 = 0x40 | 0x100 | 0x800 | OUTPUT_MEMORY;
@@ -19,12 +21,26 @@ const MAKE_VISIBLE: u32 = 0x4000;
 const VOLATILE_BIT: u32 = 0x8000;
 const KNOWN: u32 = ORDERS | 0xffc0;
 
-/// A problem of an operand: the rest of a sentence whose subject is the operand, and what to
-/// change.
-type Wrong = Option<(String, String)>;
+/// A problem of an operand.
+struct Wrong {
+    /// The rest of a sentence whose subject is the operand.
+    is: String,
+    /// The instruction to the user.
+    help: String,
+    /// Values of the operand that do not have the problem.
+    values: Vec<u32>,
+}
 
-fn wrong(is: impl Into<String>, help: impl Into<String>) -> (String, String) {
-    (is.into(), help.into())
+fn wrong(
+    is: impl Into<String>,
+    help: impl Into<String>,
+    values: impl IntoIterator<Item = u32>,
+) -> Wrong {
+    Wrong {
+        is: is.into(),
+        help: help.into(),
+        values: values.into_iter().collect(),
+    }
 }
 
 /// The strongest memory order that the instruction can have in Vulkan, and its bit.
@@ -54,14 +70,15 @@ fn each(
     context: &Context<'_, '_>,
     operation: &Operation<'_>,
     to: &mut Diagnostics,
-    check: impl Fn(u32) -> Wrong,
+    check: impl Fn(u32) -> Option<Wrong>,
 ) {
     for (what, operand) in operation.all_semantics() {
-        if let Some((problem, help)) = context.value(operand.id).and_then(&check) {
-            let message = format!("the {what} of {} {problem}", context.name(operation));
+        if let Some(wrong) = context.value(operand.id).and_then(&check) {
+            let message = format!("the {what} of {} {}", context.name(operation), wrong.is);
             to.push(
                 rule.error_at(context, operation, Some(operand), message)
-                    .help(help),
+                    .help(wrong.help)
+                    .set_to(wrong.values),
             );
         }
     }
@@ -112,6 +129,7 @@ pub(super) const UNKNOWN: Rule = Rule {
                 wrong(
                     format!("have undefined bits: {:#x}", bits & !KNOWN),
                     format!("clear these bits: use {:#x}", bits & KNOWN),
+                    [bits & KNOWN],
                 )
             })
         });
@@ -129,6 +147,7 @@ pub(super) const SEVERAL: Rule = Rule {
                 wrong(
                     format!("have more than one memory order: {:#x}", bits & ORDERS),
                     "set one memory order; acquire and release together are AcquireRelease (0x8)",
+                    [with_order(bits, strongest(operation.kind).1)],
                 )
             })
         });
@@ -151,6 +170,7 @@ pub(super) const SEQUENTIAL: Rule = Rule {
                             "use a weaker memory order, such as {name}: {:#x}",
                             with_order(bits, order)
                         ),
+                        [with_order(bits, order)],
                     )
                 })
             });
@@ -170,6 +190,7 @@ pub(super) const STORE: Rule = Rule {
                     wrong(
                         "include an acquire, but a store reads nothing",
                         format!("use Release: {:#x}", with_order(bits, RELEASE)),
+                        [with_order(bits, RELEASE)],
                     )
                 })
             });
@@ -189,6 +210,7 @@ pub(super) const LOAD: Rule = Rule {
                     wrong(
                         "include a release, but a load writes nothing",
                         format!("use Acquire: {:#x}", with_order(bits, ACQUIRE)),
+                        [with_order(bits, ACQUIRE)],
                     )
                 })
             });
@@ -208,6 +230,7 @@ pub(super) const RELAXED: Rule = Rule {
                     wrong(
                         "have no memory order, so the instruction has no effect",
                         "set a memory order, such as AcquireRelease (0x8), or remove the instruction",
+                        [with_order(bits, ACQUIRE_RELEASE)],
                     )
                 })
             });
@@ -227,6 +250,7 @@ pub(super) const NO_CLASS: Rule = Rule {
                     wrong(
                         "have a memory order but no storage class that it applies to",
                         "add the storage classes to order, such as WorkgroupMemory (0x100)",
+                        [bits | WORKGROUP_MEMORY],
                     )
                 })
             });
@@ -247,6 +271,7 @@ pub(super) const NO_ORDER: Rule = Rule {
                     wrong(
                         "name a storage class but no memory order",
                         format!("add a memory order, such as {name} ({order:#x}), or use 0 (None)"),
+                        [with_order(bits, order), 0],
                     )
                 })
             });
@@ -269,7 +294,15 @@ pub(super) const AVAILABLE: Rule = Rule {
                         "use Release (0x4) or AcquireRelease (0x8), or clear MakeAvailable (0x2000)"
                     }
                 };
-                wrong("include MakeAvailable but no release", help)
+                let orders: &[u32] = match strongest(operation.kind) {
+                    (_, ACQUIRE) => &[],
+                    (_, RELEASE) => &[RELEASE],
+                    (_, _) if bits & ORDERS == 0 => &[RELEASE, ACQUIRE_RELEASE],
+                    (_, _) => &[ACQUIRE_RELEASE],
+                };
+                let ordered = orders.iter().map(|order| with_order(bits, *order));
+                let values = ordered.chain([bits & !MAKE_AVAILABLE]);
+                wrong("include MakeAvailable but no release", help, values)
             })
         });
     }),
@@ -290,7 +323,15 @@ pub(super) const VISIBLE: Rule = Rule {
                         "use Acquire (0x2) or AcquireRelease (0x8), or clear MakeVisible (0x4000)"
                     }
                 };
-                wrong("include MakeVisible but no acquire", help)
+                let orders: &[u32] = match strongest(operation.kind) {
+                    (_, RELEASE) => &[],
+                    (_, ACQUIRE) => &[ACQUIRE],
+                    (_, _) if bits & ORDERS == 0 => &[ACQUIRE, ACQUIRE_RELEASE],
+                    (_, _) => &[ACQUIRE_RELEASE],
+                };
+                let ordered = orders.iter().map(|order| with_order(bits, *order));
+                let values = ordered.chain([bits & !MAKE_VISIBLE]);
+                wrong("include MakeVisible but no acquire", help, values)
             })
         });
     }),
@@ -324,6 +365,7 @@ pub(super) const NEEDS_MODEL: Rule = Rule {
                         format!(
                             "declare OpCapability VulkanMemoryModel and the memory model Vulkan, or use {rest:#x}"
                         ),
+                        [rest],
                     )
                 })
             });
@@ -343,6 +385,7 @@ pub(super) const VOLATILE: Rule = Rule {
                     wrong(
                         "include Volatile, which is allowed only on atomic instructions",
                         format!("clear Volatile: use {:#x}", bits & !VOLATILE_BIT),
+                        [bits & !VOLATILE_BIT],
                     )
                 })
             });
@@ -362,6 +405,7 @@ pub(super) const UNIFORM: Rule = Rule {
                     wrong(
                         "include UniformMemory, but the module does not declare Shader",
                         "use CrossWorkgroupMemory (0x200) for the global memory of a kernel",
+                        [bits & !UNIFORM_MEMORY | CROSS_WORKGROUP_MEMORY],
                     )
                 })
             });
@@ -381,6 +425,7 @@ pub(super) const ARRIVE: Rule = Rule {
                     wrong(
                         "have a memory order other than Release",
                         format!("use Release: {:#x}", with_order(bits, RELEASE)),
+                        [with_order(bits, RELEASE)],
                     )
                 })
             });
@@ -400,6 +445,7 @@ pub(super) const WAIT: Rule = Rule {
                     wrong(
                         "have a memory order other than Acquire",
                         format!("use Acquire: {:#x}", with_order(bits, ACQUIRE)),
+                        [with_order(bits, ACQUIRE)],
                     )
                 })
             });
@@ -421,9 +467,8 @@ pub(super) const UNEQUAL_RELEASES: Rule = Rule {
     vuid: Some("VUID-StandaloneSpirv-UnequalMemorySemantics-10875"),
     text: include_str!("explain/SB1218.md"),
     check: Check::Operation(|context, operation, to| {
-        if both(context, operation)
-            .is_some_and(|(_, unequal)| unequal & (RELEASE | ACQUIRE_RELEASE) != 0)
-        {
+        let unequal = both(context, operation).map(|(_, unequal)| unequal);
+        if let Some(bits) = unequal.filter(|bits| bits & (RELEASE | ACQUIRE_RELEASE) != 0) {
             let message = format!(
                 "the Unequal memory semantics of {} include a release, but a failed comparison writes nothing",
                 context.name(operation)
@@ -431,7 +476,8 @@ pub(super) const UNEQUAL_RELEASES: Rule = Rule {
             to.push(
                 UNEQUAL_RELEASES
                     .error_at(context, operation, operation.unequal, message)
-                    .help("use Acquire (0x2) or no memory order for Unequal"),
+                    .help("use Acquire (0x2) or no memory order for Unequal")
+                    .set_to([with_order(bits, ACQUIRE), 0]),
             );
         }
     }),

@@ -398,7 +398,7 @@ pub(super) const CAPABILITY: Rule = Rule {
                 to.push(
                     CAPABILITY
                         .error(context, inst, message)
-                        .help(format!("declare OpCapability {capability:?}")),
+                        .declare(Some(&format!("{capability:?}")), None),
                 );
             }
         };
