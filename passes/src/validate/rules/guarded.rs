@@ -49,8 +49,7 @@ fn report(
     found: Vec<guarded::Problem<'_>>,
     to: &mut Diagnostics,
 ) {
-    for (inst, message) in found {
-        let help = guarded::advice(rule.code, inst);
+    for (inst, message, help) in found {
         to.push(rule.error(context, inst, message).help(help));
     }
 }
