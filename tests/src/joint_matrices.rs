@@ -3,7 +3,7 @@
 
 use crate::matrices::{Element, Product};
 
-/// How a matrix lies in the memory whose bounds are checked.
+/// The layout of a matrix in the memory whose bounds are checked.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// RowMajorKHR.
@@ -14,7 +14,7 @@ pub enum Order {
     Packed,
 }
 
-/// What is done.
+/// The operation under test.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// OpCooperativeMatrixLoadCheckedINTEL; the matrix is stored row after row.
@@ -33,7 +33,7 @@ pub enum Operation {
 /// An operation on a matrix of one subgroup or of a workgroup.
 #[derive(Copy, Clone, Debug)]
 pub struct Case {
-    /// What is done.
+    /// The operation under test.
     pub operation: Operation,
     /// Bits of an element, an unsigned integer.
     pub bits: u32,
@@ -41,11 +41,11 @@ pub struct Case {
     pub shape: [u32; 2],
     /// Cooperative Matrix Use.
     pub role: u32,
-    /// Whether the workgroup holds it, not the only subgroup.
+    /// True if the scope of the matrix is the workgroup, not the only subgroup.
     pub workgroup: bool,
     /// Lines of the region of memory, elements of each, elements from one line to the next.
     pub region: [u32; 3],
-    /// Where the matrix begins in it.
+    /// The position of the matrix in it.
     pub offsets: [i32; 2],
 }
 
@@ -317,7 +317,7 @@ impl Case {
     }
 }
 
-/// How a product reads its matrices.
+/// The interpretation of a product's matrices.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Interpretation {
     /// A and B are bfloat16 in integers.
@@ -328,7 +328,7 @@ pub enum Interpretation {
     Tf32,
 }
 
-/// A product of matrices that are read in another way.
+/// A product of matrices with another interpretation.
 #[derive(Copy, Clone, Debug)]
 pub struct Read {
     /// In which.

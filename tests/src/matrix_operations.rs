@@ -27,13 +27,13 @@ use Operation::{All, Columns, Convert, Each, Neighbours, Numbers, Rows, Transpos
 /// An operation on a matrix of a subgroup or a workgroup.
 #[derive(Copy, Clone, Debug)]
 pub struct Case {
-    /// What is done.
+    /// The operation under test.
     pub operation: Operation,
     /// Rows and columns of the operand.
     pub from: [u32; 2],
-    /// Those of the result.
+    /// Rows and columns of the result.
     pub to: [u32; 2],
-    /// Whether the workgroup holds them, not the only subgroup.
+    /// True if the scope of the matrices is the workgroup, not the only subgroup.
     pub workgroup: bool,
 }
 

@@ -23,7 +23,7 @@ struct Place<'s> {
 }
 
 impl Schemas {
-    /// Those of docs/schemas.
+    /// Reads the schemas of docs/schemas.
     ///
     /// # Errors
     /// A file cannot be read, or is not JSON.

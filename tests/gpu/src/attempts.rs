@@ -22,7 +22,7 @@ struct Line {
     outcome: Outcome,
 }
 
-/// The child: runs the bundle's kernels from number `first` on, up to the first that goes wrong.
+/// The child: runs the bundle's kernels from number `first` on, up to the first that fails.
 ///
 /// # Errors
 /// The bundle cannot be read, or nobody reads the lines.

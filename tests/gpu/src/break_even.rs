@@ -49,8 +49,8 @@ pub(crate) fn constants(waves: u32, window: u32) -> [String; 2] {
 }
 
 impl Point {
-    /// The launch of so many workgroups in which one wave is `delay` steps late, and what it
-    /// leaves.
+    /// The launch of so many workgroups in which one wave is `delay` steps late, with its expected
+    /// result.
     pub fn case(&self, groups: u32, delay: u32) -> Case {
         let (waves, size) = (self.waves, self.waves * LANES);
         let steps = |wave: u32, phase: u32| {

@@ -8,7 +8,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use splitbar_tests::reference::Case;
 
-/// What became of one kernel.
+/// The outcome of one kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     /// The buffers hold what the reference says. The time is in milliseconds, where the device

@@ -12,8 +12,7 @@ use splitbar_tests::reference;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What is compiled for when nothing is asked for: one target for each set of barrier instructions
-/// that CUDA 13 still runs.
+/// The default targets: one for each set of barrier instructions that CUDA 13 still supports.
 pub const TARGETS: &[&str] = &["sm_75", "sm_80", "sm_90"];
 
 /// The strategy that every kernel with a barrier can be lowered by.
@@ -30,7 +29,7 @@ const PIPELINED: [(&str, &str); 3] = [
     ("pipelined-2-always-store", "2-always-store"),
 ];
 
-/// What is compiled.
+/// The kernels and strategies to compile.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// The program `splitbar`.

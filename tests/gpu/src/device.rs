@@ -10,7 +10,7 @@ pub struct KernelId(pub usize);
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct BufferId(pub usize);
 
-/// Why something was not done.
+/// The reason why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The device cannot do it and does not claim to.
@@ -29,7 +29,7 @@ impl fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
-/// How many workgroups of how many invocations, in x, y and z.
+/// The numbers of workgroups and of invocations of a workgroup, in x, y and z.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// Workgroups.
@@ -45,7 +45,7 @@ impl Grid {
     }
 }
 
-/// What a loaded kernel takes of the device.
+/// The resource usage of a loaded kernel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Resources {
     /// Registers of an invocation.
@@ -58,7 +58,7 @@ pub struct Resources {
     pub workgroups: u32,
 }
 
-/// What the elements of a product's factors are. The result has floats of 32 bits.
+/// The element type of the matrices A and B of a product. The result has 32-bit floats.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Factor {
     /// Floats of 32 bits.

@@ -5,7 +5,7 @@ use crate::bundle::Argument;
 use anyhow::{Context, Result, bail};
 use splitbar_tests::reference::{BufferName, Case};
 
-/// The block for a launch of `case` whose buffers, in their order, stand at `addresses`.
+/// The parameter block for a launch of `case` whose buffers, in their order, are at `addresses`.
 ///
 /// # Errors
 /// An argument that names no buffer of the case, one of a kind that is not known here (an image),

@@ -34,8 +34,8 @@ impl Simulated {
 }
 
 impl Simulated {
-    /// A multiprocessor of `target` that holds all workgroups of a launch at once, and says how
-    /// long the launch takes by the estimate of [`splitbar_sim::timing`].
+    /// A multiprocessor of `target` on which all workgroups of a launch are resident. It returns
+    /// the time of a launch from the estimate of [`splitbar_sim::timing`].
     ///
     /// # Errors
     /// The times of this GPU are not known.

@@ -14,7 +14,7 @@ const WARM_UP: u32 = 3;
 /// Elements of a result that are compared with the host's, spread over the matrix.
 const SAMPLES: u32 = 509;
 
-/// What is timed.
+/// The kernels and strategies to time.
 #[derive(Copy, Clone, Debug)]
 pub struct Choices {
     /// Rows and columns of all matrices; a multiple of 64.

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-/// Runs `work` and gives its result, and for how long a processor worked on this thread for it;
-/// where the system does not count that, how long it took.
+/// Runs `work`. Returns its result, and the processor time of this thread; if the system does not
+/// count that, the elapsed time.
 pub fn cpu_time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     timed(Of::Thread, work)
 }
 
-/// As [`cpu_time`], of all threads of this process.
+/// As [`cpu_time`], for all threads of this process.
 pub fn process_cpu_time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     timed(Of::Process, work)
 }

@@ -33,7 +33,7 @@ pub(super) struct Leaf {
     pub path: Vec<u32>,
     /// Bytes from the beginning.
     pub offset: u32,
-    /// What lies there.
+    /// The scalar at that place.
     pub scalar: Scalar,
 }
 

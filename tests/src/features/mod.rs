@@ -53,7 +53,7 @@ pub use launch::{INVOCATIONS, Launch, WORKGROUP};
 pub struct Family {
     /// Its name among the tests.
     pub name: &'static str,
-    /// Which environment it belongs to.
+    /// The environment that it belongs to.
     pub flavour: Flavour,
     /// Its features.
     pub features: Vec<Feature>,

@@ -61,7 +61,7 @@ impl Scalar {
         }
     }
 
-    /// The type that stands for it in memory.
+    /// The type that represents it in memory.
     pub fn memory(self) -> Scalar {
         match self {
             Bool => U32,
@@ -69,7 +69,7 @@ impl Scalar {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// Returns true for a floating-point type.
     pub fn is_float(self) -> bool {
         FLOATS.contains(&self)
     }
@@ -192,7 +192,7 @@ fn round_to_half(value: f64) -> f64 {
 /// A scalar, vector or matrix.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Ty {
-    /// What it consists of.
+    /// The scalar that it consists of.
     pub scalar: Scalar,
     /// Components of a vector, of each column of a matrix; 1 for a scalar.
     pub lanes: usize,
@@ -229,7 +229,7 @@ impl Ty {
         }
     }
 
-    /// How many scalars it has.
+    /// The number of scalars.
     pub fn components(self) -> usize {
         self.lanes * self.columns
     }

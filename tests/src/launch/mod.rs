@@ -34,14 +34,14 @@ const GROUPS: [u32; 3] = [2, 1, 1];
 /// The width of a workgroup where the module says nothing better.
 const WIDTH: u32 = 32;
 
-/// How a launch is guessed.
+/// The way to guess a launch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Guess {
     /// The greatest integer in push constants and 32-bit buffers: they become sizes, strides and
     /// indices.
     pub most: u32,
-    /// How many times as many invocations as the module's defaults say, where the workgroup's size
-    /// is a specialization constant.
+    /// A factor for the module's default number of invocations, if the workgroup size is a
+    /// specialization constant.
     pub width: u32,
 }
 
@@ -97,7 +97,7 @@ pub struct Launch {
     pub push: Vec<u8>,
     /// Specialization constants that get a value, and the values.
     pub spec: Vec<(u32, u32)>,
-    /// Whether the module uses subgroups, so that its results may depend on their size.
+    /// True if the module uses subgroups, so that its results can depend on their size.
     pub has_subgroups: bool,
     /// The workgroup size of a kernel that leaves it open.
     pub size: Option<[u32; 3]>,
@@ -105,7 +105,7 @@ pub struct Launch {
     pub dynamic_shared: u32,
 }
 
-/// Where a launch is to run.
+/// The environment that a launch runs in.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum On {
     /// The simulator, which takes what splitbar compiles.
@@ -114,7 +114,7 @@ pub enum On {
     Both,
 }
 
-/// What a buffer is bound to.
+/// The place that a buffer is bound to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A descriptor.
@@ -140,17 +140,17 @@ impl fmt::Display for Place {
 /// A buffer of a launch.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    /// Where the kernel finds it.
+    /// The place at which the kernel finds it.
     pub place: Place,
-    /// Whether it is a uniform buffer; else it is a storage buffer.
+    /// True for a uniform buffer, false for a storage buffer.
     pub uniform: bool,
-    /// What its bytes mean.
+    /// The fields of its content.
     pub fields: Vec<Field>,
-    /// What it holds before the launch.
+    /// Its content before the launch.
     pub bytes: Vec<u8>,
 }
 
-/// The launch of `bytes` by a guess. The same module gives the same launch.
+/// The launch of `bytes` by a guess. The result depends only on the module and the guess.
 ///
 /// # Errors
 /// Why the module cannot be launched here: it needs what drivers for processors lack, or it has
@@ -208,7 +208,7 @@ pub fn is_kernel(bytes: &[u8]) -> bool {
 /// An argument of a kernel, as `splitbar lower --emit reflect` has it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Argument {
-    /// Which one.
+    /// The index of the argument.
     pub index: u32,
     /// `buffer`, `value`, ...
     pub kind: String,
@@ -216,7 +216,7 @@ pub struct Argument {
     pub size: usize,
 }
 
-/// What a launch of a kernel passes, as `splitbar lower --emit reflect` has it.
+/// The arguments of a launch of a kernel, from `splitbar lower --emit reflect`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Interface {
     /// In order.
@@ -232,7 +232,7 @@ const LOCAL: u32 = 1 << 12;
 const FOR_BARRIERS: u32 = 1 << 10;
 
 /// The launch of the only kernel of an OpenCL module with this interface, by a guess. Its pointers
-/// to local memory are behind what the code has, with barriers split or not.
+/// to local memory are after the memory of the code, with barriers split or not.
 ///
 /// # Errors
 /// Why it cannot be launched here: it has several kernels, or arguments that are neither buffers

@@ -36,7 +36,7 @@ pub fn inputs(seed: u64, program: &Program) -> Vec<u32> {
     words(!seed, program.size * GROUPS * 2)
 }
 
-/// What the buffers of the slots hold at first.
+/// The initial contents of the slots' buffers.
 pub fn buffers(seed: u64, program: &Program) -> Vec<u32> {
     let slots = SLOTS - SHARED;
     words(seed ^ 0x5eed, program.size * GROUPS * slots)

@@ -320,7 +320,7 @@ pub(crate) fn memory(slot: usize) -> u32 {
     if slot < SHARED { SHARED_MEMORY } else { BUFFER }
 }
 
-/// Why nothing can be said of the result of a program; `None` when it is free of races.
+/// The reason why the result of a program is not defined; `None` if it is free of races.
 pub fn flaw(program: &Program) -> Option<String> {
     let mut state = Known::new(program.dialect);
     check(&mut state, &program.tops).err()

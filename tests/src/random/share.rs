@@ -127,7 +127,7 @@ pub(crate) const MAKE_VISIBLE: u32 = 0x4000;
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) struct Fence {
     pub scope: Scope,
-    /// As in SPIR-V.
+    /// The memory semantics, as in SPIR-V.
     pub bits: u32,
 }
 
@@ -179,7 +179,7 @@ pub(crate) struct Count {
     pub of: Of,
     /// So many iterations less.
     pub less: u32,
-    /// Whether the loop asks to be unrolled (`true`), or not to be.
+    /// The loop control of the loop: `true` for Unroll, `false` for DontUnroll.
     pub unroll: Option<bool>,
 }
 

@@ -139,11 +139,11 @@ pub(super) const FUNCTIONS: usize = 2;
 pub(super) struct Surroundings {
     /// Statements around it.
     pub depth: u32,
-    /// Whether one of them is a loop.
+    /// True if one of them is a loop.
     pub in_loop: bool,
     /// Functions that it may call.
     pub callable: usize,
-    /// Whether it is in a function.
+    /// True if it is in a function.
     pub in_function: bool,
 }
 

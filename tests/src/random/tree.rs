@@ -21,7 +21,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// What the invocations of a workgroup do, a line for each thing.
+    /// A text with the statements of the invocations of a workgroup, one per line.
     pub fn outline(&self) -> String {
         let mut lines = format!(
             "{} invocations, {:?}, counts {:?}\n",
@@ -34,7 +34,7 @@ impl Program {
         lines
     }
 
-    /// Whether it is valid in Vulkan.
+    /// Returns true if it is valid in Vulkan.
     pub fn is_for_vulkan(&self) -> bool {
         self.dialect != Dialect::Universal
     }
@@ -82,10 +82,10 @@ impl Dialect {
 /// publishes that at device scope, and counts itself by an atomic addition.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Last {
-    /// What is added up.
+    /// The slot that is added up.
     pub from: usize,
-    /// Only the invocation that counts publishes at device scope: what the others wrote it knows by
-    /// a barrier of the workgroup.
+    /// True if only the invocation that counts publishes at device scope. It sees the writes of the
+    /// others after a workgroup barrier.
     pub by_one: bool,
 }
 

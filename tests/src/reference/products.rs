@@ -18,14 +18,14 @@ pub const KERNELS: &[&str] = &[
 ];
 
 /// A launch of `c = a b` with `a` of m rows and k columns, `b` of k rows and n columns, all
-/// row-major. The result is not computed: for large matrices that takes long, and
-/// [`Product::element`] gives single elements.
+/// row-major. The result is not computed, because that takes long for large matrices;
+/// [`Product::element`] computes single elements.
 #[derive(Clone, Debug)]
 pub struct Product {
     /// m, n and k.
     pub size: [u32; 3],
-    /// Whether the elements of `a` and `b` are floats of 16 bits, of which a word holds two, the
-    /// first in its low half. Else all are of 32 bits.
+    /// True if the elements of `a` and `b` are 16-bit floats; each word holds two, the first in its
+    /// lower 16 bits. Otherwise all elements have 32 bits.
     pub halves: bool,
     /// The launch; its buffers are `a`, `b` and `c`.
     pub case: Case,

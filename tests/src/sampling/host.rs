@@ -1,11 +1,11 @@
 //! What a sampler makes of an image, computed on the host: written anew, apart from the simulator.
 
-/// What an image has of a texel beside its place.
+/// The mip levels and layers of an image, in addition to the position of a texel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
     /// Mip levels.
     pub count: u8,
-    /// How many directions have half the texels in the next level; behind them are layers.
+    /// The number of dimensions that have half the texels in the next level; layers follow them.
     pub directions: u8,
     /// Samples of a texel.
     pub samples: u8,

@@ -58,7 +58,7 @@ const NARROW: [Operation; 20] = [
     SRem, SMod, Mul,
 ];
 
-/// How two words become two numbers of 64 bits.
+/// The way to combine two words into two 64-bit numbers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Pairs {
     /// Each word by itself, without sign.

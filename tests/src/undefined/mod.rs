@@ -153,8 +153,8 @@ pub fn program(seed: u64) -> Program {
     }
 }
 
-/// What the invocations of the program of a seed begin with: variable after variable, but for the
-/// last one, which is the number of the invocation.
+/// The initial values of the invocations of the program of a seed: variable after variable, except
+/// the last one, which is the number of the invocation.
 pub fn inputs(seed: u64) -> Vec<u32> {
     let mut rng = Rng::with_seed(seed ^ 0x5eed);
     let mut one = || match rng.u32(..6) {

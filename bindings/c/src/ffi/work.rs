@@ -1,4 +1,4 @@
-//! What is done to modules.
+//! The calls that check, transform and compile modules.
 
 use super::input::{bytes, list, texts};
 use super::options::{Asked, splitbar_options};
@@ -13,7 +13,7 @@ use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
 use std::ffi::c_char;
 
-/// What each number asks for.
+/// The product of each number.
 const PRODUCTS: [(splitbar_product, Product); 8] = [
     (SPLITBAR_ASSEMBLY, Product::Assembly),
     (SPLITBAR_OBJECT, Product::Object),
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn splitbar_list_pairs(
 }
 
 /// Runs passes over a module, each "name" or "name=value", in order. The result has one product:
-/// the module that comes out, the same bytes where nothing changed.
+/// the transformed module, with the same bytes if nothing changed.
 ///
 /// # Safety
 /// `module` points to `size` bytes, `passes` to `count` strings; `result` is a place for a pointer.
@@ -118,8 +118,8 @@ pub unsafe extern "C" fn splitbar_run_passes(
     unsafe { answer(result, work) }
 }
 
-/// Compiles a module for the target of `options`. The result has the products that are asked for,
-/// in their order, and warnings.
+/// Compiles a module for the target of `options`. The result has the requested products, in the
+/// order of the request, and warnings.
 ///
 /// # Safety
 /// `module` points to `size` bytes, `products` to `count` numbers; `options` is what the header

@@ -22,7 +22,7 @@ pub struct Code {
     pub schedules: u32,
 }
 
-/// What came of it.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ran {
     /// The buffers afterwards.
@@ -50,7 +50,7 @@ struct At {
     instruction: String,
 }
 
-/// What a launch of the only kernel of the module in the file `module` passes.
+/// The arguments of a launch of the only kernel of the module in the file `module`.
 ///
 /// # Errors
 /// splitbar does not compile it for the GPU.
