@@ -1,5 +1,5 @@
-//! What SPV_INTEL_joint_matrix adds to cooperative matrices: modules that do one of these things,
-//! and what must come out.
+//! Operations that SPV_INTEL_joint_matrix adds to cooperative matrices: a module for each of them,
+//! with the expected result.
 
 use crate::matrices::{Element, Product};
 

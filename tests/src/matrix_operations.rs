@@ -1,5 +1,5 @@
-//! What SPV_NV_cooperative_matrix2 does with all elements of a cooperative matrix: modules that do
-//! one of these things, and what must come out.
+//! Operations of SPV_NV_cooperative_matrix2 on all elements of a cooperative matrix: a module for
+//! each of them, with the expected result.
 
 /// One of them. The elements are 32-bit integers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

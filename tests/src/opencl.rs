@@ -1,5 +1,5 @@
-//! What the kernels of `fixtures/opencl` compute, by the host: each function gives the output
-//! buffer for an input buffer.
+//! The results of the kernels of `fixtures/opencl`, computed on the host: each function returns the
+//! output buffer for an input buffer.
 
 /// Words of the input and of the output buffer.
 pub const WORDS: usize = 1152;

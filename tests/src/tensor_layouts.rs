@@ -159,7 +159,7 @@ pub struct Transfer {
     pub at_run_time: bool,
 }
 
-/// What a load keeps where a view leaves elements out.
+/// The value that elements of the matrix keep if a view omits them.
 const KEPT: u64 = 0x35;
 
 /// Elements of the buffer with the tensor.
@@ -524,7 +524,7 @@ impl Transfer {
         target
     }
 
-    /// Where an element of the matrix is.
+    /// The place of an element of the matrix.
     fn locate(&self, mut row: u64, mut column: u64) -> Place {
         let layout = &self.layout;
         let spans: Vec<u64> = match layout.slices.last() {
@@ -607,7 +607,7 @@ impl Transfer {
 /// The half that is called `0x1.d4p-11`.
 const KEPT_F16: u64 = 0x1350;
 
-/// Where an element of the matrix is.
+/// The place of an element of the matrix.
 enum Place {
     /// The view leaves it out.
     Clipped,

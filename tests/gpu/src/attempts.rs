@@ -108,8 +108,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// What becomes of three kernels when the children are this shell script; `$0` is the first
-    /// kernel's number.
+    /// The outcomes of three kernels if the children are this shell script; `$0` is the number of
+    /// the first kernel.
     fn outcomes(script: &'static str) -> Vec<Outcome> {
         let mut found = Vec::new();
         let child = |first: usize| {

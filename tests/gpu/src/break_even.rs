@@ -38,7 +38,7 @@ pub fn points() -> Vec<(u32, u32)> {
     WAVES.into_iter().flat_map(windows).collect()
 }
 
-/// What the kernel of a point is called, which its file begins with.
+/// The name of the kernel of a point, with which its file name begins.
 pub(crate) fn name(waves: u32, window: u32) -> String {
     format!("uneven.{waves}.{window}")
 }

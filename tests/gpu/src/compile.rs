@@ -18,7 +18,7 @@ pub const TARGETS: &[&str] = &["sm_75", "sm_80", "sm_90"];
 /// The strategy that every kernel with a barrier can be lowered by.
 const FUSED: &str = "fused";
 
-/// What the planner chooses.
+/// The planner's choice.
 const AUTO: &str = "auto";
 
 /// The forms that loops are pipelined in, as strategies: their names and the values of
@@ -42,14 +42,14 @@ pub struct Selection {
     pub points: Vec<(u32, u32)>,
 }
 
-/// What `splitbar lower --emit reflect` says of an entry point, as far as a launch needs it.
+/// The part of `splitbar lower --emit reflect` that a launch needs.
 #[derive(Clone, Deserialize)]
 struct Entry {
     symbol: String,
     arguments: Vec<Argument>,
 }
 
-/// What `splitbar targets` says of a target, as far as it is needed.
+/// The part of `splitbar targets` that is needed.
 #[derive(Clone, Deserialize)]
 struct Target {
     name: String,
@@ -65,11 +65,11 @@ struct Source<'s> {
     options: &'s [&'s str],
 }
 
-/// What became of one compilation.
+/// The outcome of a compilation.
 enum Compiled {
     /// The entry point and its PTX.
     Done((Entry, String)),
-    /// What the program said.
+    /// The message of the program.
     Unsupported(String),
 }
 

@@ -1,4 +1,4 @@
-//! What a device does for us. The CUDA driver and the simulator are such devices.
+//! The interface of a device. The CUDA driver and the simulator implement it.
 
 use std::fmt;
 
@@ -90,7 +90,7 @@ pub trait Device {
     /// The multiprocessors that share the workgroups of a launch.
     fn multiprocessors(&self) -> u32;
 
-    /// Whether it runs PTX of this target (`sm_80`).
+    /// Returns true if it runs PTX of this target (`sm_80`).
     fn accepts(&self, target: &str) -> bool;
 
     /// Loads the kernel `symbol` of a PTX text.
@@ -112,10 +112,10 @@ pub trait Device {
     /// What the driver says.
     fn allocate(&mut self, bytes: &[u8]) -> Result<BufferId, Trouble>;
 
-    /// Where a kernel finds a buffer; 0 if there is no such buffer.
+    /// The address of a buffer for a kernel; 0 if there is no such buffer.
     fn address(&self, buffer: BufferId) -> u64;
 
-    /// What a buffer holds.
+    /// The content of a buffer.
     ///
     /// # Errors
     /// What the driver says.

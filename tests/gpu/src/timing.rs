@@ -1,4 +1,4 @@
-//! How long the matrix products take with each strategy, beside the vendor's library.
+//! The time of the matrix products with each strategy, compared with the vendor's library.
 
 use crate::bundle::{Bundle, Kernel};
 use crate::check::{bytes, words};
@@ -180,8 +180,8 @@ pub(crate) fn median(
     Ok(times.get(times.len() / 2).copied())
 }
 
-/// Whether a sample of the result is right. The factors are small whole numbers, so every order of
-/// summation gives the same.
+/// Compares a sample of the result. The elements of A and B are small integers, so every order of
+/// summation has the same result.
 fn compare(loaded: &Loaded, device: &dyn Device) -> Result<()> {
     let [rows, columns, _] = loaded.product.size;
     let result = loaded.buffers.last().context("no result")?;

@@ -62,7 +62,7 @@ const EXCUSES: [&str; 7] = [
     "SB3003", "SB3004", "SB3005", "SB3006", "SB3011", "SB3013", "SB3014",
 ];
 
-/// What became of a module.
+/// The outcome of a module.
 enum Outcome {
     Same,
     Skipped(String),

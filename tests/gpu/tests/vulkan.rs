@@ -102,7 +102,7 @@ fn fused_kernels_leave_what_the_references_say() -> Result<(), Missing> {
     Ok(())
 }
 
-/// That a wrong module would be noticed: without its barriers, a kernel leaves something else.
+/// A wrong module is detected: without its barriers, a kernel has another result.
 fn a_kernel_without_barriers_is_noticed() -> Result<(), Missing> {
     let program = Path::new(env!("CARGO_BIN_EXE_splitbar-gpu"));
     let case = reference::case("odd_workgroup").unwrap();

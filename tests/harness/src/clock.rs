@@ -1,4 +1,4 @@
-//! How long each family of trials takes: where the time of a run goes.
+//! The time that each family of tests needs.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

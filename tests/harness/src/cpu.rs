@@ -14,7 +14,7 @@ pub fn process_cpu_time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     timed(Of::Process, work)
 }
 
-/// What the time is counted of.
+/// The threads whose time is counted.
 #[derive(Copy, Clone)]
 enum Of {
     Thread,

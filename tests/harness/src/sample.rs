@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// Which sample is taken, and how large it is.
+/// The sample to take, and its size.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// Another seed is another sample.

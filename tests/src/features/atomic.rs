@@ -68,7 +68,7 @@ fn needs(s: Scalar) -> Vec<&'static str> {
 /// release of buffers, Workgroup acquire and release of workgroup memory.
 const ORDERS: [&str; 3] = ["%u32_2 %u32_0", "%u32_1 %u32_72", "%u32_2 %u32_264"];
 
-/// Where the word is.
+/// The place of the word.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum AtomicPlace {
     Buffer,

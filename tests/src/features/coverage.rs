@@ -1,5 +1,5 @@
-//! Which instructions are lowered but have no feature, and why: the list that the suite holds
-//! against `docs/instructions.md` and the extended instruction sets.
+//! The instructions that are lowered but have no feature, with the reasons. The suite compares the
+//! list with `docs/instructions.md` and the extended instruction sets.
 
 use super::Family;
 use std::collections::BTreeSet;

@@ -18,7 +18,7 @@ type C = (f64, f64);
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
 
-/// What a call of an import is made of.
+/// The parts of a call of an import.
 struct Import<'t> {
     /// The name by which it is imported.
     name: &'t str,
@@ -90,8 +90,8 @@ struct Complex {
     special: &'static [(C, C)],
 }
 
-/// What parts must be: near to a magnitude for numbers, exact for the others. Where a zero's sign
-/// is open, both will do.
+/// The expected parts: near to a magnitude for numbers, exact for the others. If the sign of a zero
+/// is not specified, both zeros are accepted.
 fn parts(s: Scalar, (x, y): C, ulp: f64) -> Vec<Want> {
     let size = x.hypot(y);
     let step = super::ty::power_of_two(1 - s.precision());

@@ -12,7 +12,7 @@ use super::want::Want::{Any, Near};
 struct One {
     name: &'static str,
     host: fn(f64) -> f64,
-    /// Where it is sampled.
+    /// The range of the samples.
     range: (f64, f64),
     /// The bound, by width, argument and exact result.
     limit: fn(Scalar, f64, f64) -> Limit,

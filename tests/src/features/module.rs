@@ -450,7 +450,7 @@ fn store(
     }
 }
 
-/// What stands around the code of the features.
+/// The code around the features.
 struct Frame {
     flavour: Flavour,
     used: Vec<Scalar>,
@@ -466,7 +466,7 @@ struct Frame {
 }
 
 impl Flavour {
-    /// Whether buffers are the parameters of a kernel.
+    /// Returns true if buffers are the parameters of a kernel.
     pub(super) fn is_kernel(self) -> bool {
         self == Flavour::Kernel
     }

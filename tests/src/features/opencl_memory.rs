@@ -53,8 +53,8 @@ fn loads(all: &mut Vec<Feature>) {
     all.push(load("vload_half", F16, F32, 1, ""));
 }
 
-/// Where element `offset` of vectors begins, in elements: the aligned forms keep three in the room
-/// of four.
+/// The first element of the vector with number `offset`: the aligned forms place three components
+/// in the space of four.
 fn stride(op: &str, lanes: usize) -> usize {
     if op.contains("a_half") && lanes == 3 {
         4

@@ -7,7 +7,7 @@ use super::launch::{Launch, WORKGROUP};
 use super::ty::{Ty, U32};
 use super::want::Want::{self, Bits};
 
-/// What a built-in is in lane `lane` of subgroup `id` of a workgroup, by the size of a subgroup.
+/// The value of a built-in in lane `lane` of subgroup `id` of a workgroup, by the subgroup size.
 type BuiltIn = fn(lane: usize, id: usize, size: usize) -> u64;
 
 fn all(size: usize) -> u64 {
@@ -64,7 +64,7 @@ fn built_ins(all: &mut Vec<Feature>) {
     }
 }
 
-/// What every lane of the launch gets, from the rows of its subgroup and their place.
+/// The results of all lanes of the launch, from the rows of their subgroups and their places.
 fn by_subgroup(
     op: &str,
     body: &str,

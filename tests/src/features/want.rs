@@ -1,4 +1,4 @@
-//! What a result must be, and how far a result is from it.
+//! Expected results, and the distance of a result from them.
 
 use super::ty::Scalar;
 

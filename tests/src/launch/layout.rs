@@ -1,4 +1,4 @@
-//! What the bytes of a block mean, and whether two blocks of them agree.
+//! The fields of a block, and the comparison of two blocks by their fields.
 
 use splitbar_passes::module::{Constants, Declarations, FloatFormat, Id, Type};
 
@@ -23,7 +23,7 @@ impl Scalar {
 /// A number and where it begins.
 pub type Field = (usize, Scalar);
 
-/// How far apart the columns or rows of a matrix are.
+/// The stride of the columns or rows of a matrix.
 #[derive(Copy, Clone)]
 struct MatrixLayout {
     stride: usize,

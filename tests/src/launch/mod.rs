@@ -227,7 +227,7 @@ pub struct Interface {
 
 /// Workgroup memory that an OpenCL pointer to local memory has, in bytes.
 const LOCAL: u32 = 1 << 12;
-/// What a version of the kernel with split barriers may have for them beyond
+/// The additional memory of a version of the kernel with split barriers, beyond
 /// [`Interface::shared_memory_bytes`].
 const FOR_BARRIERS: u32 = 1 << 10;
 

@@ -6,7 +6,7 @@ use super::sizes::{ARRAY, GROUPS, SHARED, SLOTS, VARIABLES};
 use super::statement::{Leave, Statement};
 use super::tree::{Combine, Program, Top};
 
-/// What an invocation has.
+/// The registers of an invocation.
 #[derive(Clone, Debug)]
 struct Registers {
     variables: [u32; VARIABLES],
@@ -25,7 +25,7 @@ impl Registers {
     }
 }
 
-/// Where control goes after a statement.
+/// The control flow after a statement.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Flow {
     Next,
@@ -95,7 +95,7 @@ struct Launch<'p> {
     group: usize,
     /// Of this workgroup.
     slots: [Vec<u32>; SLOTS],
-    /// Whether it has ended.
+    /// True if it has ended.
     ended: bool,
 }
 

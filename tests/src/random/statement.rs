@@ -1,9 +1,9 @@
-//! What an invocation of a random program does on its own, and how that is chosen.
+//! Statements of a single invocation of a random program, and their random choice.
 
 use super::sizes::VARIABLES;
 use fastrand::Rng;
 
-/// What an invocation does.
+/// A statement of an invocation.
 #[derive(Clone, Debug)]
 pub(crate) enum Statement {
     /// A variable becomes a value.
@@ -42,7 +42,7 @@ pub(crate) enum Statement {
     },
 }
 
-/// How control leaves.
+/// A way to leave a construct.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Leave {
     /// Out of the innermost loop.
@@ -56,7 +56,7 @@ pub(crate) enum Leave {
 /// A value out of two variables.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Expression {
-    /// What is done.
+    /// The operation.
     pub(super) op: Operation,
     /// The operands.
     pub(super) a: usize,
@@ -134,7 +134,7 @@ const OPERATIONS: [Operation; 22] = [
 /// Functions of a program.
 pub(super) const FUNCTIONS: usize = 2;
 
-/// Where a statement stands, for what it may be.
+/// The surroundings of a statement, which restrict it.
 #[derive(Copy, Clone)]
 pub(super) struct Surroundings {
     /// Statements around it.

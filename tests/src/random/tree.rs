@@ -8,13 +8,13 @@ use super::statement::Statement;
 pub struct Program {
     /// Invocations of a workgroup.
     pub size: usize,
-    /// Which rules the module follows.
+    /// The rules that the module follows.
     pub(crate) dialect: Dialect,
     /// Push constants: how often loops are run.
     pub counts: [u32; 4],
-    /// What the invocations of a workgroup do, one thing after the other.
+    /// The statements of the invocations of a workgroup, in order.
     pub(crate) tops: Vec<Top>,
-    /// What happens to the last workgroup that comes to the end.
+    /// The work of the last workgroup that reaches the end.
     pub(crate) last: Option<Last>,
     /// Functions; each calls only those before it.
     pub(crate) functions: Vec<Function>,
@@ -58,7 +58,7 @@ fn outline(tops: &[Top], depth: usize, lines: &mut String) {
     }
 }
 
-/// Which rules a module follows.
+/// The rules that a module follows.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// The memory model GLSL450, in Vulkan: accesses have no marks.
@@ -72,7 +72,7 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    /// Whether the memory model is Vulkan's.
+    /// Returns true if the memory model is Vulkan's.
     pub(crate) fn has_vulkan_model(self) -> bool {
         matches!(self, Dialect::VulkanAccess | Dialect::VulkanBarrier)
     }
@@ -93,22 +93,22 @@ pub(crate) struct Last {
 /// invocation do.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
-    /// What it does.
+    /// The statements.
     pub(super) body: Vec<Statement>,
-    /// What it returns when it gets to its end.
+    /// The variable that it returns at its end.
     pub(super) result: usize,
 }
 
-/// What all invocations of a workgroup do together.
+/// A statement that all invocations of a workgroup execute together.
 #[derive(Clone, Debug)]
 pub(crate) enum Top {
     /// Each for itself.
     Local(Statement),
     /// `to` becomes the combination over the subgroup.
     Reduce {
-        /// How values are combined.
+        /// The operation that combines the values.
         with: Combine,
-        /// Whether lane by lane, or over all.
+        /// True for a scan, false for a reduction.
         scan: bool,
         /// Destination and source.
         to: usize,
@@ -175,7 +175,7 @@ pub(crate) enum Top {
     EndOdd,
 }
 
-/// How a subgroup combines.
+/// The operation with which a subgroup combines values.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {
     Add,

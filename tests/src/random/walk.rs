@@ -73,7 +73,7 @@ fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
     &from[rng.usize(..from.len())]
 }
 
-/// What stands around a place.
+/// The surroundings of a place.
 #[derive(Copy, Clone, Default)]
 struct Around {
     /// Loops, branches and windows.
@@ -89,7 +89,7 @@ impl Around {
 }
 
 struct Walk {
-    /// What is known at this place.
+    /// The knowledge at this place.
     state: Known,
     dialect: Dialect,
     /// Invocations of a workgroup.
@@ -428,7 +428,7 @@ impl Walk {
         self.busy[slot] = false;
     }
 
-    /// That these slots may be written.
+    /// Adds what is needed so that these slots may be written.
     fn settle(&mut self, slots: &[usize], scope: Scope, around: Around, to: &mut Vec<Top>) {
         let index = if scope == Scope::Subgroup {
             Index::Xor(1)
@@ -563,7 +563,7 @@ impl Walk {
         }
     }
 
-    /// What a control barrier carries.
+    /// The semantics that a control barrier has.
     fn carried(&mut self, order: u32, classes: u32, scope: Scope, place: FenceCarrier) -> Fence {
         if classes == 0 {
             Fence {
@@ -651,7 +651,7 @@ impl Walk {
     }
 }
 
-/// Which memories the slots of an exchange are of: whether each is a buffer.
+/// The memories of the slots of an exchange: true for a buffer.
 const KINDS: [&[bool]; 5] = [
     &[false],
     &[true],
@@ -665,7 +665,7 @@ const PLAIN: Access = Access {
     scope: Scope::Workgroup,
 };
 
-/// What carries a fence.
+/// The instruction that a fence belongs to.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum FenceCarrier {
     Memory,

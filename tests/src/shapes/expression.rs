@@ -192,7 +192,7 @@ impl Expression {
         }
     }
 
-    /// What it is worth where the environment is `inputs`.
+    /// The value of the expression for `inputs`.
     pub(crate) fn value(&self, inputs: [u32; 4]) -> u32 {
         match self {
             Input(number) => inputs[*number],

@@ -29,24 +29,24 @@ pub enum Float {
     HalfOfVector,
     /// The lesser or the greater of x and y, of which one may be NaN; as halves or not.
     Extreme {
-        /// Whether they are halves.
+        /// True for 16-bit floats.
         half: bool,
-        /// Whether the greater is taken.
+        /// True for the maximum, false for the minimum.
         most: bool,
     },
     /// x, not below -2 and not above 3, and -2 if it is NaN; as a half or not.
     Clamp {
-        /// Whether it is a half.
+        /// True for a 16-bit float.
         half: bool,
     },
-    /// As [`Float::Select`], of halves.
+    /// As [`Float::Select`], for 16-bit floats.
     SelectHalf(usize, bool),
     /// The lesser or the greater of numbers that are not NaN, by the instruction that may take
     /// either where one is.
     Plain {
-        /// Whether they are halves.
+        /// True for 16-bit floats.
         half: bool,
-        /// Whether the greater is taken.
+        /// True for the maximum, false for the minimum.
         most: bool,
     },
 }

@@ -52,7 +52,7 @@ pub enum Shape {
     Index {
         /// The first that loads nothing.
         below: u32,
-        /// How far its element is from its own.
+        /// The distance of its element from its own.
         add: u32,
     },
     /// Two loops, one in the other, that lanes leave at different times. The environment of what
@@ -60,7 +60,7 @@ pub enum Shape {
     Carried(Expression),
     /// `id & (word << shift)` of lane 5 of a wave.
     MaskedId {
-        /// How many low bits the mask lacks.
+        /// The number of low bits that are not in the mask.
         shift: u32,
     },
 }

@@ -46,7 +46,7 @@ impl Program {
     }
 }
 
-/// What an invocation does.
+/// A statement of an invocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Statement {
     /// The word becomes itself times an odd number, and this number more.
@@ -62,16 +62,16 @@ pub(crate) enum Statement {
         phi: bool,
         /// A value of the header is added to the word in the merge block.
         header: bool,
-        /// Where one side only leaves the construct around it: without a merge instruction.
+        /// True if there is no merge instruction; only one side leaves the construct around it.
         bare: bool,
     },
     /// A loop with a counter, which is added to the word after it.
     Loop {
         form: Form,
-        /// How often at most.
+        /// The maximum number of iterations.
         times: Times,
         body: Vec<Statement>,
-        /// What its continue construct does: no statement that leaves.
+        /// The statements of its continue construct, none of which leaves.
         again: Vec<Statement>,
     },
     /// On bits of the word from this one on; the last branch is the default. The numbers of cases
@@ -91,7 +91,7 @@ pub(crate) enum Statement {
     Call(usize),
 }
 
-/// What decides.
+/// The condition of a branch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
     /// Bits of the invocation's number have a value.
@@ -102,7 +102,7 @@ pub(crate) enum Condition {
     Odd,
 }
 
-/// Where a loop is left when it has been executed as often as it may.
+/// The place at which a loop exits when it has reached its number of iterations.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// In its header, before the body.
@@ -116,7 +116,7 @@ pub(crate) enum Form {
     Latch,
 }
 
-/// How often a loop is executed.
+/// The number of iterations of a loop.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Times {
     /// So often.
@@ -128,9 +128,9 @@ pub(crate) enum Times {
 /// A group operation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// Who is there.
+    /// The number of active invocations.
     Count,
-    /// Who of them has this bit.
+    /// The active invocations that have this bit.
     Ballot(u32),
     /// The sum.
     Add,
@@ -148,7 +148,7 @@ pub(crate) enum Group {
     Any(u32),
 }
 
-/// What the word of invocation `id` is at first.
+/// The initial word of invocation `id`.
 pub(crate) fn first_word(id: u32) -> u32 {
     id.wrapping_mul(0x9e37_79b1) ^ 0x5bd1_e995
 }

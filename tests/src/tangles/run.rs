@@ -25,7 +25,7 @@ pub fn run(program: &Program, subgroup: u32) -> Vec<u32> {
     words
 }
 
-/// Where the invocations of a tangle go after a statement.
+/// The successors of the invocations of a tangle after a statement.
 #[derive(Copy, Clone, Default)]
 struct Ways {
     next: Set,

@@ -21,13 +21,13 @@ pub const VARIABLES: usize = 5;
 /// A program.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What an invocation does.
+    /// The statements of an invocation.
     pub(crate) statements: Vec<Statement>,
     /// Places that it writes, each at most once: word `place * INVOCATIONS + id` of the results.
     pub outputs: usize,
 }
 
-/// What an invocation does.
+/// A statement of an invocation.
 #[derive(Clone, Debug)]
 pub(crate) enum Statement {
     /// Computes a variable from two others and a number.
@@ -54,7 +54,7 @@ pub(crate) enum Statement {
     Write { place: usize, from: usize },
 }
 
-/// How a variable is computed from variables `a` and `b` and a number.
+/// The operation that computes a variable from variables `a` and `b` and a number.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// The number.

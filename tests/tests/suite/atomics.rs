@@ -59,7 +59,7 @@ const OPERATIONS: &[(&str, &str, &[Order])] = &[
 /// Scope: of memory.
 const SCOPES: &[(&str, u32)] = &[("workgroup", 2), ("device", 1), ("cross-device", 0)];
 
-/// Where it happens.
+/// The memory of the operation.
 const PLACES: &[&str] = &["local", "global"];
 
 /// One operation.
@@ -147,7 +147,8 @@ fn check(case: &Case, target: &str, before: &[String], after: &[String]) -> Resu
     Ok(())
 }
 
-/// Whether a fence of PTX is that of the table, or sequentially consistent with the same scope.
+/// Returns true if a fence of PTX is that of the table, or sequentially consistent with the same
+/// scope.
 fn wide(line: &str, fence: &[String]) -> bool {
     let stronger = |line: &str| line.replace("fence.sc.", "fence.acq_rel.");
     fence.iter().any(|fence| {
@@ -159,7 +160,7 @@ fn wide(line: &str, fence: &[String]) -> bool {
     })
 }
 
-/// What a fence of all memory is, by the blessed table.
+/// The instructions of a fence of all memory, from the blessed table.
 fn fence(target: &str, order: &str, scope: &str) -> Result<Vec<String>> {
     let path = splitbar_tests::fixture::root().join(format!("fixtures/fences/{target}.txt"));
     let table = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;

@@ -158,8 +158,8 @@ fn foreign_code() -> Result<()> {
     Ok(())
 }
 
-/// What machine code says is what assembly text says: the same functions, instruction by
-/// instruction, and the same control flow.
+/// Machine code and assembly text are read as the same functions, instruction by instruction, with
+/// the same control flow.
 fn objects() -> Result<()> {
     let kernels = ["tiled_matmul_double_buffered", "reduction"];
     let ways = [SplitBarriers::Never, SplitBarriers::Always];

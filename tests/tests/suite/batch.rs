@@ -381,7 +381,7 @@ fn interrupted_runs_go_on() -> Result<()> {
     same_files(&place)
 }
 
-/// That `out` and `whole` have the same files.
+/// Checks that `out` and `whole` have the same files.
 fn same_files(place: &Place) -> Result<()> {
     let (out, whole) = (files(&place.path("out"))?, files(&place.path("whole"))?);
     for path in out.keys().chain(whole.keys()) {
@@ -441,7 +441,7 @@ fn late_jobs_are_not_kept() -> Result<()> {
     Ok(())
 }
 
-/// What both modules begin with.
+/// The beginning of both modules.
 const HEADER: &str = "OpCapability Kernel
 OpCapability Addresses
 OpCapability Linkage
@@ -468,7 +468,7 @@ OpStore %out %new Aligned 4
 OpReturn
 OpFunctionEnd";
 
-/// That function.
+/// The library with that function.
 const LIBRARY: &str = "OpDecorate %twice LinkageAttributes \"twice\" Export
 %uint = OpTypeInt 32 0
 %of_uint = OpTypeFunction %uint %uint

@@ -270,7 +270,7 @@ fn every_emit_works() -> Result<()> {
     Ok(())
 }
 
-/// Where there is a ptxas it is an ELF file, where there is none a diagnostic; AMD GPUs have none.
+/// With ptxas, a cubin is an ELF file; without ptxas, it is a diagnostic. AMD GPUs have no cubins.
 fn cubins_come_from_ptxas() -> Result<()> {
     let module = path("reduction")?;
     let cubin = |target, ptxas: &str, code| {
@@ -711,7 +711,7 @@ fn tools_that_fail_are_named() -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with an output is said before the module is looked at, which is damaged here.
+/// Errors about outputs are reported before the module is read, which is damaged here.
 fn outputs_are_asked_for_first() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let file = |name: &str| folder.path().join(name).display().to_string();

@@ -159,7 +159,7 @@ fn run(output: &Output, index: u32) -> Result<Outcome> {
     Ok(Job::compiled(output, 0)?.run(&inputs, Schedule::nth(index, 7))?)
 }
 
-/// What is found under one schedule of each kind.
+/// The findings under one schedule of each kind.
 fn found(output: &Output) -> Result<Vec<FindingKind>> {
     let mut kinds = Vec::new();
     for index in 0..SCHEDULES {
@@ -200,7 +200,7 @@ fn one_wave_arrives() -> Result<()> {
     Ok(())
 }
 
-/// Where there are clusters, the kernel is compiled for them; elsewhere the size is refused.
+/// The kernel is compiled for clusters on targets that have them; on others the size is an error.
 fn every_target() -> Result<()> {
     let module = assembled(EXCHANGE)?;
     let mut with = 0;
@@ -223,7 +223,7 @@ fn every_target() -> Result<()> {
     Ok(())
 }
 
-/// What nobody can launch.
+/// Cluster sizes that no device can launch.
 fn refused() -> Result<()> {
     let module = assembled(EXCHANGE)?;
     for (size, says) in [

@@ -1,5 +1,5 @@
-//! What the table of enumerants says, seen at what `compile` does: refusals have their codes, and
-//! what is honoured is in the code (docs/enumerants.md).
+//! The table of enumerants agrees with `compile`: unsupported ones have their codes, and supported
+//! ones are in the code (docs/enumerants.md).
 
 use crate::support::{assembled, compile_bytes, target, trial};
 use anyhow::{Result, bail, ensure};

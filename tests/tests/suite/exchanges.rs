@@ -100,7 +100,7 @@ fn all(seeds: std::ops::Range<u64>) -> Result<()> {
     Ok(())
 }
 
-/// How many barriers fewer of the workgroup the kernel executes, on all targets together.
+/// The number of workgroup barriers that the kernel executes less, on all targets together.
 fn one(seed: u64) -> Result<usize> {
     let kernel = exchanges::kernel(seed);
     let module = assembled(&exchanges::text(&kernel))?;
@@ -126,7 +126,8 @@ fn one(seed: u64) -> Result<usize> {
     Ok(fewer)
 }
 
-/// That the kernel leaves what it leaves on the host; the barriers of the workgroup in its plan.
+/// Checks that the kernel has the results of the host, and returns the workgroup barriers in its
+/// plan.
 fn agrees(
     kernel: &Kernel,
     module: &[u8],

@@ -62,7 +62,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// That the accesses of published modules are described, at -O0.
+/// The accesses of published modules are described, at -O0.
 fn published_modules(target: &str, part: usize) -> Result<()> {
     let step = if corpus::is_complete() { PARTS } else { SAMPLE };
     let modules = corpus::modules()?.iter();
@@ -81,8 +81,8 @@ fn published_modules(target: &str, part: usize) -> Result<()> {
     Ok(())
 }
 
-/// How many accesses of a published module are described: those of the first launch that has any;
-/// 0 where none can be made. Whether the guess was a good one does not matter.
+/// The number of described accesses of a published module, in the first launch that has any; 0 if
+/// no launch can be made. It does not matter whether the guess was a good one.
 fn of_published(bytes: &[u8], target: &str) -> Result<usize> {
     let compiled = |spec: &[(u32, u32)], size: Option<[u32; 3]>| {
         compile_bytes(bytes, target, |options| {
@@ -162,7 +162,8 @@ fn accesses_are_described(
     Ok(())
 }
 
-/// How many of the accesses are in the rows of their instructions: all that have one.
+/// The number of accesses in the rows of their instructions. All accesses that have a row must be
+/// in it.
 fn are_described(bytes: &[u8], accesses: &[Accessed]) -> Result<usize> {
     let mut problems = Diagnostics::new();
     let module = Module::parse(bytes).map_err(|problem| anyhow::anyhow!("{problem}"))?;

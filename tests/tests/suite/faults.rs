@@ -138,7 +138,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     all.chain(modules).collect()
 }
 
-/// What the code of a module takes: instructions, and registers where the assembly says them.
+/// The size of a module's code: instructions, and registers if the assembly has them.
 #[derive(Clone, Copy, Default)]
 struct Size {
     instructions: usize,

@@ -124,7 +124,7 @@ fn table(name: &str) -> Result<()> {
     confirm(&table_of("fences", &name.replace('/', ".")), &text)
 }
 
-/// What the target's row says that a fence does about caches: what the audit looks for.
+/// The cache operations of a fence by the target's row, for which the audit looks.
 fn of_caches(
     gpu: &Amdgpu,
     placement: Placement,
@@ -145,7 +145,7 @@ fn of_caches(
     Ok(both.filter(|_| memory != "local").collect())
 }
 
-/// Where the table NAME of `fixtures/FOLDER` is.
+/// The path of the table NAME of `fixtures/FOLDER`.
 pub(crate) fn table_of(folder: &str, name: &str) -> PathBuf {
     let folder = splitbar_tests::fixture::root()
         .join("fixtures")
@@ -193,7 +193,7 @@ fn between_accesses(assembly: &str, target: &str, placement: Placement) -> Resul
     Ok(lines)
 }
 
-/// Whether an instruction waits, or writes back or invalidates a cache.
+/// Returns true if an instruction waits, or writes back or invalidates a cache.
 pub(crate) fn orders(line: &str) -> bool {
     [
         "s_wait",

@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use splitbar::{Optimization, Output};
 use splitbar_tests::fixture::{Fixture, GRID};
 
-/// What a trial does with one fixture on one target at one level.
+/// The test of one fixture on one target at one level.
 type Step = fn(&Fixture, &str, Optimization) -> Result<()>;
 
 pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {

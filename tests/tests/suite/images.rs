@@ -74,8 +74,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Whether the kernels that the target has instructions for leave what they should, with images
-/// handed over in this form.
+/// Checks the results of the kernels that the target has instructions for, with images passed in
+/// this form.
 pub(crate) fn in_form(form: &AbiForm, target: &str, optimization: Optimization) -> Result<()> {
     let cases = if is_nvptx(target) {
         [read_kernel(), store_kernel()]
@@ -267,7 +267,7 @@ fn write_kernel() -> Case {
     }
 }
 
-/// As [`write_kernel`], but for the sums, whose image is only read.
+/// As [`write_kernel`], for the sums, whose image is only read.
 fn store_kernel() -> Case {
     let case = write_kernel();
     let [sums, buffer, layers] = case

@@ -283,7 +283,7 @@ fn of_command((_, arguments, takes): &Command) -> Result<()> {
     Ok(())
 }
 
-/// What the command says of the file on both streams, and its exit code. Names of files are
+/// The output of the command about the file on both streams, and its exit code. Names of files are
 /// without the folder.
 fn given(arguments: &[&str], folder: &Path, file: &str) -> Result<(String, Option<i32>)> {
     let place = |name: &str| folder.join(name).display().to_string();

@@ -17,7 +17,7 @@ const TARGETS: [&str; 9] = [
     "gfx906", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_80", "sm_90",
 ];
 
-/// How the pairs are lowered: as it pays, as a split wherever there is one, as full barriers.
+/// The lowering of the pairs: split if that pays off, split if possible, and as full barriers.
 const STRATEGIES: [&str; 3] = ["auto", "auto=always-split", "fused"];
 
 /// A test without parameters.
@@ -76,7 +76,7 @@ fn rotate(target: &str) -> Result<String> {
     })
 }
 
-/// What rotate.ll leaves after so many rounds, where element i of its first buffer is i.
+/// The results of rotate.ll after so many rounds, if element i of its first buffer is i.
 fn rotated(rounds: u32) -> Vec<u8> {
     let of = |id: u32| -> u32 {
         let each = (0..rounds).map(|round| ((id + 1) % 64 + round) + round * (id + round));
@@ -100,7 +100,7 @@ fn results(target: &'static str, strategy: &str, level: &str) -> Result<()> {
     )
 }
 
-/// That the kernel, compiled and simulated, gives the results of the host, and nothing is found.
+/// Checks that the compiled kernel has the results of the host on the simulator, without findings.
 fn simulated(text: &str, target: &str, arguments: &[&str]) -> Result<()> {
     const ROUNDS: u32 = 5;
     let folder = tempfile::tempdir()?;
@@ -323,7 +323,7 @@ done:
     Ok(())
 }
 
-/// Where a kernel's parameters lie, and what they are.
+/// The reflection lists the offsets and kinds of a kernel's parameters.
 fn arguments_are_reflected() -> Result<()> {
     for (target, pointer) in [("gfx1201", 4), ("sm_90", 8)] {
         let text = rotate(target)?.replace(
@@ -495,8 +495,8 @@ joined:
     Ok(())
 }
 
-/// What LLVM ends the process on, and code that nobody reads: by the program and by the library,
-/// whose process goes on.
+/// Modules on which LLVM ends the process, and code that no reader supports, have a diagnostic:
+/// from the program, and from the library, whose process continues.
 fn what_llvm_does_not_take_has_a_code() -> Result<()> {
     let foreign = |target| -> Result<String> {
         let text = rotate(target)?;

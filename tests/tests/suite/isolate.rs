@@ -341,7 +341,7 @@ fn the_owner_s_end_is_the_worker_s() -> Result<()> {
     Ok(())
 }
 
-/// That the process of this number ends.
+/// Checks that the process with this number ends.
 fn ends(process: &str) -> Result<()> {
     let stat = format!("/proc/{process}/stat");
     until(&format!("process {process} ends"), || {

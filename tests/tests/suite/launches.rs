@@ -191,7 +191,7 @@ fn simulated(arguments: &[&str]) -> Result<Ran> {
     simulated_of(&kernel, arguments)
 }
 
-/// As [`simulated`], of the kernel in the file `kernel`.
+/// As [`simulated`], for the kernel in the file `kernel`.
 fn simulated_of(kernel: &Path, arguments: &[&str]) -> Result<Ran> {
     let kernel = kernel.display().to_string();
     let mut all = vec!["sim", kernel.as_str(), "--target", "sm_80"];

@@ -22,15 +22,15 @@ use splitbar_tests::fixture::Fixture;
 /// A trap, and what shows that no output meets it.
 struct Trap {
     name: &'static str,
-    /// Where it happens.
+    /// The GPUs with the fault.
     on: fn(&Amdgpu) -> bool,
     /// The options that come nearest to it.
     options: fn(&mut Options),
     /// The kernels that come near it; empty: all.
     kernels: &'static [&'static str],
-    /// What is looked at.
+    /// The text to search.
     text: Text,
-    /// What is wrong in it.
+    /// The pattern that must not be in it.
     check: Check,
     /// A line that shows that the trap was near, of an output or of what is said where there is
     /// none: without one, nothing was checked.
@@ -385,7 +385,7 @@ fn avoided(trap: &Trap, fixtures: &[Fixture]) -> Result<()> {
     }
 }
 
-/// That some output meets the trap once `cure` has changed the plans.
+/// Checks that some output has the fault after `cure` has changed the plans.
 fn met_without(trap: &Trap, cure: fn(&mut EntryPlan), fixtures: &[Fixture]) -> Result<()> {
     let targets = Target::all()
         .iter()
@@ -439,7 +439,7 @@ fn access_behind_bare_wait(ir: &str) -> Option<String> {
     None
 }
 
-/// What the function does behind a copy: a wait or a return without a mark.
+/// Checks the function after a copy: returns a wait or a return without a mark.
 fn copy_without_a_mark(ir: &str) -> Option<String> {
     let mut unmarked = false;
     for line in ir.lines().filter(|line| !line.starts_with("declare")) {

@@ -165,8 +165,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// What a trial is called: where the simulator does not run the GPU, it is about the code alone and
-/// its name says so.
+/// The name of a test. If the simulator does not run the GPU, the test checks only the code, and
+/// its name has that.
 fn named(kind: &str, gpu: &str) -> String {
     let code = if is_simulated(gpu) { "" } else { "_code" };
     format!("{kind}{code}")
@@ -191,7 +191,7 @@ fn compiled(product: &Product, gpu: &str, wave: u32, invocations: u32) -> Result
     })
 }
 
-/// How often the assembly has a line with `mnemonic`.
+/// The number of lines of the assembly with `mnemonic`.
 fn count(assembly: &str, mnemonic: &str) -> usize {
     assembly
         .lines()

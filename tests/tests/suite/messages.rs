@@ -16,8 +16,8 @@ const TARGETS: [&str; 12] = [
     "sm_75", "sm_80", "sm_90",
 ];
 
-/// What the writer does behind its data, what the reader does in front of it, and what has to be
-/// found.
+/// The operations of the writer after its data, the operations of the reader before it, and the
+/// expected findings.
 struct Case {
     name: &'static str,
     write: &'static str,
@@ -103,7 +103,7 @@ const CASES: [Case; 8] = [
     },
 ];
 
-/// Who talks to whom.
+/// The writer and the reader.
 #[derive(Copy, Clone, Debug)]
 enum Between {
     /// Two workgroups, through buffers.

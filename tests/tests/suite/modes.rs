@@ -18,7 +18,7 @@ struct Mode {
     gpu: &'static str,
     wave: u32,
     placement: Placement,
-    /// What the attributes of every function say.
+    /// The attributes of every function.
     says: &'static str,
 }
 

@@ -32,13 +32,13 @@ const LEVELS: &[(u32, Optimization)] = &[
     (3, Optimization::O3),
 ];
 
-/// How the halves of an exchange order memory.
+/// The memory orders of the arrive and the wait of an exchange.
 struct Pattern {
     name: &'static str,
     before: &'static str,
     after: &'static str,
     strategy: Option<Strategy>,
-    /// Whether the plan has one fence on each side.
+    /// True if the plan has one fence on each side.
     merged: bool,
 }
 
@@ -290,7 +290,7 @@ fn built(of: &Pattern, name: &str, level: Optimization) -> Result<Output> {
     })
 }
 
-/// Where the plan merges, no place has more than one fence, and the two sides have one each.
+/// If the plan merges fences, no place has more than one fence, and the two sides have one each.
 fn planned(of: &Pattern, name: &str) -> Result<()> {
     let plan = built(of, name, Optimization::O2)?.plan();
     let fences = plan.matches("fence ").count();
@@ -304,8 +304,8 @@ fn planned(of: &Pattern, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// What orders memory on the way from the last store before the barrier to the first load behind
-/// it.
+/// The instructions that order memory from the last store before the barrier to the first load
+/// after it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Side {
     waited: BTreeSet<Counter>,
@@ -424,7 +424,7 @@ impl Observer for Texts {
     }
 }
 
-/// How many fences of each order, scope and memory a module has.
+/// The number of fences of each order, scope and memory in a module.
 fn fences(ir: &str) -> BTreeMap<String, usize> {
     let memories: BTreeMap<&str, &str> = ir
         .lines()

@@ -177,7 +177,7 @@ impl<'t> Text<'t> {
     }
 }
 
-/// What nothing may depend on.
+/// Checks that the code relies only on guarantees of PTX.
 ///
 /// Sources: PTX ISA, "bar, barrier" (numbers 0 to 15; counts are multiples of the warp size; an
 /// arrive followed by another barrier instruction on the same barrier counts twice), "Special

@@ -99,7 +99,7 @@ fn check_lines(outcome: &Outcome, want: Option<&[String]>) -> Result<()> {
     Ok(())
 }
 
-/// Where the buffer is too small, whole records are missing, and their calls give -1.
+/// If the buffer is too small, whole records are missing, and their calls return -1.
 fn check_full_buffer(job: Job, inputs: &Inputs, want: &[u32]) -> Result<()> {
     let outcome = job
         .with_print_capacity(1000)

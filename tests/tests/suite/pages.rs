@@ -323,7 +323,8 @@ fn link(place: &Path, name: &Path) -> Result<()> {
     Ok(())
 }
 
-/// That `said` has the lines of `shown` in this order, one behind the other but where `...` stands.
+/// Checks that `said` has the lines of `shown` in this order. They must be adjacent, except at
+/// `...`.
 fn printed(shown: &str, said: &str) -> Result<()> {
     let mut lines = said.lines().map(str::trim_end).peekable();
     let mut skips = true;

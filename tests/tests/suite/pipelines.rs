@@ -211,7 +211,8 @@ fn one(seed: u64) -> Result<()> {
     by_option(seed, &program, &given)
 }
 
-/// That the option does what the pass does, with other barriers split and with these as they are.
+/// Checks that the option has the effect of the pass, with other barriers split and with these
+/// unchanged.
 fn by_option(seed: u64, program: &Program, module: &[u8]) -> Result<()> {
     let all = [
         SplitBarriers::Never,
@@ -232,7 +233,7 @@ fn by_option(seed: u64, program: &Program, module: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// How the loop of `seed` is pipelined.
+/// The way in which the loop of `seed` is pipelined.
 fn form(seed: u64) -> PipelineLoops {
     let ahead = [
         Ahead::Loads,
@@ -249,13 +250,13 @@ fn form(seed: u64) -> PipelineLoops {
     }
 }
 
-/// Whether a stage has a loop that is not unrolled.
+/// Returns true if a stage has a loop that is not unrolled.
 fn has_a_loop(program: &Program) -> bool {
     let mut arrays = program.arrays.iter();
     arrays.any(|array| array.fill == Fill::Strided)
 }
 
-/// That the module leaves what the program does.
+/// Checks that the module has the results of the program.
 fn agrees(seed: u64, program: &Program, module: &[u8], options: Options) -> Result<()> {
     let output = crate::random::compiled(module, options)?;
     let job = Job::compiled(&output, 0)?;

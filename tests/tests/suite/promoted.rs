@@ -83,8 +83,8 @@ fn simulated(fixture: &Fixture, target: &str) -> Result<()> {
     agrees(fixture, &output, SCHEDULES)
 }
 
-/// Where the mbarrier waits for copies, nobody else does: without their arrival they are read too
-/// early.
+/// If the mbarrier waits for copies, no other instruction does: without their arrival they are read
+/// too early.
 fn nobody_waits(target: &str) -> Result<()> {
     let fixture = Fixture::load("async_double_buffer")?;
     let mut options = always_split(target)?;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// Modules of the corpus that a plain run compiles in several ways.
 const SOME: usize = 12;
 
-/// How pip installs: it compiles nothing, since few of the files are imported.
+/// Options of pip: it compiles nothing, since few of the files are imported.
 const INSTALL: &[&str] = &[
     "install",
     "--quiet",

@@ -12,8 +12,8 @@ use splitbar::simulate::machine::{FindingKind, Schedule};
 use splitbar::simulate::{BufferName, Inputs, Job, Texels};
 use splitbar_tests::check::Check;
 
-/// What accesses look like on a target: its name, a coherent store, a coherent load, a volatile
-/// load, a volatile store.
+/// The accesses of a target: its name, a coherent store, a coherent load, a volatile load, a
+/// volatile store.
 type Row = (&'static str, [&'static str; 4]);
 
 /// One of each memory hardware. Sources: LLVM AMDGPUUsage, "Memory Model" (load and store atomic
@@ -96,7 +96,7 @@ const TARGETS: &[Row] = &[
 /// Targets that have image instructions, of both vendors.
 const IMAGES: [&str; 5] = ["gfx1030", "gfx1100", "gfx1201", "sm_75", "sm_90"];
 
-/// Where the decoration of a buffer stands, with `QUALIFIER` for its name.
+/// Declarations of a buffer, with `QUALIFIER` at the place of the decoration.
 const BUFFERS: &[(&str, &str)] = &[
     ("variable", "OpDecorate %b QUALIFIER"),
     ("member", "OpMemberDecorate %block 0 QUALIFIER"),

@@ -43,12 +43,12 @@ const LEVELS: [(&str, Optimization); 3] = [
 const SEEDS: u64 = 48;
 /// Programs of one trial, where there are many.
 pub(crate) const CHUNK: u64 = 100;
-/// How long a program may be made smaller.
+/// The time limit for reducing a program.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// So many failures of a run are made smaller.
 const MADE_SMALLER: u64 = 4;
 
-/// How a program is compiled.
+/// The way to compile a program.
 #[derive(Copy, Clone)]
 pub(crate) struct Way {
     pub(crate) target: &'static Target,
@@ -111,7 +111,7 @@ where
         .map_err(|error| anyhow::anyhow!("{name}={value}: {error}"))
 }
 
-/// What a run consists of.
+/// The programs of a run, and the ways to compile them.
 pub(crate) fn plan() -> Result<(std::ops::Range<u64>, Vec<Way>)> {
     let first: u64 = variable("SPLITBAR_FIRST_SEED")?.unwrap_or(0);
     let count: u64 = variable("SPLITBAR_SEEDS")?.unwrap_or(SEEDS);
@@ -176,7 +176,8 @@ fn all(seeds: std::ops::Range<u64>, ways: &[Way], share: u64) -> Result<()> {
     bail!("programs whose reports stand above: {}", failed.join(", "))
 }
 
-/// How to run a program alone, what is wrong with it, and what a smaller one is.
+/// A report of an error: the command that runs only this program, the difference, and a reduced
+/// program.
 fn report(seed: u64, program: &Program, way: Way, error: &anyhow::Error) -> String {
     let run = |program: &Program| agrees(seed, program, options(seed, program, way)).err();
     let error = format!("{error:#}");
@@ -294,7 +295,7 @@ fn bytes_of(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// That the program leaves on the simulated machine what it leaves on the host.
+/// Checks that the program has the same results on the simulator as on the host.
 fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
     let mut bytes = assembled(&random::text(program))?;
     let splits = options.split_barriers == SplitBarriers::Always;
@@ -328,7 +329,7 @@ pub(crate) fn wave_size(output: &Output) -> Result<usize> {
     Ok(entry.plan.wave_size as usize)
 }
 
-/// That `job` leaves what the program leaves on the host, and nothing is found.
+/// Checks that `job` has the results of the program on the host, without findings.
 pub(crate) fn leaves(seed: u64, program: &Program, job: &Job, subgroup: usize) -> Result<()> {
     let words = random::inputs(seed, program);
     let slots = random::buffers(seed, program);

@@ -290,7 +290,7 @@ fn source() -> Result<()> {
     browse(&page(&[&module, "--targets", "gfx1201"], b"")?, LIGHT)
 }
 
-/// What no string of a module may do.
+/// Text that no string of a module may inject as markup.
 const MARKUP: &str =
     "</script><img src=x onerror=window.pwned=1>\\\"'<!--]]>&lt;\u{2028}\u{2029}\u{202e}";
 

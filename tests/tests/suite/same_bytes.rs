@@ -38,7 +38,7 @@ const SETTINGS: [Settings; 8] = [
     &[("split-barriers", "always"), ("strategy", "auto")],
 ];
 
-/// How many of them mean the default.
+/// The number of them that mean the default.
 const DEFAULTS: usize = 4;
 
 pub(crate) fn trials() -> Vec<Trial> {

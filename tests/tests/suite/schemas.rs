@@ -137,7 +137,7 @@ fn arguments_have_rows() -> Result<()> {
     Ok(())
 }
 
-/// What the rules say of every invalid module, and what arguments and limits lead to.
+/// The diagnostics of every invalid module, and those about arguments and limits.
 fn diagnostics() -> Result<()> {
     let schemas = Schemas::read()?;
     let mut seen = BTreeSet::new();

@@ -21,14 +21,14 @@ struct Kernel {
     words: [u32; 2],
     /// Decorations, and what stands before the first function.
     decorations: &'static str,
-    /// What stands behind the wait, with a value `%sum`: it gives `%result`.
+    /// The code after the wait, with a value `%sum`; it defines `%result`.
     end: &'static str,
     /// Bytes of all that, without what the barrier takes.
     bytes: u32,
 }
 
 impl Kernel {
-    /// Whether its end adds the number of invocations.
+    /// Returns true if its end adds the number of invocations.
     fn reduces(&self) -> bool {
         self.end != PLAIN
     }

@@ -13,8 +13,8 @@ use splitbar::{Placement, Strategy};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::reference::{self, Case};
 
-/// What is compiled for. AMD: gfx6 to gfx9 (waves of 64), both wave sizes, native and named
-/// barriers, CU mode; NVIDIA: named barriers, counter, both mbarriers, cluster.
+/// The targets. AMD: gfx6 to gfx9 (waves of 64), both wave sizes, native and named barriers, CU
+/// mode; NVIDIA: named barriers, counter, both mbarriers, cluster.
 const GPUS: [(&str, Placement); 11] = [
     ("gfx906", Placement::Default),
     ("gfx942", Placement::Default),
@@ -193,7 +193,7 @@ fn every_size(gpu: &str, placement: Placement) -> Result<()> {
     Ok(())
 }
 
-/// Whether a strategy is for the GPU and for so many waves.
+/// Returns true if a strategy supports the GPU and this number of waves.
 fn takes(gpu: &str, strategy: Strategy, waves: u32) -> bool {
     let named = ["sm_60", "sm_75", "sm_80"].contains(&gpu);
     match strategy {

@@ -28,7 +28,7 @@ const TARGETS: [&str; 7] = [
     "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90",
 ];
 
-/// What moves beside the halves.
+/// The options that move other instructions.
 type Stage = fn(&mut Options);
 
 /// Names behind those of trials, and what is asked for.
@@ -48,7 +48,7 @@ const WORKGROUP: u32 = 2;
 /// Schedules of each kernel.
 const SCHEDULES: u32 = 8;
 
-/// Where each pair in turn is a full barrier beside the others.
+/// Targets on which each pair in turn is a full barrier and the others are split.
 const MIXED: [(&str, Optimization); 7] = [
     ("gfx942", Optimization::O2),
     ("gfx1201", Optimization::O0),
@@ -296,7 +296,8 @@ fn chosen(fixture: &Fixture, target: &str, choice: Choice) -> Result<()> {
     agrees(fixture, &output, SCHEDULES / 2)
 }
 
-/// Where the functions stand that an entry point calls: translators leave others in the module.
+/// The positions of the functions that an entry point calls: translators leave others in the
+/// module.
 fn called(module: &Module<'_>) -> Vec<Range<WordOffset>> {
     let declarations = Declarations::new(module, &mut Diagnostics::new());
     let calls = CallGraph::analyze(&declarations);

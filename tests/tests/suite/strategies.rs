@@ -46,7 +46,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// What each strategy that takes the fixture makes of it.
+/// The output of each strategy that supports the fixture.
 pub(crate) fn outputs(fixture: &Fixture, gpu: &str) -> Result<Vec<(Strategy, Output)>> {
     let module = fixture.module()?;
     let mut outputs = Vec::new();

@@ -135,7 +135,7 @@ OpFunctionEnd
     ))
 }
 
-/// That the kernel of [`of_subgroup`] finds subgroups of so many invocations.
+/// Checks that the kernel of [`of_subgroup`] finds subgroups of so many invocations.
 fn finds(output: &Output, invocations: u32, size: u32) -> Result<()> {
     let bytes = vec![0; invocations as usize * 24];
     let inputs = Inputs::new([1, 1, 1], vec![(BufferName::Argument(0), bytes)]);
@@ -188,12 +188,12 @@ fn last(gpu: &str, wave: Option<u32>, subgroup: u32) -> Result<()> {
     Ok(())
 }
 
-/// What an entry point asks for.
+/// The subgroup sizes that an entry point and the options request.
 struct Asked {
     name: &'static str,
     /// Its execution modes.
     modes: &'static str,
-    /// What the options ask for.
+    /// The size that the options request.
     option: Option<u32>,
     /// The invocations of a subgroup on gfx942, gfx1201 and sm_90, or the words of the refusal.
     found: [Result<u32, &'static str>; 3],

@@ -34,7 +34,7 @@ const LEVELS: [(&str, Optimization); 4] = [
 const PROGRAMS: u64 = 40;
 /// Programs of one trial.
 const CHUNK: u64 = 20;
-/// How long a program may be made smaller.
+/// The time limit for reducing a program.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A target and a level.
@@ -84,7 +84,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// That the program is right on every target at every level.
+/// Checks that the program is right on every target at every level.
 fn right_everywhere(program: &Program) -> Result<()> {
     linkable("gfx1201")?;
     for name in TARGETS {
@@ -134,7 +134,8 @@ fn all(seeds: std::ops::Range<u64>, every: bool, only: Option<Way>) -> Result<()
     Ok(())
 }
 
-/// How to run a program alone, what is wrong with it, and what a smaller one is.
+/// A report of an error: the command that runs only this program, the difference, and a reduced
+/// program.
 fn report(seed: u64, program: &Program, way: Way, error: &anyhow::Error) -> String {
     let begin = Instant::now();
     let small = tangles::shrink(program, |candidate| {
@@ -153,7 +154,7 @@ fn report(seed: u64, program: &Program, way: Way, error: &anyhow::Error) -> Stri
     )
 }
 
-/// That the program leaves on the simulated machine what it leaves by SPIR-V's rules.
+/// Checks that the program has the results on the simulator that SPIR-V's rules require.
 fn agrees(seed: u64, program: &Program, (name, (_, level)): Way) -> Result<()> {
     let bytes = assembled(&tangles::text(program))?;
     let mut options = always_split(name)?;

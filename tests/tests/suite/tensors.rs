@@ -30,7 +30,7 @@ struct Case {
     dimensions: &'static [u64],
     /// Elements behind each row, in both tensors.
     gap: u64,
-    /// Whether the first dimension runs backwards.
+    /// True if the first dimension has a negative stride.
     backwards: bool,
     /// Elements of the array that is read and written; 0: a scalar.
     count: u64,
@@ -166,7 +166,7 @@ impl Case {
         bytes_of(self.element)
     }
 
-    /// What the tensors lie like.
+    /// The layout of the tensors.
     fn elements(&self) -> Elements {
         let mut strides = Vec::new();
         let mut next = self.size();
@@ -198,7 +198,7 @@ impl Case {
         2 * GUARD + outer * row * self.size()
     }
 
-    /// Where the element at `at` lies in a buffer, if it is inside.
+    /// The offset of the element at `at` in a buffer, if it is inside.
     fn place(&self, at: &[i128]) -> Option<usize> {
         let elements = self.elements();
         let mut place = i128::from(elements.first);
@@ -234,7 +234,7 @@ impl Case {
         }
     }
 
-    /// Where each invocation reads.
+    /// The coordinates that each invocation reads.
     fn sources(&self) -> Vec<Vec<i128>> {
         let mut state = 12345u64;
         let mut random = |below: u64| {
@@ -254,7 +254,8 @@ impl Case {
             .collect()
     }
 
-    /// Where each invocation writes: no two to one element, and some outside in each dimension.
+    /// The coordinates that each invocation writes: all are different, and some are outside in each
+    /// dimension.
     fn destinations(&self) -> Vec<Vec<i128>> {
         let count = self.count.max(1);
         let last = self.rank() - 1;

@@ -186,7 +186,7 @@ impl Trace {
         Ok(())
     }
 
-    /// How often waves waited at barriers, by the words of these.
+    /// The number of waits of all waves at barriers, by the words of the barriers.
     fn phases(&self) -> BTreeMap<u64, u64> {
         let mut phases = BTreeMap::new();
         for slice in self.threads.values().flatten() {
@@ -244,8 +244,9 @@ fn recorded(job: &Job, inputs: &Inputs, resident: u32, module: &[u8]) -> Result<
     Ok(trace)
 }
 
-/// How often the waves pass each barrier, counted by the clocks that a profile puts around them, by
-/// the words of arrive and wait. `None` where the module has no barrier of a workgroup.
+/// The number of times that the waves pass each barrier, by the words of arrive and wait. It is
+/// counted by the clocks that a profile inserts around them. `None` if the module has no workgroup
+/// barrier.
 fn counted(module: &[u8], inputs: &Inputs, on: &str) -> Result<Option<BTreeMap<[u64; 2], u64>>> {
     let Ok(measured) = profile::instrument(module) else {
         return Ok(None);

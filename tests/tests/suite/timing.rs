@@ -33,7 +33,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// Where every kernel of `fixtures/kernels` is estimated.
+/// The targets on which every kernel of `fixtures/kernels` is estimated.
 const TARGETS: [&str; 8] = [
     "sm_70", "sm_80", "sm_90", "gfx906", "gfx942", "gfx1030", "gfx1100", "gfx1201",
 ];
@@ -68,7 +68,7 @@ const PHASES: u32 = 16;
 /// Subgroups of 32 of a workgroup of theirs.
 const SUBGROUPS: u32 = 4;
 
-/// What is launched.
+/// The kernel to launch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kernel {
     /// `fixtures/kernels/tiled_matmul`.
@@ -87,7 +87,7 @@ enum Kernel {
     Cached,
 }
 
-/// How many steps a subgroup takes before it arrives.
+/// The number of steps of a subgroup before it arrives.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Steps {
     /// All the same.
@@ -449,7 +449,7 @@ const AMD: [(&str, &str); 3] = [
     ("gfx1201", "native"),
 ];
 
-/// Whether the reference is far enough from 1 that it says something.
+/// Returns true if the reference is far enough from 1 to be significant.
 fn tells(ratio: f64) -> bool {
     ((1000.0 * ratio).round() - 1000.0).abs() > 50.0
 }
@@ -551,7 +551,7 @@ fn amd() -> Result<()> {
     confirm_table("amd", &amd)
 }
 
-/// That the page has a table behind `<!-- name -->`; `cargo xtask bless timing` writes it.
+/// Checks that the page has a table after `<!-- name -->`; `cargo xtask bless timing` writes it.
 fn confirm_table(name: &str, table: &str) -> Result<()> {
     // Two tests write one page.
     static PAGE: Mutex<()> = Mutex::new(());
@@ -573,8 +573,8 @@ fn between(page: &str, name: &str, table: &str) -> Result<String> {
     Ok(format!("{before}{mark}\n{table}\n<!-- end -->{after}"))
 }
 
-/// What cannot be resident, and GPUs whose times are not known, are refused; a kernel that never
-/// ends is cut off.
+/// Workgroups that cannot be resident, and GPUs without timing data, are errors. A kernel that
+/// never ends is cut off.
 fn bounds() -> Result<()> {
     let (module, mut inputs, _) = launch(Kernel::Ring, 4)?;
     let on = |name: &str| -> Result<Job> {
@@ -666,7 +666,7 @@ fn ordered_inputs() -> Result<()> {
     Ok(())
 }
 
-/// What `splitbar sim --timing` says and refuses.
+/// The output and the errors of `splitbar sim --timing`.
 fn command_line() -> Result<()> {
     let module = fixture::root().join("fixtures/timing/ring.spv");
     let module = module.to_str().context("the path is no text")?;

@@ -87,7 +87,7 @@ fn broken(diagnostics: &Diagnostics) -> BTreeSet<String> {
         .collect()
 }
 
-/// What each way into the library says of a module.
+/// The result of each way into the library for a module.
 fn ways(bytes: &[u8], options: &Options) -> [(&'static str, Result<(), Failure>); 4] {
     [
         (

@@ -401,7 +401,7 @@ const MMA: Arithmetic = Arithmetic {
     least: 2,
 };
 
-/// How much of the arithmetic stands between the first match of `arrive` and the next of `wait`.
+/// The amount of arithmetic between the first match of `arrive` and the next match of `wait`.
 fn stands_between(
     text: &str,
     arithmetic: &str,
@@ -431,8 +431,8 @@ fn read_ptx(arithmetic: Arithmetic, target: &str) -> Result<()> {
     )
 }
 
-/// What ptxas leaves. In SASS an arrive is `SYNCS.ARRIVE...` and the wait's first question
-/// `SYNCS.PHASECHK...`.
+/// Reads the code of ptxas. In SASS an arrive is `SYNCS.ARRIVE...`, and the first test of the wait
+/// is `SYNCS.PHASECHK...`.
 fn read_sass(arithmetic: Arithmetic, target: &str) -> Result<()> {
     let (disassembler, tool) = (tools::nvdisasm()?, ptxas(target)?);
     let folder = tempfile::tempdir()?;

@@ -27,7 +27,7 @@ pub struct Code {
 pub enum Ran {
     /// The buffers afterwards.
     Done(Vec<Vec<u8>>),
-    /// What the simulator found, each as code and message, and the buffers afterwards.
+    /// The findings of the simulator, each as code and message, and the buffers afterwards.
     Found(Vec<(String, String)>, Vec<Vec<u8>>),
     /// splitbar does not compile the module.
     Unsupported(String),

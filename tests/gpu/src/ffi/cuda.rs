@@ -129,7 +129,7 @@ impl Api {
     }
 }
 
-/// Why a PTX text could not be loaded.
+/// The reason why a PTX text was not loaded.
 pub(crate) enum NotLoaded {
     /// The GPU or the driver is too old for it.
     TooOld(String),
@@ -233,7 +233,7 @@ impl Gpu {
         self.attribute(COMPUTE_CAPABILITY_MAJOR) * 10 + self.attribute(COMPUTE_CAPABILITY_MINOR)
     }
 
-    /// How many multiprocessors it has.
+    /// The number of multiprocessors.
     pub(crate) fn multiprocessors(&self) -> u32 {
         self.attribute(MULTIPROCESSOR_COUNT)
     }
@@ -329,12 +329,12 @@ impl Gpu {
         Ok(self.memory.len() - 1)
     }
 
-    /// Where a piece of memory stands.
+    /// The address of an allocation.
     pub(crate) fn address(&self, memory: usize) -> Option<u64> {
         self.memory.get(memory).map(|(address, _)| *address)
     }
 
-    /// What a piece of memory holds.
+    /// The content of an allocation.
     pub(crate) fn read(&self, memory: usize) -> Result<Vec<u8>, String> {
         let (address, length) = self.memory.get(memory).ok_or("there is no such buffer")?;
         let mut bytes = vec![0u8; *length];

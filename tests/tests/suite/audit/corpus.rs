@@ -17,7 +17,7 @@ const ONE_OF: usize = 40;
 /// Larger modules take LLVM many seconds; a plain run leaves them out.
 const MOST_BYTES: usize = 24 << 10;
 
-/// What the audit reports.
+/// The codes that the audit reports.
 const FOUND: [Code; 4] = [
     Code::MissingWait,
     Code::MissingInvalidation,
@@ -63,7 +63,7 @@ fn found(failure: &Failure) -> bool {
     problems.any(|problem| problem.severity == Severity::Error && FOUND.contains(&problem.code))
 }
 
-/// Whether a module has something to audit.
+/// Returns true if a module has something to audit.
 fn synchronises(bytes: &[u8]) -> bool {
     Module::parse(bytes).is_ok_and(|module| {
         let mut names = module

@@ -1,4 +1,4 @@
-//! What the audit says when an instruction that a fence made is taken away.
+//! The findings of the audit after an instruction that a fence generated is removed.
 
 use anyhow::{Context, Result, ensure};
 use splitbar::Target;
@@ -10,7 +10,7 @@ use splitbar_plan::target::{Amdgpu, Arch};
 use splitbar_plan::{FenceMemory, FenceScope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was taken away.
+/// The kind of the removed instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// A wait of a release.
@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Fence,
 }
 
-/// What became of it.
+/// The fate of the code without it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fate {
     /// The audit misses it.
@@ -299,7 +299,7 @@ fn is_needless(function: &Function, audit: &Audit, position: usize, kind: Kind) 
     }
 }
 
-/// What became of all of one target.
+/// The fates of all instructions on one target.
 #[derive(Default)]
 pub(super) struct Tally {
     counts: BTreeMap<(Kind, Fate), usize>,

@@ -1,4 +1,4 @@
-//! How long each candidate takes.
+//! The time of each candidate.
 
 use super::kernels::Kernel;
 use crate::support::target;
@@ -172,7 +172,7 @@ fn compiled(
     }
 }
 
-/// How long the launch takes; `None` if it is not for this code, or the simulator finds something.
+/// The cycles of the launch; `None` if it does not fit this code, or the simulator has a finding.
 fn cycles(kernel: &Kernel, output: &Output) -> Result<Option<u64>> {
     let job = Job::compiled(output, 0).map_err(|why| anyhow!("{why}"))?;
     Ok(job

@@ -1,4 +1,4 @@
-//! How a kernel is compiled without some guards and run.
+//! Compiles a kernel without some guards, and runs it.
 
 use crate::support::{always_split, linkable};
 use anyhow::Result;

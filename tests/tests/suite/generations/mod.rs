@@ -64,7 +64,7 @@ fn everywhere(row: &Row, targets: &[&'static Target]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is wrong on one target, and where.
+/// The errors on one target, with their places.
 fn one(
     row: &Row,
     module: &[u8],

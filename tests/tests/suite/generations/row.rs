@@ -17,14 +17,14 @@ pub(super) type Kernel = fn() -> anyhow::Result<Vec<u8>>;
 /// Targets, as regular expressions for the whole name, and what is expected of them.
 pub(super) type Cases = &'static [(&'static [&'static str], Expected)];
 
-/// What is looked at.
+/// The text to search.
 #[derive(Copy, Clone)]
 pub(super) enum Text {
     Assembly,
     Ir,
 }
 
-/// What a row expects of a target.
+/// The expectation of a row for a target.
 pub(super) enum Expected {
     /// Lines in this order (`splitbar_tests::check`).
     Lines(&'static [&'static str]),

@@ -65,7 +65,7 @@ fn names() -> Vec<String> {
     names
 }
 
-/// Whether the kernel is there in OpenCL C.
+/// Returns true if the kernel exists in OpenCL C.
 pub(crate) fn is_there(name: &str) -> bool {
     !OTHERS.iter().any(|(other, _)| *other == name)
 }
@@ -166,14 +166,15 @@ fn options(name: &str, optimization: Optimization) -> Result<Options> {
     Ok(options)
 }
 
-/// What was measured of the windows of the one kernel.
+/// The measured windows of the only kernel.
 fn windows(output: &Output) -> Result<&[Window]> {
     let entry = output.entries().first().context("no kernel")?;
     Ok(entry.windows.as_deref().unwrap_or_default())
 }
 
-/// Whether `other` keeps as much as `one`: as many instructions but for 5 % or one of them, or as
-/// large a share but for 5 of 100. Front ends write different instructions into a window.
+/// Returns true if `other` keeps as much as `one`: at most 5 % or one instruction less, or a share
+/// that is at most 5 percentage points smaller. Front ends write different instructions into a
+/// window.
 fn is_as_wide(one: &Window, other: &Window) -> bool {
     let less = (one.kept / 20).max(1);
     let share = |window: &Window| window.kept * 100 / window.source.max(1);
@@ -212,7 +213,7 @@ fn both_doors(name: &str, target: &'static str, optimization: Optimization) -> R
     Ok(())
 }
 
-/// That the kernel gives the results of the host, and nothing is found.
+/// Checks that the kernel has the results of the host, without findings.
 pub(super) fn agrees(case: &Case, output: &Output, gpu: &str) -> Result<()> {
     let gpu = target(gpu)?;
     let job = match (output.entries(), gpu.nvptx()) {

@@ -1,6 +1,6 @@
 //! A mutant, and what may become of it.
 
-/// What became of a mutant.
+/// The fate of a mutant.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fate {
     /// Noticed: the simulator has a finding.
@@ -32,8 +32,8 @@ pub(crate) enum Fate {
 pub(crate) struct Mutant {
     /// The kernel.
     pub kernel: String,
-    /// What was left out.
+    /// The removed part.
     pub what: String,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
 }

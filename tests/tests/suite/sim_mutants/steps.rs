@@ -19,7 +19,7 @@ pub(super) const TARGETS: [&str; 6] = ["gfx90a", "gfx1100", "gfx1201", "gfx1250"
 /// The same for kernels in LLVM IR.
 pub(super) const IR_TARGETS: [&str; 4] = ["gfx1100", "gfx1201", "sm_75", "sm_90"];
 
-/// What a kernel is written in.
+/// The language of a kernel.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Language {
     SpirV,
@@ -145,7 +145,7 @@ fn fate(
     })
 }
 
-/// Whether the audit alone refused the code.
+/// Returns true if only the audit rejected the code.
 fn is_of_audit(failure: &Failure) -> bool {
     use splitbar::diagnostic::Code::{
         MissingFence, MissingInvalidation, MissingWait, MissingWriteBack,
@@ -191,7 +191,7 @@ fn take(steps: &mut Vec<Step>, left: &mut usize) -> Option<Step> {
     None
 }
 
-/// Whether a step waits, fences or takes part in a barrier, by itself.
+/// Returns true if a step waits, fences or takes part in a barrier, by itself.
 fn synchronises(step: &Step) -> bool {
     match step {
         Step::OpenWindow

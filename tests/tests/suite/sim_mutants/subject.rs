@@ -82,7 +82,7 @@ impl Subject {
         }
     }
 
-    /// Whether barriers keep all conflicting accesses of a mutant apart.
+    /// Returns true if barriers separate all conflicting accesses of a mutant.
     pub(super) fn is_separated(&self, mutant: &Job) -> Result<bool> {
         let mut inputs = self.inputs.clone();
         inputs.limits.journal = JOURNAL;
@@ -96,7 +96,7 @@ impl Subject {
     }
 }
 
-/// What came of running a mutant under all schedules.
+/// The result of running a mutant under all schedules.
 pub(super) enum Run {
     Noticed(Fate),
     Unnoticed(Coverage),
