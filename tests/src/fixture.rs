@@ -1,4 +1,4 @@
-//! The kernels of `fixtures/kernels`: where they are, and what their `NAME.toml` expects.
+//! The kernels of `fixtures/kernels`: their paths, and the expectations in their `NAME.toml`.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;

@@ -1,6 +1,6 @@
-//! Products of cooperative matrices: modules that compute one, and what must come out. Elements are
-//! small whole numbers, so that every order of summation and every precision that the extension
-//! leaves open gives the same bits.
+//! Products of cooperative matrices: modules that compute one, and the expected results. Elements
+//! are small integers, so every order of summation, and every precision that the extension allows,
+//! has the same bits.
 
 use half::{bf16, f16};
 

@@ -1,6 +1,6 @@
-//! Loads and stores of cooperative matrices through tensor layouts and tensor views: modules that
-//! do one, and what must come out. The host's side follows the text of SPV_NV_cooperative_matrix2
-//! step by step, in numbers that do not wrap.
+//! Loads and stores of cooperative matrices through tensor layouts and tensor views: a module for
+//! each, with the expected result. The host follows the text of SPV_NV_cooperative_matrix2 step by
+//! step, in numbers that do not wrap.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! Runs the checks in a child process: a kernel that hangs is ended, one that breaks the driver's
-//! context takes no other with it.
+//! Runs the checks in a child process. A kernel that hangs is ended, and one that breaks the
+//! driver's context does not affect others.
 //!
 //! The child ([`serve`]) runs kernels in order and writes a line for each. It ends after the first
 //! that goes wrong, because nothing that a GPU does after that can be trusted; the parent ([`run`])

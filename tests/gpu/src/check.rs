@@ -1,4 +1,4 @@
-//! Runs the kernels of a bundle and compares what they leave in their buffers with the host
+//! Runs the kernels of a bundle, and compares the contents of their buffers with the host
 //! references.
 
 use crate::bundle::{Bundle, Kernel};

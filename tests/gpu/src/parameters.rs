@@ -1,5 +1,4 @@
-//! The parameter block of a launch: what the kernel's arguments say, filled with addresses, lengths
-//! and constants.
+//! The parameter block of a launch: addresses, lengths and constants for the kernel's arguments.
 
 use crate::bundle::Argument;
 use anyhow::{Context, Result, bail};

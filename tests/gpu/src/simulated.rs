@@ -1,5 +1,5 @@
-//! The simulator as a device: what it runs, it runs under one hostile schedule, or in the order of
-//! an estimate of time. What it finds is a failure.
+//! The simulator as a device. It runs kernels under one hostile schedule, or in the order of a time
+//! estimate. Findings are failures.
 
 use crate::device::{BufferId, Device, Grid, KernelId, Product, Resources, Trouble};
 use splitbar_sim::memory::{Global, RegionId};

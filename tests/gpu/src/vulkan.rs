@@ -1,5 +1,5 @@
-//! Compute modules on a Vulkan driver that runs on the processor (lavapipe): a second opinion on
-//! what a module means.
+//! Compute modules on a Vulkan driver for the CPU (lavapipe): a second opinion on the meaning of a
+//! module.
 //!
 //! Each launch has a process of its own: [`run`] starts the program, which calls [`serve`]. A
 //! driver that hangs is ended, one that crashes is an answer.

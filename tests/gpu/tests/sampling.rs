@@ -1,5 +1,5 @@
-//! Samples of every form on a Vulkan driver that runs on the processor: it leaves what the host
-//! says, which is what compiled kernels leave on the simulator (the suite's `sampling/`).
+//! Samples of every form on a Vulkan driver for the CPU: the results are those of the host, as for
+//! compiled kernels on the simulator (the suite's `sampling/`).
 //!
 //! This checks the host, and with it the simulator, against samplers that are not ours. Without
 //! such a driver they are ignored.

@@ -1,5 +1,5 @@
-//! The kernels of fixtures/, their pairs fused, on a Vulkan driver that runs on the processor: it
-//! leaves what the host references say.
+//! The kernels of fixtures/, with fused pairs, on a Vulkan driver for the CPU: the results are
+//! those of the host references.
 //!
 //! This checks the references and the pass fuse-split-barriers against a compiler that is not ours.
 //! Without such a driver they are ignored.

@@ -1,5 +1,4 @@
-//! The time that a processor has worked on a thread or a process: what a busy machine does not
-//! change much.
+//! The processor time of a thread or a process, which the load of the machine hardly changes.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Tests of a harness of our own: what needs a program that is not installed is ignored, and
-//! counted so, with the reason.
+//! A test harness that ignores tests which need a program that is not installed. It counts them,
+//! with the reason.
 //!
 //! Whoever gives out a program gives a [`Missing`] where there is none. It goes up with `?` and
 //! ends the test; there is no way to ask whether a program is there and pass without it.

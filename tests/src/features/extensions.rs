@@ -1,4 +1,4 @@
-//! Instructions of extensions that stand beside those of the core: integer functions, fused
+//! Instructions of extensions that correspond to core instructions: integer functions, fused
 //! multiplication, bfloat16, clocks.
 
 use super::feature::{Feature, Memory};

@@ -1,4 +1,4 @@
-//! An instruction at one width: its code, its operands, and what must come out.
+//! An instruction at one width: its code, its operands, and the expected result.
 
 use super::edges;
 use super::launch::{INVOCATIONS, Launch};

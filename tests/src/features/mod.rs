@@ -1,5 +1,5 @@
-//! One instruction, one test: every feature is a snippet of SPIR-V with operands and a function on
-//! the host that says its results.
+//! One instruction, one test: every feature is a snippet of SPIR-V with operands, and a function on
+//! the host that computes the results.
 //!
 //! A family of features is a table in a file of its own. [`module`] makes modules of many features,
 //! so that the cost of a compilation is shared.

@@ -1,5 +1,5 @@
-//! OpenCL.std: loads and stores of vectors, halves with every rounding, prefetch, printf; and the
-//! asynchronous copies of a group.
+//! OpenCL.std: loads and stores of vectors, 16-bit floats with every rounding mode, prefetch,
+//! printf; and the asynchronous copies of a group.
 
 use super::convert::ROUNDING;
 use super::edges;
@@ -296,8 +296,8 @@ fn group_copies(all: &mut Vec<Feature>) {
     }
 }
 
-/// Where the printf buffer has room the result is 0; what is printed is looked at where whole
-/// kernels are (`opencl/printing`).
+/// If the printf buffer has room, the result is 0. The output is compared for whole kernels
+/// (`opencl/printing`).
 fn prints(all: &mut Vec<Feature>) {
     for (format, ty) in [
         ("%d", Ty::from(U32)),

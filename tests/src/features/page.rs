@@ -1,4 +1,4 @@
-//! The page of `docs/` that says how near to the exact results the functions come.
+//! The page of `docs/` with the errors of functions that are not exact.
 
 use super::feature::Feature;
 use super::launch::INVOCATIONS;

@@ -1,5 +1,5 @@
-//! Built-ins of subgroups, and subgroups of one workgroup that go different ways: where a wave is
-//! several subgroups, they part inside of it.
+//! Built-ins of subgroups, and subgroups of one workgroup that diverge. If a wave is several
+//! subgroups, they diverge inside it.
 
 use super::collectives::Row;
 use super::feature::Feature;

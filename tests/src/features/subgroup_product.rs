@@ -1,5 +1,5 @@
-//! Products of matrices that lie in a subgroup (SPV_INTEL_subgroup_matrix_multiply_accumulate), of
-//! subgroups of any size: with integers, packed bytes, halves and bfloat16.
+//! Products of matrices that a subgroup holds (SPV_INTEL_subgroup_matrix_multiply_accumulate), for
+//! subgroups of any size: with integers, packed bytes, 16-bit floats and bfloat16.
 
 use super::feature::Feature;
 use super::launch::INVOCATIONS;

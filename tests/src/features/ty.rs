@@ -1,4 +1,4 @@
-//! Types of operands and results, and what their bits mean on the host.
+//! Types of operands and results, and the meaning of their bits on the host.
 
 /// A scalar type. Integers have no sign: instructions say how they read them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

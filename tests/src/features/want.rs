@@ -23,7 +23,7 @@ pub enum Want {
 pub enum Limit {
     /// In units of the last place of the exact result.
     Ulp(f64),
-    /// As it is.
+    /// An absolute bound.
     Absolute(f64),
 }
 

@@ -1,4 +1,4 @@
-//! A launch for a module that came without one, made from what the module declares.
+//! A launch for a module without one, derived from the declarations of the module.
 //!
 //! Nobody wrote down what published modules expect, so a launch is a guess: numbers that are small
 //! enough to index with. Whether it was a good one the simulator says, which sees accesses outside

@@ -1,5 +1,5 @@
-//! Random loops that fill workgroup arrays before a barrier and read them after it, as they are
-//! written by hand in matrix products and convolutions, and what they leave on the host.
+//! Random loops that fill workgroup arrays before a barrier and read them after it, as matrix
+//! products and convolutions do, and their results on the host.
 //!
 //! [`text`] writes a [`Program`] as a module, [`run`] executes it, iteration by iteration, with no
 //! notion of buffers or barriers.

@@ -1,7 +1,7 @@
-//! Random compute shaders from a seed: arithmetic of all widths, vectors, branches, loops and the
-//! ways out of them, functions, subgroup operations, and exchanges through workgroup memory and
-//! storage buffers, ordered by barriers in one piece and split and by memory barriers beside them.
-//! They are free of races by construction.
+//! Random compute shaders from a seed: arithmetic of all widths, vectors, branches, loops with all
+//! kinds of exits, functions, subgroup operations, and exchanges through workgroup memory and
+//! storage buffers. The exchanges are ordered by full and split barriers, and by memory barriers
+//! next to them. They are free of races by construction.
 //!
 //! A program is a tree (`Top`, `Statement`, `Expression`). `order` says what its barriers order,
 //! and so which programs are free of races; `walk` and `reshape` make programs that are, and

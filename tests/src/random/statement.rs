@@ -19,7 +19,7 @@ pub(crate) enum Statement {
         yes: Vec<Statement>,
         no: Vec<Statement>,
     },
-    /// As often as the low bits of a variable say.
+    /// A loop whose number of iterations is the low bits of a variable.
     Loop {
         variable: usize,
         body: Vec<Statement>,

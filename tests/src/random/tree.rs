@@ -1,4 +1,4 @@
-//! A program as a tree: what its workgroups do, one thing after the other.
+//! A program as a tree: the statements of its workgroups, in order.
 
 use super::share::{Access, Atomic, Count, Fence, Index, Scope, When};
 use super::statement::Statement;

@@ -1,4 +1,4 @@
-//! Chooses what the invocations of a random program do together, so that nothing races.
+//! Chooses the collective operations of the invocations of a random program, without races.
 
 use super::order::{Known, flaw, memory};
 use super::reshape::reshape;
@@ -96,7 +96,7 @@ struct Walk {
     size: u32,
     /// Slots that an exchange around this place uses.
     busy: [bool; SLOTS],
-    /// How often orders stand on memory barriers of their own, in five.
+    /// The share of fences on separate memory barriers, in fifths.
     apart: u8,
     rng: Rng,
 }
@@ -516,7 +516,7 @@ impl Walk {
         }
     }
 
-    /// Which classes go with the barrier itself, and which with memory barriers beside it.
+    /// The storage classes of the barrier itself, and those of memory barriers next to it.
     fn distribute(&mut self, classes: u32) -> [u32; 2] {
         let mut beside = 0;
         for class in [BUFFER, SHARED_MEMORY] {

@@ -1,5 +1,5 @@
-//! Matrix products. The elements are small whole numbers, so that every order of summation gives
-//! the same floats.
+//! Matrix products. The elements are small integers, so every order of summation has the same
+//! result.
 
 use super::case::{Case, Element, input, output};
 use super::noise::noise;

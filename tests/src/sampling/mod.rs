@@ -1,4 +1,4 @@
-//! Samples of every form: cases with what comes out, for a machine that executes a kernel.
+//! Samples of every form: cases with their results, for a machine that executes a kernel.
 
 mod cases;
 mod host;

@@ -1,4 +1,4 @@
-//! Expressions of 32-bit words: what they are worth, and their text.
+//! Expressions of 32-bit words: their values, and their text.
 
 use fastrand::Rng;
 use std::fmt::Write;

@@ -1,6 +1,6 @@
-//! Random programs whose results depend on which invocations execute group operations together:
-//! branches, loops of every form, switches and the ways out of them, nested and in functions, with
-//! group operations anywhere.
+//! Random programs whose results depend on the set of invocations that executes a group operation
+//! together. They have branches, loops of every form and switches, with all kinds of exits, nested
+//! and in functions, and group operations anywhere.
 //!
 //! A program is a tree (`Statement`). [`run`] executes it on sets of invocations, as SPIR-V
 //! defines tangles (SPV_KHR_maximal_reconvergence); [`text`] writes it as a module, [`shrink`]

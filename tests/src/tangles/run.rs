@@ -1,5 +1,5 @@
-//! A program on sets of invocations: each statement is executed by a tangle, and says which of its
-//! invocations go on, and where the others go.
+//! Executes a program on sets of invocations. Each statement is executed by a tangle, and returns
+//! the invocations that continue and the targets of the others.
 
 use super::{
     Condition, Form, Group, ITERATIONS, MOST_CONTINUES, Program, Statement, Times, first_word,

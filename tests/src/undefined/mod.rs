@@ -1,6 +1,6 @@
-//! Random compute shaders that come across what SPIR-V leaves undefined, and what they leave on the
-//! host. Only what depends on an undefined value may be anything: all other outputs have one value,
-//! whatever the rest of the shader does.
+//! Random compute shaders with undefined values of SPIR-V, and their results on the host. Only
+//! outputs that depend on an undefined value may be arbitrary: all others have one value, whatever
+//! the rest of the shader does.
 //!
 //! A program is a list of `Statement`s on the variables of one invocation. [`text`] writes it as a
 //! module, [`run`] executes it on numbers that may be undefined.
@@ -45,7 +45,7 @@ pub(crate) enum Statement {
         yes: Vec<Statement>,
         no: Vec<Statement>,
     },
-    /// As often as the lowest two bits of a variable say.
+    /// A loop whose number of iterations is the lowest two bits of a variable.
     Loop {
         variable: usize,
         body: Vec<Statement>,

@@ -1,5 +1,5 @@
-//! Other forms of the binary interface on the simulated machine: kernels leave what they leave with
-//! the default form, and the audit finds nothing.
+//! Other forms of the binary interface on the simulator: kernels have the same results as with the
+//! default form, and the audit has no findings.
 
 use crate::images;
 use crate::sim;

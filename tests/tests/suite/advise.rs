@@ -1,4 +1,4 @@
-//! Advice on strategies, and the choice that goes by it.
+//! Advice on strategies, and the choice that follows it.
 
 use crate::cli::{expect, path};
 use crate::support::{always_split_on, compile_bytes, is_nvptx, ptxas, told, trial};
@@ -98,8 +98,9 @@ const SHARE: usize = 40;
 /// And one in so many in a sample.
 const SHARE_OF_SAMPLE: usize = 80;
 
-/// Where barriers of real modules are split by choice, no kernel loses workgroups beside the module
-/// as it is given, and none spills more. `SPLITBAR_CORPUS=all` takes every module.
+/// If splitbar chooses the barriers of published modules to split, no kernel has fewer resident
+/// workgroups than the original module, and none spills more. `SPLITBAR_CORPUS=all` uses every
+/// module.
 fn nothing_is_lost(target: &str) -> Result<()> {
     let ptxas = if is_nvptx(target) {
         Some(ptxas(target)?.program().to_path_buf())

@@ -1,5 +1,5 @@
-//! AMDGPU: every target with every strategy, wave size and kind of workgroup; what LLVM would crash
-//! on or get wrong is never asked of it.
+//! AMDGPU: every target with every strategy, wave size and kind of workgroup. LLVM never receives
+//! code that it crashes on or miscompiles.
 
 use crate::generations::kernels::{ARRIVE, LOAD, MULTIPLY, WAIT, exchange};
 use crate::support::{assembled, compile_bytes, instruction, linkable, told, trial};

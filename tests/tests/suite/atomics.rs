@@ -1,6 +1,6 @@
-//! What every atomic operation becomes on every generation: `fixtures/atomics/TARGET.txt`, a line
-//! for each operation, order, scope and kind of memory, and the instructions between the accesses
-//! of the source around it: its own, and those that order memory.
+//! The lowering of every atomic operation on every generation. `fixtures/atomics/TARGET.txt` has a
+//! line for each operation, order, scope and kind of memory, with the instructions between the
+//! accesses around it: its own, and those that order memory.
 //!
 //! As with the fences, people read the tables beside the memory model of LLVM's AMDGPUUsage and the
 //! PTX ISA; `cargo xtask bless` writes them. Checked apart is that an operation orders as much as

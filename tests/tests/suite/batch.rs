@@ -1,5 +1,5 @@
-//! `splitbar batch`: the outputs are those of `lower`, whatever is interrupted, and build systems
-//! make only what changed.
+//! `splitbar batch`: its outputs are the same as those of `lower`, even after an interruption, and
+//! build systems rebuild only changed files.
 
 use crate::cli::expect;
 use crate::support::{Ran, assembled, trial};

@@ -1,5 +1,5 @@
-//! Kernels that are launched in clusters of workgroups, on GPUs that have them: the workgroups of a
-//! cluster run side by side on the simulator, and meet at its barrier.
+//! Kernels that are launched in clusters of workgroups, on GPUs that support them. The workgroups
+//! of a cluster run concurrently on the simulator, and synchronise at its barrier.
 //!
 //! SPIR-V has no scope for a cluster. `--strategy cluster --cluster-size X,Y,Z` lets the pairs of
 //! scope Workgroup meet in the whole cluster: every kernel of the fixtures is such a kernel then,

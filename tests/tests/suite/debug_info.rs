@@ -1,5 +1,5 @@
-//! Debug information that leads to the source, source lines and comments in assembly: that the code
-//! is the same, and that what they say is right.
+//! Debug information for the source, source lines and comments in assembly: the code is the same,
+//! and the information is right.
 
 use crate::places::{FORMS, compiled, glsl_kernels};
 use crate::support::{assembled, assembles, compile_bytes, is_nvptx, linkable, ptxas, told, trial};

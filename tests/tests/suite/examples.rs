@@ -1,6 +1,6 @@
-//! The programs of docs/examples: their kernel computes what it says on the simulator, and each
-//! launcher runs: on a device where there is one, and on a driver that launches on the simulator
-//! (`tests/launch`).
+//! The programs of docs/examples: the simulator computes the documented results of their kernel,
+//! and each launcher runs on a device if there is one, and on a driver that launches on the
+//! simulator (`tests/launch`).
 
 use crate::cli::expect;
 use crate::support::{linkable, trial};

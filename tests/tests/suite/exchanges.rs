@@ -1,5 +1,5 @@
 //! Random kernels whose invocations exchange words through workgroup memory, with barriers that are
-//! narrowed to subgroups: they leave what they leave on the host, with no finding of the simulator.
+//! narrowed to subgroups. They have the results of the host, without findings of the simulator.
 //!
 //! `SPLITBAR_EXCHANGES=3000 cargo test -p splitbar-tests --test suite -- exchanges/` runs more of
 //! them, `SPLITBAR_FIRST_SEED=N` begins with this one.

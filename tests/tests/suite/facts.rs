@@ -1,5 +1,5 @@
-//! The table of instruction facts against final code: the memory that the simulator sees an
-//! instruction access lies within its row. The simulator knows nothing of the table.
+//! The table of instruction facts agrees with final code: an instruction accesses only memory that
+//! its row has. The simulator does not use the table.
 //!
 //! Of the published modules a plain run takes some; `SPLITBAR_CORPUS=all` takes all.
 

@@ -1,6 +1,6 @@
-//! What every fence becomes on every generation: `fixtures/fences/TARGET.txt`, a line for each
-//! order, scope and kind of memory, and the instructions that the assembly has between the last
-//! access before the fence and the first one behind it, with everything outstanding that can be.
+//! The lowering of every fence on every generation. `fixtures/fences/TARGET.txt` has a line for
+//! each order, scope and kind of memory, with the instructions between the last access before the
+//! fence and the first access after it. All operations that can be outstanding are.
 //!
 //! The tables are read by people, beside the memory model of LLVM's AMDGPUUsage and the PTX ISA;
 //! `cargo xtask bless` writes them. What a table may never say is checked apart: that a wait which

@@ -1,5 +1,5 @@
 //! Findings of modules with debug lines name the line of the source: those of `check`, of the
-//! simulator and of the audit, counted. Those without one are in a list.
+//! simulator and of the audit, counted. A list has the findings without a line.
 
 use crate::places::{FORMS, compiled};
 use crate::sim::inputs;

@@ -1,5 +1,5 @@
-//! Storage images and texel buffers on the simulated machine: compiled kernels leave what the host
-//! says.
+//! Storage images and texel buffers on the simulator: compiled kernels have the results of the
+//! host.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, is_nvptx, linkable, run, told, trial,

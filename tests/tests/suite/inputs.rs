@@ -1,5 +1,5 @@
-//! Files of every kind given to every command: each says what it was given and where that belongs,
-//! or takes it.
+//! Files of every kind as inputs of every command: each command accepts the file, or reports its
+//! kind and the command that accepts it.
 
 use crate::cli::path;
 use crate::support::{run, trial};

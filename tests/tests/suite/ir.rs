@@ -1,5 +1,5 @@
-//! The door for LLVM IR: kernels that call split barriers by name, on the simulator; what is wrong
-//! with a module is said; one without such calls is left alone.
+//! The interface for LLVM IR: kernels that call split barriers by name, on the simulator. Errors in
+//! a module are reported, and a module without such calls does not change.
 
 pub(crate) mod kernels;
 mod loops;

@@ -1,5 +1,5 @@
-//! Launches that no simulator can run have an answer at once: a code or wrong usage, and little
-//! memory. Long runs say how far they are.
+//! Launches that no simulator can run are rejected immediately, with a code or as wrong usage, and
+//! with little memory. Long runs report their progress.
 
 use crate::support::{Ran, assembled, run, trial};
 use anyhow::{Result, ensure};

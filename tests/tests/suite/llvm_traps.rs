@@ -1,7 +1,7 @@
-//! What LLVM 23.1 gets wrong without a word, or crashes on (docs/llvm.md): every fixture, compiled
-//! for the GPUs where it happens with the options that come nearest to it, has nothing that would
-//! meet it. A row also holds what LLVM makes of the trap, or what leads it there: the row's own
-//! check has to refuse that.
+//! Faults of LLVM 23.1 that silently produce wrong code or crash (docs/llvm.md). Every fixture is
+//! compiled for the affected GPUs with the options that come nearest to the fault, and its output
+//! must not have the trap. A row also has LLVM's output for the trap, or the input that leads to
+//! it, which the row's own check must reject.
 
 use crate::support::{always_split_on, assembled, compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};

@@ -1,7 +1,7 @@
-//! Messages between workgroups and between waves on the simulated machine: one stores data and then
-//! raises a flag, another reads the flag and then the data. Ordered by atomics or by fences nothing
-//! is found; without, something is. AMDGPU code has one instruction for plain and for atomic
-//! stores: what the compiler knows decides.
+//! Messages between workgroups and between waves on the simulator: one stores data and then sets a
+//! flag, another reads the flag and then the data. With atomics or fences there are no findings;
+//! without them, there are. AMDGPU code has the same instruction for plain and for atomic stores,
+//! so the compiler's knowledge decides.
 
 use crate::support::{assembled, compile_bytes, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};

@@ -1,5 +1,5 @@
-//! The execution model: every kernel as it is lowered is proved, and docs/model.md says what the
-//! explorer says.
+//! The execution model: the lowering of every kernel is proved, and docs/model.md agrees with the
+//! explorer.
 
 use crate::support::{always_split, confirm, target, trial};
 use anyhow::{Context, Result, ensure};

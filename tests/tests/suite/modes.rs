@@ -1,7 +1,7 @@
-//! The execution modes of AMD GPUs (`--wavefront-size`, `--cu-mode`, `--tgsplit`): every fixture in each of
-//! them, unoptimised and optimised. Every function is compiled for the mode, and the simulator,
-//! where it runs the GPU, gets the reference's results. And the three ways to wait (`--waits`),
-//! beside each other.
+//! The execution modes of AMD GPUs (`--wavefront-size`, `--cu-mode`, `--tgsplit`): every fixture in
+//! each mode, unoptimised and optimised. Every function is compiled for the mode, and the results
+//! on the simulator, if it supports the GPU, are those of the reference. It also compares the three
+//! values of `--waits`.
 
 use crate::sim;
 use crate::support::{assembled, compile_bytes, linkable, target, told, trial};

@@ -1,5 +1,5 @@
-//! NVPTX: every target with every strategy and kind of workgroup, and what PTX must say or may
-//! never rely on, in every fixture.
+//! NVPTX: every target with every strategy and kind of workgroup, and the text that the PTX of
+//! every fixture must or must not contain.
 
 use crate::strategies;
 use crate::support::{compile_bytes, target, told, trial};

@@ -1,4 +1,4 @@
-//! The pages of the documentation: what they show is run.
+//! The pages of the documentation: their commands are run, and their outputs are compared.
 //!
 //! The fenced blocks of a page are done in their order, in one folder that has only
 //! `bindings`, `docs` and `fixtures`. Their first line says how:

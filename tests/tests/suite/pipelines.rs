@@ -1,5 +1,5 @@
-//! Random loops with barriers, pipelined in every form, on both vendors' GPUs, without and with
-//! optimisation: they leave what they leave on the host, with no finding of the simulator.
+//! Random loops with barriers, pipelined in every form, on GPUs of both vendors, without and with
+//! optimisation. They have the results of the host, without findings of the simulator.
 //!
 //! `SPLITBAR_PIPELINES=3000 cargo test -p splitbar-tests --test suite -- pipelines/` runs more of
 //! them, `SPLITBAR_FIRST_SEED=N` begins with this one.

@@ -1,5 +1,5 @@
-//! Every kernel with its copies made asynchronous, on the simulated machine: the results are those
-//! of the host references, and nothing is found. A copy that is not waited for in time is read too
+//! Every kernel with asynchronous copies, on the simulator: the results are those of the host
+//! references, without findings. If the wait for a copy is too late, the destination is read too
 //! early under one of the schedules.
 
 use crate::sim::{agrees, compare, inputs};

@@ -1,4 +1,4 @@
-//! The Python wheel in a fresh environment, with its own tests; and docs/python.md as it stands.
+//! The Python wheel in a fresh environment, with its own tests; and the code of docs/python.md.
 
 use crate::support::{done, made_by_xtask, trial};
 use anyhow::{Result, ensure};

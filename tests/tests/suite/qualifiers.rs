@@ -1,7 +1,7 @@
-//! Memory that is decorated Coherent or Volatile: every way from a decoration to an access, in the
-//! code of both vendors and on the simulated machine. One workgroup stores data and raises a flag;
-//! the other loads the flag in a loop until it is up, and copies the data. Without the decoration
-//! the load leaves the loop, which then never ends.
+//! Memory that is decorated Coherent or Volatile: every path from a decoration to an access, in the
+//! code of both vendors and on the simulator. One workgroup stores data and sets a flag. The other
+//! loads the flag in a loop until it is set, and copies the data. Without the decoration, the load
+//! is moved out of the loop, which then never ends.
 
 use crate::support::{assembled, compile_bytes, is_nvptx, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};

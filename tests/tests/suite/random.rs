@@ -1,5 +1,6 @@
-//! Random programs on both vendors' GPUs, with every strategy and optimisation: the simulator's
-//! results are those of the host, and neither it nor the rules find anything.
+//! Random programs on GPUs of both vendors, with every strategy and optimisation level: the
+//! simulator's results are those of the host, and neither the simulator nor the rules have
+//! findings.
 //!
 //! A plain run takes the first programs, and with them every target at every level by every
 //! strategy. More programs take one way each, all ways in turn:

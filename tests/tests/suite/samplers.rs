@@ -1,5 +1,5 @@
-//! Images with samplers on the simulated machine: what compiled kernels sample and gather is what
-//! the host says.
+//! Images with samplers on the simulator: samples and gathers of compiled kernels have the results
+//! of the host.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, is_nvptx, linkable, run, told, trial,

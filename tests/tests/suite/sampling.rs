@@ -1,6 +1,6 @@
-//! Samples of every form on the simulated machine: samplers of their own and those of the module,
-//! mip levels, gradients, quads, offsets, comparisons, gathers, cubes, several samples, queries.
-//! What compiled kernels leave is what the host says.
+//! Samples of every form on the simulator: separate samplers and constant samplers, mip levels,
+//! gradients, quads, offsets, comparisons, gathers, cubes, several samples, queries. Compiled
+//! kernels have the results of the host.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, is_nvptx, linkable, run, told, trial,

@@ -1,5 +1,5 @@
-//! JSON that the program writes, beside docs/schemas: reflections of every kernel on every target,
-//! diagnostics of every kind, advice.
+//! The JSON output of the program agrees with docs/schemas: reflections of every kernel on every
+//! target, diagnostics of every kind, advice.
 
 use crate::cli::{LINES, expect, path};
 use crate::support::{assembled, compile, compile_bytes, trial};

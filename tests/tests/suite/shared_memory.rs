@@ -1,5 +1,6 @@
-//! Workgroup memory beyond what code for NVIDIA GPUs can declare: variables in dynamic shared
-//! memory, whose size the reflection tells and the launch passes; and the limits of each GPU.
+//! Workgroup memory beyond the maximum that code for NVIDIA GPUs can declare: variables in dynamic
+//! shared memory, whose size is in the reflection and is passed by the launch; and the limits of
+//! each GPU.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, linkable, target, told, trial,

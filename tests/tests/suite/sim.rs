@@ -1,5 +1,5 @@
-//! Every kernel on the simulated machine: the results are those of the host references under all
-//! schedules, and nothing is found.
+//! Every kernel on the simulator: the results are those of the host references under all schedules,
+//! without findings.
 
 use crate::support::{assembled, compile, compile_bytes, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};

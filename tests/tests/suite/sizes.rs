@@ -1,7 +1,7 @@
-//! Workgroups of every kind of size, one to three dimensions, with every strategy, wave size and
-//! generation: full and partial last waves, one wave, the most that there are, some that end before
-//! others. A strategy takes a size or says why it cannot; what it takes runs on the simulator and
-//! gives the reference's results.
+//! Workgroups of every kind of size, in one to three dimensions, with every strategy, wave size and
+//! generation: full and partial last waves, one wave, the maximum number of waves, waves that end
+//! before others. A strategy supports a size or reports the reason; supported sizes run on the
+//! simulator, with the results of the reference.
 
 use crate::sim;
 use crate::support::{assembled, compile_bytes, is_nvptx, linkable, told, trial};

@@ -1,5 +1,5 @@
-//! Barriers that nobody split, split: every kernel with its pairs fused, which are then split anew,
-//! gives the results of the host references on the simulated machine, and nothing is found.
+//! Full barriers, split: in every kernel the pairs are fused and then split again. The results on
+//! the simulator are those of the host references, without findings.
 
 use crate::sim::agrees;
 use crate::support::{compile_bytes, linkable, told, trial};

@@ -1,6 +1,6 @@
-//! Subgroups that are a part of a wave: every fixture in them, with the reference's results on the
-//! simulator, as if they were waves; the execution modes that ask for them; a last subgroup that is
-//! not full; and what is refused.
+//! Subgroups that are part of a wave: every fixture with such subgroups has the results of the
+//! reference on the simulator, as if they were waves. Also the execution modes that request them, a
+//! last subgroup that is not full, and unsupported sizes.
 
 use crate::sim;
 use crate::support::{assembled, compile_bytes, linkable, trial};

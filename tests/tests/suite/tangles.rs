@@ -1,5 +1,5 @@
 //! Random programs with group operations in every kind of control flow: the simulator's results are
-//! those of tangles that part and meet as SPIR-V says.
+//! those of tangles that diverge and reconverge by SPIR-V's rules.
 //!
 //! A plain run takes some programs, each on one target at one level.
 //!

@@ -1,6 +1,6 @@
-//! Loads and stores of cooperative matrices through tensor layouts and views give on the simulator
-//! what the specification says: beyond the tensor in each clamp mode, through views that reorder
-//! and clip, with strides that are not packed, with blocks and functions that decode them.
+//! Loads and stores of cooperative matrices through tensor layouts and views have the specified
+//! results on the simulator: outside the tensor in each clamp mode, through views that reorder and
+//! clip, with strides that are not packed, with blocks and functions that decode them.
 
 use crate::support::{assembled, compile_bytes, linkable, target, told, trial};
 use anyhow::{Context, Result, ensure};

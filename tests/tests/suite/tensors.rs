@@ -1,5 +1,5 @@
-//! Tensors on the simulated machine: compiled kernels leave what the host says, on GPUs of each
-//! vendor that address memory in ways of their own.
+//! Tensors on the simulator: compiled kernels have the results of the host, on GPUs of each vendor
+//! that address memory differently.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, is_nvptx, linkable, run, told, trial,

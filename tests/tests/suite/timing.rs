@@ -1,5 +1,5 @@
-//! Estimates of time: each entry of docs/timing.md is estimated anew, and says as the reference
-//! does whether a split pays. `cargo xtask bless timing` writes the page's tables.
+//! Time estimates: each entry of docs/timing.md is estimated again, and agrees with the reference
+//! about whether a split pays off. `cargo xtask bless timing` writes the page's tables.
 
 use crate::cli::expect;
 use crate::sim::inputs;

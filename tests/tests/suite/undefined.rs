@@ -1,5 +1,5 @@
-//! Random programs that come across undefined values, on both vendors' GPUs, without and with
-//! optimisation: what does not depend on them has one value.
+//! Random programs with undefined values, on GPUs of both vendors, without and with optimisation:
+//! results that do not depend on them have one value.
 //!
 //! `SPLITBAR_UNDEFINED_SEEDS=5000 cargo test -p splitbar-tests --test suite -- undefined/` runs
 //! more of them, `SPLITBAR_FIRST_SEED=N` begins with this one.

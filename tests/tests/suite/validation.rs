@@ -1,5 +1,5 @@
-//! The library refuses what `splitbar check` calls an error, whatever it is asked for, and gives
-//! the warnings once; only a waiver by name lets such a module pass.
+//! The library rejects modules that `splitbar check` reports as errors, in every call, and returns
+//! the warnings once. Only a waiver by name accepts such a module.
 
 use crate::support::{always_split, assembled, run, trial};
 use anyhow::{Context, Result, ensure};

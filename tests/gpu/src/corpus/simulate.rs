@@ -1,4 +1,4 @@
-//! A launch on the simulator: `splitbar sim` in a process of its own.
+//! A launch on the simulator: `splitbar sim` in a separate process.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;

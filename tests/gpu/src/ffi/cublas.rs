@@ -1,4 +1,4 @@
-//! The door to cuBLAS, which says how fast a product can be on the GPU.
+//! The interface to cuBLAS, which shows how fast a product can be on the GPU.
 //!
 //! Names, types and numbers are those of `cublas_api.h` and `library_types.h` (cuBLAS
 //! documentation, sections 2.2, 2.7 and 2.8.12). cuBLAS works in the context that is current, which

@@ -1,5 +1,5 @@
-//! Published modules with barriers or atomic operations: the audit finds nothing in what we make of
-//! them. A plain run takes some of them, the same ones each time; `SPLITBAR_CORPUS=all` takes all.
+//! Published modules with barriers or atomic operations: the audit has no findings in splitbar's
+//! code. A plain run uses some of them, the same ones each time; `SPLITBAR_CORPUS=all` uses all.
 
 use crate::support::{always_split, trial};
 use anyhow::{Result, ensure};

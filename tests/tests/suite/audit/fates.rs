@@ -144,8 +144,8 @@ fn release_waits(function: &Function, audit: &Audit, gpu: &Amdgpu) -> Vec<usize>
     found.into_iter().collect()
 }
 
-/// Whether the code without a wait finds nothing more outstanding at any arrival that this
-/// releases: copies that marks wait for, and memory that no fence there names.
+/// Returns true if the code without a wait has no more outstanding operations at any arrival that
+/// the wait releases: copies that marks wait for, and memory that no fence there names.
 fn is_idle(whole: &Audit, without: &Audit, target: &Target) -> bool {
     let Arch::Amdgpu(gpu) = &target.arch else {
         return false;
@@ -180,8 +180,8 @@ fn is_idle(whole: &Audit, without: &Audit, target: &Target) -> bool {
         })
 }
 
-/// Whether nothing that the instruction could order is there: no access that it can be reached from
-/// or that can be reached from it, up to another of its kind that is the same.
+/// Returns true if the instruction can order nothing: no access reaches it or is reached from it,
+/// up to the next instruction of the same kind.
 fn is_needless(function: &Function, audit: &Audit, position: usize, kind: Kind) -> bool {
     // Barriers that tell of nothing but LDS.
     let local: BTreeSet<usize> = audit

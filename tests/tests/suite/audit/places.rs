@@ -1,5 +1,5 @@
-//! Places that LLVM gives to machine instructions and that are not theirs: the audit must not take
-//! an access behind a release for one before it.
+//! Wrong places that LLVM gives to machine instructions: the audit must not mistake an access after
+//! a release for one before it.
 
 use crate::support::{always_split, assembled};
 use anyhow::{Context, Result, anyhow, ensure};

@@ -1,5 +1,4 @@
-//! Kernels that are near to what a row of a table speaks of, and nothing else: exchanges through
-//! workgroup memory, and copies of groups.
+//! Small kernels for the rows of a table: exchanges through workgroup memory, and copies of groups.
 
 use crate::support::assembled;
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! One row of the tables: what is compiled, and what is expected of each target.
+//! One row of the tables: the code to compile, and the expectation for each target.
 
 use splitbar::Options;
 

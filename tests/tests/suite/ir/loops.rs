@@ -1,6 +1,6 @@
 //! Main loops of matrix multiplications as other compilers write them around split barriers:
-//! Triton's back end for Intel GPUs, and CUTLASS for SYCL (fixtures/llvm_ir has what they are
-//! after). Their barriers order no memory; they keep the waves of a workgroup in step.
+//! Triton's back end for Intel GPUs, and CUTLASS for SYCL (fixtures/llvm_ir names the originals).
+//! Their barriers order no memory; they keep the waves of a workgroup in step.
 
 use super::kernels::{agrees, module};
 use crate::support::{always_split, is_nvptx, linkable, trial};

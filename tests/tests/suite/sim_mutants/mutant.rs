@@ -1,4 +1,4 @@
-//! A mutant, and what may become of it.
+//! A mutant, and its possible fates.
 
 /// The fate of a mutant.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

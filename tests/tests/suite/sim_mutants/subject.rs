@@ -1,4 +1,4 @@
-//! A kernel as it is, which its mutants are run beside.
+//! The original kernel, with which its mutants are compared.
 
 use super::mutant::Fate;
 use crate::sim::{compare, inputs};
