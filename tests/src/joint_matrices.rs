@@ -23,10 +23,11 @@ pub enum Operation {
     Store(Order),
     /// OpCooperativeMatrixConstructCheckedINTEL; the matrix is stored row after row.
     Construct,
-    /// Each invocation stores the elements that it holds where
-    /// OpCooperativeMatrixGetElementCoordINTEL says.
+    /// Each invocation stores its elements at the coordinates of
+    /// OpCooperativeMatrixGetElementCoordINTEL.
     Coordinates,
-    /// OpCooperativeMatrixLoadKHR by PackedINTEL, stored row after row, behind a prefetch.
+    /// OpCooperativeMatrixLoadKHR with PackedINTEL, after a prefetch; the matrix is stored row
+    /// after row.
     LoadPacked,
 }
 
@@ -90,7 +91,7 @@ impl Case {
         is_inside.then(|| line as u32 * stride + within as u32)
     }
 
-    /// Elements of the region's memory: nothing lies behind its last element.
+    /// Elements of the region's memory, which ends with its last element.
     fn region_len(&self) -> u32 {
         let [height, width, stride] = self.region;
         (height - 1) * stride + width

@@ -18,7 +18,7 @@ pub enum Operation {
     All,
     /// Sums of four neighbours.
     Neighbours,
-    /// OpCooperativeMatrixPerElementOpNV, with a matrix and a number behind the element.
+    /// OpCooperativeMatrixPerElementOpNV, with a matrix and a number as operands after the element.
     Each,
 }
 

@@ -604,7 +604,7 @@ impl Transfer {
     }
 }
 
-/// The half that is called `0x1.d4p-11`.
+/// The 16-bit float `0x1.d4p-11`.
 const KEPT_F16: u64 = 0x1350;
 
 /// The place of an element of the matrix.

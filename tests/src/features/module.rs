@@ -196,7 +196,7 @@ const ENCODED: [(&str, &str); 8] = [
     ("mxint8", "OpTypeFloat 8 !4227"),
 ];
 
-/// Slices that are given out, by scalar.
+/// Slices that are in use, by scalar.
 #[derive(Default)]
 struct Slices(BTreeMap<Scalar, usize>);
 

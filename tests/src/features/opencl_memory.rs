@@ -20,8 +20,8 @@ fn element(rows: &[Vec<u64>], at: usize) -> u64 {
     rows[at % INVOCATIONS][at / INVOCATIONS]
 }
 
-/// Loads at offset 1: `lanes` elements behind the invocation's own, which are those of its
-/// neighbours and, at the end, of the second operand.
+/// Loads at offset 1: `lanes` elements after the invocation's own, which belong to its neighbours
+/// and, at the end, to the second operand.
 fn loads(all: &mut Vec<Feature>) {
     let load = |op: &str, s: Scalar, to: Scalar, lanes: usize, count: &str| {
         let result = Ty::vector(to, lanes);
@@ -63,7 +63,8 @@ fn stride(op: &str, lanes: usize) -> usize {
     }
 }
 
-/// Numbers that a half rounds, overflows and underflows: no NaN, whose bits are free.
+/// Numbers that a 16-bit float rounds, overflows and underflows. They have no NaN, whose bits are
+/// not specified.
 fn halves(from: Scalar, lanes: usize) -> Vec<Vec<u64>> {
     let numbers = edges::edges(from)
         .into_iter()
@@ -92,7 +93,8 @@ fn halves(from: Scalar, lanes: usize) -> Vec<Vec<u64>> {
         .collect()
 }
 
-/// Stores at offset 1 of the invocation's own place, twice as wide; what lies beside stays.
+/// Stores at offset 1 of the invocation's own element, which is twice as wide; the memory around it
+/// does not change.
 fn stores(all: &mut Vec<Feature>) {
     let store = |op: &str,
                  from: Scalar,
@@ -176,7 +178,7 @@ fn stores(all: &mut Vec<Feature>) {
     }
 }
 
-/// Aligned loads of halves: element 1 of the invocation's own place.
+/// Aligned loads of 16-bit floats: element 1 of the invocation's own memory.
 fn aligned(all: &mut Vec<Feature>) {
     for lanes in LANES {
         let room = 2 * stride("vloada_halfn", lanes);

@@ -155,7 +155,7 @@ fn constant(feature: Feature) -> Option<Feature> {
     )
 }
 
-/// A scalar constant: `written` in the module, or given by the launch over another one in the
+/// A scalar constant: `written` in the module, or set by the launch instead of another one in the
 /// module.
 fn one(
     globals: &mut String,

@@ -449,8 +449,8 @@ fn set_bits<'k>(keys: impl Iterator<Item = &'k u64>, key: u64) -> u64 {
     set.fold(0, |bits, (lane, _)| bits | 1 << lane)
 }
 
-/// Of a quad the lanes that a derivative subtracts: that of the right or lower one minus that of
-/// the other.
+/// The two lanes of a quad that a derivative subtracts: the value of the right or lower one minus
+/// that of the other.
 type Pair = fn(usize) -> (usize, usize);
 
 #[rustfmt::skip] // a table

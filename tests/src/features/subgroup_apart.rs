@@ -86,7 +86,7 @@ fn word(row: &Row) -> u32 {
     row[0] as u32
 }
 
-/// Subgroups with odd numbers do what the others do not.
+/// A branch that only subgroups with odd numbers take.
 fn odd_ones(inside: &str) -> String {
     format!(
         "$id = OpLoad %u32 %sgi\n$low = OpBitwiseAnd %u32 $id %u32_1\n$odd = OpIEqual %bool $low %u32_1\nOpStore $v $a\n\
@@ -95,8 +95,8 @@ fn odd_ones(inside: &str) -> String {
     )
 }
 
-/// A lane reads what another one of its subgroup has left in workgroup memory, in a branch that
-/// only some of the subgroups take.
+/// A lane reads the value that another lane of its subgroup has stored in workgroup memory, in a
+/// branch that only some of the subgroups take.
 fn barriers(all: &mut Vec<Feature>) {
     // AcquireRelease, WorkgroupMemory; Release and Acquire of it.
     let full = "OpControlBarrier %u32_3 %u32_3 %u32_264\n";
@@ -138,7 +138,7 @@ fn barriers(all: &mut Vec<Feature>) {
     }
 }
 
-/// Every subgroup repeats as often as its number says.
+/// Every subgroup repeats a loop as many times as its number.
 fn loops(all: &mut Vec<Feature>) {
     let body = "$id = OpLoad %u32 %sgi\nOpStore $v %u32_0\nOpStore $i %u32_0\nOpBranch $h\n$h = OpLabel\n\
                 OpLoopMerge $m $c None\nOpBranch $b\n$b = OpLabel\n$n = OpLoad %u32 $i\n$own = OpIAdd %u32 $a $n\n\

@@ -175,7 +175,7 @@ pub fn exponent(value: f64) -> i32 {
     }
 }
 
-/// `value` as a half, still in 64 bits: one rounding only.
+/// `value` as a 16-bit float, still in 64 bits: it is rounded only once.
 fn round_to_half(value: f64) -> f64 {
     if !value.is_finite() || value == 0.0 {
         return value;

@@ -31,7 +31,7 @@ const MOST_PUSH: usize = 256;
 /// Workgroups of every launch.
 const GROUPS: [u32; 3] = [2, 1, 1];
 
-/// The width of a workgroup where the module says nothing better.
+/// The width of a workgroup if the module does not determine it.
 const WIDTH: u32 = 32;
 
 /// The way to guess a launch.
@@ -55,8 +55,8 @@ pub const GUESSES: [Guess; 6] = [
     Guess { most: 4, width: 4 },
 ];
 
-/// Capabilities of Vulkan 1.3 that drivers for processors have, without physical addresses: a
-/// launch would have to hold those of each machine.
+/// Capabilities of Vulkan 1.3 that drivers for CPUs have, without physical addresses: a launch
+/// would need the addresses of each machine.
 const CAPABILITIES: &[Capability] = &[
     Capability::Shader,
     Capability::Int8,
@@ -108,7 +108,7 @@ pub struct Launch {
 /// The environment that a launch runs in.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum On {
-    /// The simulator, which takes what splitbar compiles.
+    /// The simulator, which runs splitbar's code.
     Simulator,
     /// The simulator and a Vulkan driver for processors.
     Both,
@@ -290,8 +290,8 @@ pub fn of_kernel(bytes: &[u8], interface: &Interface, guess: Guess) -> Result<La
     Ok(launch)
 }
 
-/// The number that memory behind a pointer of type `ty` is taken to hold: words of 32 bits where
-/// the pointer does not say.
+/// The type of the values in memory that a pointer of type `ty` points to: 32-bit words if the
+/// pointer has no type.
 fn element(declarations: &Declarations<'_>, ty: Id) -> Scalar {
     let inner = |ty: Id| match declarations.ty(ty) {
         Some(Type::Pointer { pointee, .. }) => *pointee,

@@ -53,7 +53,7 @@ mod tests {
     use super::tree::Top;
     use super::*;
 
-    /// Programs of which each form has to be met.
+    /// The number of programs in which each form must occur.
     const PROGRAMS: u64 = 400;
 
     #[test]

@@ -52,7 +52,7 @@ impl Progress {
 struct Accesses {
     /// Among the invocations of a subgroup, and of the workgroup.
     progress: [Progress; 2],
-    /// Among whom those meet that are not ordered for all yet.
+    /// The invocations among which accesses conflict that are not ordered for all yet.
     reach: Reach,
     /// If all of those are atomic operations of one kind.
     atomic: Option<Atomic>,
@@ -129,8 +129,8 @@ impl Known {
         }
     }
 
-    /// At the beginning of a loop's body, whatever the body is, as long as it leaves no pair open:
-    /// what was accessed before is taken for unordered.
+    /// The knowledge at the beginning of a loop's body, for any body that leaves no pair open:
+    /// earlier accesses count as unordered.
     pub(crate) fn again(&self) -> Known {
         let mut state = *self;
         for slot in &mut state.slots {
@@ -307,7 +307,8 @@ fn pair(execution: Scope) -> usize {
     usize::from(execution >= Scope::Workgroup)
 }
 
-/// An invocation that accesses for all, or elements that are not its own, meets all others.
+/// An invocation that accesses elements for all, or elements that are not its own, conflicts with
+/// all others.
 fn reach(index: Index, when: When) -> Reach {
     match when {
         When::Only(_) => Reach::Workgroup,
@@ -326,7 +327,7 @@ pub fn flaw(program: &Program) -> Option<String> {
     check(&mut state, &program.tops).err()
 }
 
-/// Goes through `tops`. The result says whether all workgroups get to the end of them.
+/// Checks `tops`. Returns true if all workgroups reach the end.
 fn check(state: &mut Known, tops: &[Top]) -> Result<(), String> {
     for top in tops {
         match top {

@@ -13,12 +13,12 @@ pub(crate) enum Index {
     Xor(u32),
     /// This one, the same for all.
     At(u32),
-    /// The one that a variable says, modulo the workgroup's size.
+    /// The element whose number is in a variable, modulo the workgroup's size.
     By(usize),
 }
 
 impl Index {
-    /// Among whom such accesses meet.
+    /// The invocations among which such accesses conflict.
     pub(crate) fn reach(self) -> Reach {
         match self {
             Index::Own => Reach::Own,
@@ -33,7 +33,7 @@ impl Index {
     }
 }
 
-/// Among whom accesses of one element meet.
+/// The invocations among which accesses of one element conflict.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reach {
     Own,
@@ -61,7 +61,7 @@ pub(crate) struct Access {
     pub scope: Scope,
 }
 
-/// An atomic operation whose order does not matter for what is left in memory.
+/// An atomic operation whose order does not matter for the final memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Atomic {
     Add,

@@ -8,7 +8,7 @@ use super::text::Writer;
 use super::tree::{Dialect, Last, Top};
 use std::fmt::Write;
 
-/// Everything that one workgroup knows is known to the next one that asks.
+/// An access that publishes everything that one workgroup knows to the next one that acquires.
 const PUBLISHED: Access = Access {
     volatile: false,
     scope: Scope::Device,

@@ -12,7 +12,7 @@ pub(crate) enum Statement {
     Put { index: usize, from: usize },
     /// A variable becomes an element of the array.
     Get { to: usize, index: usize },
-    /// One of two branches, as a bit of a variable says.
+    /// One of two branches, by a bit of a variable.
     If {
         variable: usize,
         bit: u32,
@@ -33,7 +33,7 @@ pub(crate) enum Statement {
         variable: usize,
         bit: u32,
     },
-    /// A variable becomes what a function makes of two.
+    /// A variable is replaced by a function of two.
     Call {
         to: usize,
         function: usize,
@@ -64,7 +64,7 @@ pub(crate) struct Expression {
     pub(super) b: usize,
 }
 
-/// Operations on words; [`text`] and [`run`] say what they are.
+/// Operations on words; [`text`] and [`run`] define them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Add,
@@ -87,9 +87,9 @@ pub(crate) enum Operation {
     Least,
     /// The upper word of the product.
     MulHigh,
-    /// Of the low halves, in 16 bits.
+    /// The sum of the lower 16 bits, in 16 bits.
     Add16,
-    /// The low halves as floats: product and sum, rounded each, as bits.
+    /// The lower 16 bits as floats: product and sum, each rounded, as bits.
     Float,
     /// Of the low bytes, signed.
     Mul8,

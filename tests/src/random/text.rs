@@ -158,7 +158,7 @@ pub(super) struct Writer {
     pub(super) variables: String,
     /// All functions but the first.
     pub(super) functions: String,
-    /// In front of the names of the function's variables.
+    /// The prefix of the names of the function's variables.
     pub(super) frame: String,
     /// The targets of the enclosing loops, the innermost last: the merge block and the continue
     /// target.

@@ -65,7 +65,7 @@ pub(crate) enum Dialect {
     Glsl,
     /// The same, with orders that SPIR-V has and Vulkan forbids.
     Universal,
-    /// Vulkan's memory model; each access makes available or visible what it accesses.
+    /// Vulkan's memory model; each access makes its memory available or visible.
     VulkanAccess,
     /// Vulkan's memory model; the barriers do.
     VulkanBarrier,
@@ -78,8 +78,8 @@ impl Dialect {
     }
 }
 
-/// The last workgroup that comes to the end adds up what all of them left in a buffer. Each
-/// publishes that at device scope, and counts itself by an atomic addition.
+/// The last workgroup that reaches the end adds up the results of all workgroups in a buffer. Each
+/// publishes its results at device scope, and counts itself with an atomic addition.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Last {
     /// The slot that is added up.
@@ -89,8 +89,8 @@ pub(crate) struct Last {
     pub by_one: bool,
 }
 
-/// A function of two words with variables and an array of its own, which begin as those of an
-/// invocation do.
+/// A function of two words with its own variables and array, which are initialised like those of an
+/// invocation.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     /// The statements.
@@ -169,7 +169,7 @@ pub(crate) enum Top {
     ByGroup(Vec<Top>, Vec<Top>),
     /// The same several times over.
     Repeat(Count, Vec<Top>),
-    /// In a function of its own, which has pointers to the variables.
+    /// In a separate function, which has pointers to the variables.
     Inline(Vec<Top>),
     /// Workgroups with odd numbers end here.
     EndOdd,

@@ -147,7 +147,7 @@ impl Walk {
         }
     }
 
-    /// Something that no other subgroup takes part in.
+    /// A statement in which no other subgroup takes part.
     fn own(&mut self, to: &mut Vec<Top>) {
         let rng = &mut self.rng;
         to.push(match rng.u8(..10) {
@@ -454,8 +454,8 @@ impl Walk {
         }
     }
 
-    /// The end of the program: sometimes an arrive that nobody waits for, sometimes workgroups that
-    /// end with it. Whether some do.
+    /// The end of the program: sometimes an arrive without a wait, sometimes workgroups that end
+    /// with it. Returns true if some do.
     fn end(&mut self, to: &mut Vec<Top>) -> bool {
         if !self.chance(1, 5) {
             return false;

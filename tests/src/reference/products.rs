@@ -146,7 +146,7 @@ fn small(count: u32, salt: u32) -> Vec<f32> {
         .collect()
 }
 
-/// The values as halves, two in a word.
+/// The values as 16-bit floats, two in a word.
 fn pairs(values: &[f32]) -> Vec<u32> {
     values
         .chunks_exact(2)
@@ -154,7 +154,7 @@ fn pairs(values: &[f32]) -> Vec<u32> {
         .collect()
 }
 
-/// The bits of a half, for whole numbers of at most eleven bits.
+/// The bits of a 16-bit float, for integers of at most eleven bits.
 fn half(value: f32) -> u32 {
     let bits = value.to_bits();
     if value == 0.0 {

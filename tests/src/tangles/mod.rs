@@ -82,12 +82,12 @@ pub(crate) enum Statement {
     },
     /// To the merge block of the loop or switch around.
     Break,
-    /// To the continue target of the loop around; where only the tail leaves it, as long as
-    /// [`MOST_CONTINUES`] says.
+    /// A branch to the continue target of the enclosing loop. If only the tail leaves the loop, at
+    /// most [`MOST_CONTINUES`] times.
     Continue,
     /// The end of the function.
     Return,
-    /// The word becomes what this function makes of it.
+    /// The word is replaced by the result of this function.
     Call(usize),
 }
 

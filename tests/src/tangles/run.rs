@@ -51,7 +51,7 @@ fn has_bit(word: u32, bit: u32) -> bool {
 }
 
 impl Run<'_> {
-    /// Those of `set` for whose word `is` holds.
+    /// The invocations of `set` whose word satisfies `is`.
     fn those(&self, set: Set, is: impl Fn(u32) -> bool) -> Set {
         let those = members(set).filter(|lane| is(self.words[*lane]));
         those.fold(0, |set, lane| set | 1 << lane)

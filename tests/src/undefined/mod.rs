@@ -38,7 +38,7 @@ pub(crate) enum Statement {
         b: usize,
         number: u32,
     },
-    /// Two ways, by a bit of a variable.
+    /// Two branches, by a bit of a variable.
     If {
         variable: usize,
         bit: u32,
@@ -178,7 +178,7 @@ impl Walk {
         (0..count).map(|_| self.statement(depth)).collect()
     }
 
-    /// A variable that is assigned; the last one stays what it is.
+    /// A variable to assign; the last one never changes.
     fn target(&mut self) -> usize {
         self.rng.usize(..VARIABLES - 1)
     }

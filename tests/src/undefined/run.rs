@@ -77,7 +77,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// Nobody knows whether these statements are executed.
+    /// Executes statements of which it is undefined whether they are executed.
     fn perhaps(&mut self, statements: &[Statement]) {
         for statement in statements {
             match statement {

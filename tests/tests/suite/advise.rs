@@ -48,7 +48,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// With what `auto` chooses no fewer workgroups are resident at once than with full barriers.
+/// With the choice of `auto`, at least as many workgroups are resident as with full barriers.
 fn occupancy(fixture: &Fixture, target: &str) -> Result<()> {
     let ptxas = if is_nvptx(target) {
         Some(ptxas(target)?.program().to_path_buf())
@@ -222,7 +222,7 @@ fn fast_goes_by_the_module() -> Result<()> {
     Ok(())
 }
 
-/// A profile decides against the threshold, both ways, and is refused where it does not belong.
+/// A profile decides against the threshold, in both directions, and is rejected for another module.
 fn profiles_decide() -> Result<()> {
     let fixture = Fixture::load("tiled_matmul")?;
     let module = fixture.module()?;
@@ -347,7 +347,7 @@ fn pictures() -> Result<()> {
     Ok(())
 }
 
-/// With `--estimate` each strategy has its cycles, as `sim --timing` says them, or why it has none.
+/// With `--estimate` each strategy has the cycles of `sim --timing`, or the reason why it has none.
 fn launches_are_estimated() -> Result<()> {
     let module = path("reduction")?;
     let launch = ["--groups", "3,1,1", "--buffer", "0:0=seq:u32:384"];
@@ -507,7 +507,7 @@ fn ensure_holds(text: &str, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// The candidates of the advice for one GPU by strategy: registers, and workgroups at once.
+/// The candidates of the advice for one GPU by strategy: registers, and resident workgroups.
 fn advised(advice: &Value) -> Result<BTreeMap<&str, (u64, u64)>> {
     let candidates = advice["candidates"].as_array().context("candidates")?;
     let candidate = |candidate: &'_ Value| {

@@ -118,7 +118,7 @@ fn back_off_barrier() -> Result<()> {
     Ok(())
 }
 
-/// A kernel of OpenCL 2.2 whose eight waves meet at a named barrier.
+/// A kernel of OpenCL 2.2 whose eight waves synchronise at a named barrier.
 fn opencl() -> Result<Vec<u8>> {
     assembled(
         "OpCapability NamedBarrier
@@ -195,7 +195,8 @@ fn named_refused() -> Result<()> {
     Ok(())
 }
 
-/// The halves of a workgroup meet at named barriers of their own, beside a split barrier of all.
+/// The two halves of a workgroup synchronise at separate named barriers, next to a split barrier of
+/// all.
 fn halves() -> Result<()> {
     linkable("gfx1250")?;
     let module = assembled(HALVES)?;

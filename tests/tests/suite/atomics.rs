@@ -177,8 +177,8 @@ fn fence(target: &str, order: &str, scope: &str) -> Result<Vec<String>> {
         .collect())
 }
 
-/// The ordering instructions in front of the operation in kernel number `index`, its own, and the
-/// ordering ones behind it, up to the accesses next to it.
+/// The ordering instructions before the operation in kernel number `index`, the operation itself,
+/// and the ordering instructions after it, up to the accesses next to it.
 fn around(assembly: &str, index: usize, target: &str) -> Result<[Vec<String>; 3]> {
     let (access, own) = if is_nvptx(target) {
         (r"^(ld|st|atom|red)\.", r"^(ld|st|atom|red)\..*[usb]64\b")
@@ -315,7 +315,7 @@ OpMemoryModel Physical64 OpenCL
     Ok((assembled(&text)?, cases))
 }
 
-/// The body of kernel number `index`, with names of its own.
+/// The body of kernel number `index`, with unique names.
 fn body(index: usize, operation: &str, old: &str) -> String {
     let text = format!(
         "%k = OpFunction %void None %fn

@@ -86,7 +86,7 @@ fn audited<'o>(output: &'o Output, target: &Target) -> Result<Vec<(Function, &'o
     Ok(found)
 }
 
-/// Every kernel is clean with every strategy that takes it.
+/// Every kernel has no findings with every strategy that supports it.
 fn strategies(name: &str, fixtures: &[Fixture]) -> Result<()> {
     let mut clean = 0;
     for fixture in fixtures {
@@ -196,8 +196,8 @@ fn objects() -> Result<()> {
     Ok(())
 }
 
-/// Assembly of somebody else: what the fences of a device need on each generation, then one of them
-/// left out.
+/// Assembly of another compiler: the instructions that fences of the device need on each
+/// generation, then with one of them removed.
 fn foreign_caches() -> Result<()> {
     let amdgpu = |body: &str| format!("\t.type\tk,@function\nk:\n{body}\ts_endpgm\n");
     let ptx = |body: &str| {

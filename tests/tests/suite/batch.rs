@@ -325,7 +325,7 @@ fn a_failure_ends_it_or_not() -> Result<()> {
     Ok(())
 }
 
-/// Some modules of the corpus below `in`, enough that a batch takes a while.
+/// Some modules of the corpus below `in`, so many that a batch needs some time.
 fn with_corpus(place: &Place, count: usize) -> Result<()> {
     let modules = corpus::modules()?;
     let some = modules.iter().step_by(modules.len() / count).take(count);
@@ -416,7 +416,7 @@ fn killed_workers_lose_nothing() -> Result<()> {
     same_files(&place)
 }
 
-/// Kills the processes that `process` has started, and says how many there were.
+/// Kills the processes that `process` has started, and returns their number.
 fn kill_workers(process: u32) -> Result<usize> {
     let mut killed = 0;
     for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
@@ -498,7 +498,7 @@ fn example(name: &str) -> Result<Place> {
     Ok(place)
 }
 
-/// Runs a build tool in `place`, and gives what it says.
+/// Runs a build tool in `place`, and returns its output.
 fn build(place: &Place, program: &Path, arguments: &[&str]) -> Result<String> {
     let splitbar = tools::splitbar()?;
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -170,8 +170,8 @@ fn unsupported_is_3() -> Result<()> {
     Ok(())
 }
 
-/// A module with the stages of a whole pipeline: the kernels are compiled, and a note says what is
-/// left out.
+/// A module with the stages of a whole pipeline: the kernels are compiled, and a note names the
+/// other stages.
 fn other_stages_are_left_out() -> Result<()> {
     let module = |kernel: &str| {
         crate::support::assembled(&format!(
@@ -658,7 +658,8 @@ fn model_proves_or_says_why_not() -> Result<()> {
     Ok(())
 }
 
-/// A program that is no ptxas or no linker is no bug of splitbar: it is named with what it said.
+/// A program that is not a ptxas or a linker is not a bug of splitbar: the diagnostic names it,
+/// with its output.
 fn tools_that_fail_are_named() -> Result<()> {
     let module = path("reduction")?;
     let folder = tempfile::tempdir()?;

@@ -56,7 +56,7 @@ fn pair_of(groups: [u32; 3]) -> [u32; 3] {
     std::array::from_fn(|a| if Some(a) == axis { 2 } else { 1 })
 }
 
-/// Whoever meets more than he needs to, computes the same.
+/// Synchronising more workgroups than necessary does not change the results.
 fn same_results(fixture: &Fixture, gpu: &str) -> Result<()> {
     linkable(gpu)?;
     let size = pair_of(
@@ -75,7 +75,7 @@ fn same_results(fixture: &Fixture, gpu: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every invocation writes a word; behind the barrier it reads that of its neighbour in the next
+/// Every invocation writes a word. After the barrier it reads the word of its neighbour in the next
 /// workgroup of the cluster, in each of two iterations.
 fn exchange(gpu: &str) -> Result<()> {
     linkable(gpu)?;

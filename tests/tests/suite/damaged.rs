@@ -106,7 +106,7 @@ enum Ended {
     Answer,
     /// It did not.
     Late,
-    /// In another way.
+    /// Any other end.
     Wrong(String),
 }
 

@@ -367,7 +367,7 @@ fn ptx() -> Result<()> {
     Ok(())
 }
 
-/// Names and texts of a module that would be read as more assembly stay what they are.
+/// Names and texts of a module that look like assembly do not add instructions.
 fn hostile() -> Result<()> {
     // The assembler of the tests has no notation for the end of a line.
     const END_OF_LINE: &[u8] = b"~END~";

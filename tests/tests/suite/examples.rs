@@ -13,7 +13,7 @@ use splitbar_tests::tools::{self, GLSLANG_VARIABLE};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A program that launches: its file, and what is compiled for it.
+/// A program that launches: its file, and the input to compile for it.
 #[derive(Copy, Clone)]
 struct Launcher {
     file: &'static str,
@@ -307,7 +307,8 @@ fn simulated_python(launcher: Launcher) -> Result<()> {
     is_right(&run(&mut launch, folder.path())?)
 }
 
-/// With the vendor's header and library, on its GPU. Without a GPU the program says `none`.
+/// Runs the program with the vendor's header and library, on its GPU. Without a GPU the program
+/// prints `none`.
 fn device(launcher: Launcher, library: &str, none: &str) -> Result<()> {
     let folder = tempfile::tempdir()?;
     lower(launcher, folder.path())?;

@@ -27,7 +27,7 @@ const MOST_SOURCES: usize = 64;
 /// Trials of the published modules for each GPU.
 const PARTS: usize = 4;
 
-/// Of how many published modules a plain run takes one in each trial.
+/// A plain run uses one of so many published modules in each test.
 const SAMPLE: usize = 320;
 
 /// Instructions of waves that a launch of a published module may take: a guessed size can be a loop

@@ -79,7 +79,7 @@ struct Lanes {
     target: &'static str,
     /// Invocations of a wave; none is the target's.
     wave: Option<u32>,
-    /// Invocations of a subgroup; none are those of a wave.
+    /// Invocations of a subgroup; `None` for the wave size.
     subgroup: Option<u32>,
 }
 
@@ -108,7 +108,7 @@ const MOST: u32 = 1024;
 /// Features of a module.
 const TOGETHER: usize = 32;
 
-/// A module's worth of features on one target, run when the first of its tests asks.
+/// A module with features on one target. It is run when the first of its tests needs the result.
 struct Chunk {
     family: Arc<Family>,
     first: usize,
@@ -219,7 +219,7 @@ fn on_lanes(family: &Arc<Family>, chunk: Vec<usize>, lanes: Lanes) -> Trial {
     })
 }
 
-/// A subgroup of two invocations has no quads: what works on them is refused.
+/// A subgroup of two invocations has no quads, so quad instructions are rejected.
 fn no_quads_in_pairs() -> Result<()> {
     let family = features::families()
         .into_iter()
@@ -433,8 +433,8 @@ fn execute(
         .collect())
 }
 
-/// The bytes of a buffer with the addresses of others in it. The simulator puts each behind the one
-/// before, wherever that ends.
+/// The bytes of a buffer with the addresses of others in it. The simulator places each buffer
+/// directly after the previous one.
 fn linked(own: &Own) -> Vec<u8> {
     let mut bytes = own.bytes.clone();
     for (at, buffer, plus) in &own.links {

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// One of each kind of memory hardware; behind the slash another placement of the workgroup.
+/// One target for each kind of memory hardware; after the slash another placement of the workgroup.
 const TARGETS: &[&str] = &[
     "gfx600",
     "gfx700",
@@ -163,7 +163,7 @@ fn accesses(placement: Placement) -> (usize, usize) {
 }
 
 /// The instructions that order memory between the last access of the source before the fence and
-/// the first one behind it.
+/// the first access after it.
 fn between_accesses(assembly: &str, target: &str, placement: Placement) -> Result<Vec<String>> {
     let (before, all) = self::accesses(placement);
     let accesses: &[&str] = if is_nvptx(target) {

@@ -38,7 +38,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// LLVM's verifier runs inside the compilation; what it refuses is an error.
+/// LLVM's verifier runs inside the compilation; code that it rejects is an error.
 fn built(fixture: &Fixture, target: &str, level: Optimization) -> Result<Output> {
     let output = compile(fixture, target, level)?;
     if output.warnings().has_errors() {

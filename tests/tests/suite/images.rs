@@ -17,11 +17,11 @@ use splitbar::{AbiForm, Optimization};
 const AMD: [&str; 4] = ["gfx1030", "gfx1100", "gfx1200", "gfx1201"];
 const NVIDIA: [&str; 3] = ["sm_60", "sm_80", "sm_90"];
 
-/// A kernel with images, its launch, and what it leaves.
+/// A kernel with images, its launch, and its results.
 struct Case {
     module: String,
     groups: [u32; 3],
-    /// In the order of the bindings: format, extent, whether it is a texel buffer, bytes before.
+    /// In the order of the bindings: format, extent, true for a texel buffer, bytes before.
     images: Vec<(&'static str, [u32; 3], bool, Vec<u8>)>,
     /// The bytes afterwards of those that are written, by binding.
     after: Vec<(usize, Vec<u8>)>,
@@ -171,7 +171,8 @@ fn refusals() -> Result<()> {
     Ok(())
 }
 
-/// `--image` says what a buffer is; what is no format or extent is wrong usage.
+/// `--image` declares that a buffer is an image; anything that is not a format or an extent is
+/// wrong usage.
 fn command_line() -> Result<()> {
     let module = assembled(READS)?;
     let run = |first: &str| {
@@ -289,8 +290,7 @@ fn store_kernel() -> Case {
     }
 }
 
-/// The simulator is not the only one that reads the code: every ptxas that knows the GPU takes what
-/// reads and stores become, for each shape.
+/// Every ptxas that supports the GPU accepts the code of reads and stores, for each shape.
 fn taken_by_ptxas(target: &str) -> Result<()> {
     let tools = all_ptxas(target)?;
     let edges = EDGES.map(|(shape, extent)| edges(shape, extent, ""));

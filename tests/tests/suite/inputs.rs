@@ -7,10 +7,10 @@ use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use std::path::Path;
 
-/// A command, with the file in place of `FILE`, and the kinds that it takes.
+/// A command, with `FILE` in place of the file, and the kinds that it accepts.
 type Command = (&'static str, &'static [&'static str], &'static [Kind]);
 
-/// A file: its name, its bytes, what commands call it, and a part of what they advise.
+/// A file: its name, its bytes, the name of its kind in diagnostics, and a part of the help.
 struct File {
     kind: Kind,
     name: &'static str,

@@ -85,7 +85,7 @@ fn rotated(rounds: u32) -> Vec<u8> {
     (0..64).flat_map(|id| of(id).to_le_bytes()).collect()
 }
 
-/// Compiles `text` and gives what `emit` names.
+/// Compiles `text`, and returns the output that `emit` names.
 fn lowered(text: &str, target: &str, arguments: &[&str]) -> Result<Vec<u8>> {
     let command = [&["lower-ir", "-", "--target", target][..], arguments].concat();
     Ok(expect(&command, text.as_bytes(), 0)?.stdout)
@@ -172,7 +172,7 @@ fn halves_stay_apart() -> Result<()> {
     Ok(())
 }
 
-/// The halves under every name, with the arguments that each takes.
+/// Arrive and wait under every name, with the arguments of each.
 fn names_and_forms() -> Result<()> {
     let text = rotate("gfx1201")?;
     let (arrive, wait) = (
@@ -217,7 +217,7 @@ fn names_and_forms() -> Result<()> {
     Ok(())
 }
 
-/// A half in a function of its own, with operands that are its parameters.
+/// An arrive or a wait in a separate function, with operands that are its parameters.
 fn functions_go_into_kernels() -> Result<()> {
     for target in ["gfx1201", "sm_90"] {
         let text = rotate(target)?.replace(
@@ -235,7 +235,7 @@ define void @arrive(i32 %scope, i32 %semantics) noinline {
     Ok(())
 }
 
-/// Calls that ask not to be inlined, and a selector that no SPIR-V integer holds.
+/// Calls with noinline, and a selector that no SPIR-V integer can represent.
 fn what_compilers_write_goes_in() -> Result<()> {
     linkable("gfx1201")?;
     // As clang 16 has it.
@@ -534,7 +534,7 @@ fn what_llvm_does_not_take_has_a_code() -> Result<()> {
     Ok(())
 }
 
-/// A module without split barriers comes out as it went in, and its code is that of LLVM.
+/// A module without split barriers does not change, and its code is LLVM's.
 fn others_are_left_alone() -> Result<()> {
     for target in ["gfx1201", "sm_90"] {
         let text: String = rotate(target)?
