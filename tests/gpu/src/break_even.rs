@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 pub const WAVES: [u32; 3] = [2, 8, 32];
 /// Steps of the window.
 pub const WINDOWS: [u32; 4] = [0, 16, 64, 256];
-/// Workgroups that a multiprocessor gets at once.
+/// Numbers of resident workgroups of a multiprocessor.
 const RESIDENT: [u32; 4] = [1, 2, 4, 8];
 /// Waves that a multiprocessor holds at least, on every GPU (CUDA C++ Programming Guide, Technical
 /// Specifications per Compute Capability: sm_75 has the fewest).
@@ -43,7 +43,7 @@ pub(crate) fn name(waves: u32, window: u32) -> String {
     format!("uneven.{waves}.{window}")
 }
 
-/// The values of its specialization constants, as `--spec` takes them.
+/// The values of its specialization constants, in the notation of `--spec`.
 pub(crate) fn constants(waves: u32, window: u32) -> [String; 2] {
     [format!("0={window}"), format!("2={}", waves * LANES)]
 }
@@ -205,7 +205,7 @@ fn pays_from(shares: &[f32]) -> Option<f32> {
     Some(from + (to - from) * (above - 1.0) / (above - below))
 }
 
-/// Times a point with each delay; the inner error says why the device does not run it.
+/// Times a point with each delay; the inner error is the reason why the device does not run it.
 fn measured(
     bundle: &Bundle,
     point: &Point,

@@ -11,8 +11,8 @@ use splitbar_tests::reference::Case;
 /// The outcome of one kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// The buffers hold what the reference says. The time is in milliseconds, where the device
-    /// takes one.
+    /// The contents of the buffers are those of the reference. The time is in milliseconds, if the
+    /// device measures it.
     Right(Option<f32>),
     /// The device cannot run it, and why.
     LeftOut(String),

@@ -154,8 +154,8 @@ fn targets(selection: &Selection) -> Result<Vec<Target>> {
     named.collect()
 }
 
-/// A kernel with every strategy that the planner takes for it. Strategies that come to the same PTX
-/// are there once. The inner error says why the kernel cannot be compiled for the target at all.
+/// A kernel with every strategy that the planner accepts for it. Strategies with the same PTX are
+/// merged. The inner error is the reason why the kernel cannot be compiled for the target.
 fn strategies(
     tool: &Path,
     source: Source<'_>,

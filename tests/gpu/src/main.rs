@@ -243,7 +243,7 @@ fn run(action: Action) -> Result<bool> {
     }
 }
 
-/// Runs every kernel of the bundle and says what became of each; whether none went wrong.
+/// Runs every kernel of the bundle, and prints the outcome of each; returns true if none failed.
 fn check(bundle: &Bundle, which: &Which, schedule: u32) -> Result<bool> {
     let manifest = bundle.manifest()?;
     let program = std::env::current_exe()?;

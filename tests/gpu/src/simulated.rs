@@ -8,7 +8,7 @@ use splitbar_sim::{Clocks, FindingKind, Launch, Limits, Schedule, ptx};
 use splitbar_target::Target;
 use splitbar_target::timing::Timing;
 
-/// More than any kernel of the bundle takes.
+/// More steps than any kernel of the bundle needs.
 const STEPS: u64 = 50_000_000;
 
 /// The simulated GPU.

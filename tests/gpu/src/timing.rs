@@ -27,7 +27,7 @@ pub struct Choices {
 #[derive(Clone, Debug)]
 struct Row {
     what: String,
-    /// Median, in milliseconds; `None` where the device takes no time.
+    /// Median, in milliseconds; `None` if the device does not measure time.
     time: Option<f32>,
     resources: Option<Resources>,
 }
@@ -79,7 +79,7 @@ pub(crate) fn number(target: &str) -> u32 {
         .unwrap_or(0)
 }
 
-/// Times one kernel. The inner error says why the device does not run it.
+/// Times one kernel. The inner error is the reason why the device does not run it.
 fn row(
     bundle: &Bundle,
     kernel: &Kernel,
@@ -162,7 +162,7 @@ fn upload(case: &str, device: &mut dyn Device, choices: Choices) -> Result<Loade
 }
 
 /// The median time of `runs` launches after a few that do not count, or, with none, the time of
-/// one; `None` where the device takes no time, after one launch.
+/// one. If the device does not measure time, `None` after one launch.
 pub(crate) fn median(
     runs: u32,
     mut launch: impl FnMut() -> Result<Option<f32>, Trouble>,

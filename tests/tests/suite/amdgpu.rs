@@ -65,9 +65,9 @@ fn grid(target: &'static Target) -> Result<()> {
     Ok(())
 }
 
-/// An exchange through LDS with a load of global memory in its window. Without BackOffBarrier LLVM
-/// waits for that load at `s_barrier`, and the explicit form does not; where nothing is
-/// outstanding, nobody waits. With it the load stays in flight.
+/// An exchange through LDS with a load of global memory in its window. Without BackOffBarrier, LLVM
+/// waits for that load at `s_barrier`; the explicit form does not, and without outstanding
+/// operations there is no wait. With BackOffBarrier, the load stays in flight.
 fn back_off_barrier() -> Result<()> {
     let (loading, idle) = (
         exchange(256, ARRIVE, LOAD, WAIT)?,
@@ -230,9 +230,9 @@ fn halves() -> Result<()> {
     Ok(())
 }
 
-/// See [`halves`]: 256 invocations in eight waves. Every invocation writes its number, meets its
-/// half, takes what its neighbour there wrote, meets all, and takes what its neighbour in the other
-/// half took.
+/// See [`halves`]: 256 invocations in eight waves. Every invocation writes its number, synchronises
+/// with its half of the workgroup, and reads the number of its neighbour there. Then it
+/// synchronises with all, and reads the value of its neighbour in the other half.
 const HALVES: &str = "OpCapability NamedBarrier
 OpCapability SubgroupDispatch
 OpCapability SplitBarrierINTEL

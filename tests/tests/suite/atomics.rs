@@ -95,9 +95,9 @@ fn table(target: &str) -> Result<()> {
     confirm(&table_of("atomics", target), &text)
 }
 
-/// A relaxed operation orders nothing. One that releases has in front of it what a release fence of
-/// all memory is, for the same scope; one that acquires has behind it what an acquire fence does to
-/// caches: the waits there are for the operation alone.
+/// A relaxed operation orders nothing. A releasing operation follows the instructions of a release
+/// fence of all memory with the same scope. An acquiring operation is followed by the cache
+/// operations of an acquire fence; the waits there are only for the operation.
 fn check(case: &Case, target: &str, before: &[String], after: &[String]) -> Result<()> {
     let waits = |line: &&String| line.starts_with("s_wait");
     let effects = |lines: &[String]| -> BTreeSet<String> {

@@ -188,10 +188,10 @@ fn are_described(bytes: &[u8], accesses: &[Accessed]) -> Result<usize> {
     Ok(described)
 }
 
-/// Returns true if the row of `inst` has the access, or the rows of what it is computed from: LLVM
-/// narrows a load to the component that is extracted, and takes a value from memory where a
-/// variable has it. The loop of an asynchronous copy has the place of a branch, and what LLVM moves
-/// to the end of a block has that of the block's branch.
+/// Returns true if the row of `inst` has the access, or a row of the instructions that it is
+/// computed from. LLVM narrows a load to the component that is extracted, and reads a value from
+/// memory if a variable has it. The loop of an asynchronous copy has the place of a branch.
+/// Instructions that LLVM moves to the end of a block have the place of the block's branch.
 fn is_described<'m>(declarations: &Declarations<'m>, inst: Inst<'m>, access: &Accessed) -> bool {
     let is_copy = |inst: Inst<'_>| inst.facts().class == Class::AsyncCopy;
     if inst.facts().class == Class::Branch {

@@ -221,9 +221,9 @@ pub(crate) fn waited(lines: &[String]) -> BTreeSet<Counter> {
 }
 
 /// A load and a store of global memory and a store to workgroup memory, the fence, and a load of
-/// each. Every address depends on an argument, so that the wait for the arguments stands before all
-/// of them. A workgroup that is spread over compute units has no workgroup memory, and the kernel
-/// does without.
+/// each. Every address depends on an argument, so the wait for the arguments precedes all of them.
+/// If a workgroup is spread over compute units, it has no workgroup memory, and the kernel does not
+/// access it.
 fn kernel(scope: u32, semantics: u32, placement: Placement) -> Result<Vec<u8>> {
     let text = source(scope, semantics);
     match placement {

@@ -357,9 +357,9 @@ fn edge_values(extent: u32) -> Vec<u32> {
     ]
 }
 
-/// Every combination of coordinates at the edges: each invocation stores what it reads from its
-/// texel, and then writes the texel, or adds to it. Outside of the image reads give 0 and the rest
-/// does nothing (Vulkan, "Robust Image Access"; OpenCL leaves it open).
+/// Every combination of coordinates at the edges: each invocation stores the value of its texel,
+/// and then writes the texel, or adds to it. Outside the image, reads return 0 and other operations
+/// have no effect (Vulkan, "Robust Image Access"; undefined in OpenCL).
 fn edges(shape: &'static str, extent: [u32; 3], how: &str) -> Case {
     let along = |direction: usize| match extent[direction] {
         1 => vec![0],

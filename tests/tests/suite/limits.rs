@@ -244,7 +244,7 @@ OpDecorate %out Binding 0
     ))
 }
 
-/// Puts the buffer's word into a word of a variable, and that of the next one into the buffer.
+/// Copies the buffer's word into a word of a variable, and that of the next one into the buffer.
 fn touch(variable: &str, name: &str) -> String {
     format!(
         "%to{name} = OpAccessChain %pout %out %zero
@@ -271,7 +271,7 @@ fn two_variables(bytes: u32, class: &str) -> Result<Vec<u8>> {
     with_array(bytes, class, global, &main)
 }
 
-/// One variable in the entry point, and one in what it calls.
+/// One variable in the entry point, and one in a function that it calls.
 fn two_functions(bytes: u32) -> Result<Vec<u8>> {
     let function = |name: &str, call: &str| {
         format!(
@@ -288,7 +288,7 @@ fn two_functions(bytes: u32) -> Result<Vec<u8>> {
     )
 }
 
-/// An OpenCL kernel that takes two structures by value.
+/// An OpenCL kernel with two structures as parameters by value.
 fn two_arguments(bytes: u32) -> Result<Vec<u8>> {
     assembled(&format!(
         "; Version: 1.2
@@ -323,7 +323,7 @@ OpFunctionEnd",
     ))
 }
 
-/// Every command says so with exit code 3, though the constant of such a type has no value.
+/// Every command reports it with exit code 3, although the constant of such a type has no value.
 fn unknown_types_are_unsupported() -> Result<()> {
     let row = Row {
         name: "",

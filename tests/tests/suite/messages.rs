@@ -34,7 +34,7 @@ enum Found {
     Disorder,
 }
 
-/// Waits until the flag is raised; `SEMANTICS` are those of the load.
+/// Waits until the flag is set; `SEMANTICS` are the semantics of the load.
 const SPIN: &str = "\
 OpBranch %again
 %again = OpLabel
@@ -49,7 +49,7 @@ OpBranch %again
 %raised = OpLabel
 ";
 
-/// Looks once, as no compiler has to keep on looking at a plain flag.
+/// Loads the flag once, because a compiler may load a plain flag only once.
 const LOOK: &str = "%seen = OpLoad %uint %flag\n";
 
 const CASES: [Case; 8] = [
@@ -108,8 +108,8 @@ const CASES: [Case; 8] = [
 enum Between {
     /// Two workgroups, through buffers.
     Workgroups,
-    /// Two waves of one workgroup, through its memory; the kernel has a barrier in a function of
-    /// its own.
+    /// Two waves of one workgroup, through its memory; the kernel has a barrier in a separate
+    /// function.
     Waves,
 }
 

@@ -120,9 +120,9 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// `--waits conservative` is the oracle: nothing on memory of others is outstanding at a barrier
-/// that releases. What the other two leave outstanding there is nothing that the fences speak of,
-/// and the results are the same.
+/// `--waits conservative` is the oracle: at a barrier that releases, no operation on shared memory
+/// is outstanding. The other two leave only operations outstanding there that no fence orders, and
+/// the results are the same.
 fn oracle(gpu: &str, fixtures: &[Fixture]) -> Result<()> {
     linkable(gpu)?;
     let (mut judged, mut left) = (0, 0);

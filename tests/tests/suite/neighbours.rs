@@ -200,8 +200,8 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// Every invocation stores to global and to workgroup memory; then it reads what one of another
-/// wave has stored.
+/// Every invocation stores to global and to workgroup memory; then it reads the word that an
+/// invocation of another wave has stored.
 fn kernel(before: &str, after: &str) -> Result<Vec<u8>> {
     assembled(&format!(
         "OpCapability Shader
@@ -361,7 +361,7 @@ fn sides(assembly: &str) -> Result<[Side; 2]> {
     }))
 }
 
-/// The pattern orders what one fence on each side does.
+/// The pattern orders as much as one fence on each side.
 fn same_code(of: &Pattern, name: &str, level: Optimization) -> Result<()> {
     let whole = Pattern {
         strategy: of.strategy,
@@ -470,7 +470,7 @@ fn none_dropped(module: &[u8], name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whatever writes a fence puts something behind it.
+/// Every fence is followed by the marker that keeps neighbours apart.
 fn kept_apart(ir: &str) -> Result<()> {
     let mut lines = ir.lines().map(str::trim);
     while let Some(line) = lines.next() {
@@ -525,7 +525,7 @@ fn taken_apart(fixture: &Fixture, name: &str) -> Result<usize> {
     Ok(count)
 }
 
-/// Takes the plan's fences of all memory apart, and says how many there were.
+/// Splits the plan's fences of all memory, and returns their number.
 fn split(plan: &mut EntryPlan) -> usize {
     let mut count = 0;
     for steps in plan.at_instruction.values_mut() {

@@ -114,8 +114,8 @@ fn every_text(fixture: &Fixture) -> Result<()> {
 struct Text<'t> {
     lines: Vec<&'t str>,
     invocations: u32,
-    /// ptxas counts the barriers of a kernel, and what it reserves limits how many workgroups share
-    /// an SM.
+    /// ptxas counts the barriers of a kernel. The reserved barriers limit the number of workgroups
+    /// on an SM.
     limited: bool,
     barriers: Vec<Barrier<'t>>,
 }

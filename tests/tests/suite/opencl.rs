@@ -81,7 +81,8 @@ fn run((name, reference): Kernel, bytes: &[u8], target: &str) -> Result<()> {
     Ok(())
 }
 
-/// The lines of each invocation, in its order; those of different ones may stand in any.
+/// Checks the lines of each invocation, in its order; lines of different invocations can be in any
+/// order.
 fn check_lines(outcome: &Outcome, want: Option<&[String]>) -> Result<()> {
     let printed = outcome.printed.as_ref();
     ensure!(printed.is_some() == want.is_some(), "a printf buffer");

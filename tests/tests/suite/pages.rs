@@ -107,7 +107,7 @@ const WINDOWS: [Window; 5] = [
     },
 ];
 
-/// The numbers of instructions that pages show in windows are those of the code.
+/// The numbers of instructions in windows that pages show agree with the code.
 fn windows() -> Result<()> {
     for window in WINDOWS {
         let Window {
@@ -166,8 +166,7 @@ fn read(page: &str) -> String {
     std::fs::read_to_string(root().join(page)).unwrap_or_default()
 }
 
-/// A fenced block, or a row of a table: what its first line says, its text, and the number of that
-/// line.
+/// A fenced block, or a row of a table: its first line, its text, and the number of that line.
 struct Block<'p> {
     says: &'p str,
     text: String,
@@ -259,7 +258,7 @@ fn step(block: &Block<'_>, folder: &Path, beside: &Path, said: &mut String) -> R
     Ok(())
 }
 
-/// Runs commands and gives what they print on both streams.
+/// Runs commands, and returns their output on both streams.
 fn commands(text: &str, how: &str, folder: &Path) -> Result<String> {
     let mut path: Vec<PathBuf> = tools::splitbar()?
         .parent()

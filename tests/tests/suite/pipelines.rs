@@ -95,9 +95,9 @@ fn auto_takes_the_faster_version() -> Result<()> {
     Ok(())
 }
 
-/// With `auto=measured` the launch decides: this product gains from pipelining where one workgroup
-/// runs at a time, and not where four fill each other's waits. Another launch than the kernel's is
-/// a reason to leave the loops alone.
+/// With `auto=measured` the launch decides: this product gains from pipelining if one workgroup
+/// runs at a time, and not if four hide each other's waits. For a launch that does not fit the
+/// kernel, the loops are not pipelined.
 fn a_launch_decides() -> Result<()> {
     let loops = |buffers: u32, resident: Option<u32>| -> Result<String> {
         let mut options = Options::new(Target::by_name("gfx1201").context("no such target")?);

@@ -156,7 +156,7 @@ fn runs(job: &Job, case: &Case) -> Result<()> {
     Ok(())
 }
 
-/// Without the zeros a copy reads what lies outside, or takes what stands where zeros should.
+/// Without the zeros, a copy reads memory outside, or the memory in place of the zeros.
 fn no_zeros(target: &str) -> Result<()> {
     linkable(target)?;
     let fixture = Fixture::load("async_bounds")?;

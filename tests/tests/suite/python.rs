@@ -77,7 +77,7 @@ fn environment() -> Result<&'static Environment> {
     added.map(|()| made)
 }
 
-/// An environment with what the tests need from Python's index.
+/// An environment with the packages that the tests need from Python's index.
 fn make(python: &Path) -> Result<Environment> {
     let folder = tempfile::tempdir()?;
     let environment = Environment { folder };

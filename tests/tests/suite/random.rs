@@ -150,7 +150,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Runs these programs, and says of each one that fails how to run it alone.
+/// Runs these programs, and reports for each failure the command that runs only that program.
 fn all(seeds: std::ops::Range<u64>, ways: &[Way], share: u64) -> Result<()> {
     linkable("gfx1201")?;
     static DONE: AtomicU64 = AtomicU64::new(0);
@@ -212,7 +212,7 @@ fn code(text: &str) -> &str {
     words.find(is_code).unwrap_or_default()
 }
 
-/// Options that follow from the seed: what changes code and must not change results.
+/// Options that follow from the seed: they change code and must not change results.
 pub(crate) fn options(seed: u64, program: &Program, way: Way) -> Options {
     // The parts of the seed that the way does not follow from.
     let mut rest = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
@@ -282,7 +282,7 @@ pub(crate) fn compiled(bytes: &[u8], mut options: Options) -> Result<Output> {
         .map_err(|refused| errors(&refused))
 }
 
-/// The errors among what was reported.
+/// The errors among the diagnostics.
 pub(crate) fn errors(refused: &Failure) -> anyhow::Error {
     let all = refused.diagnostics.iter();
     let errors: Vec<String> = all

@@ -485,7 +485,7 @@ fn launch() -> Result<()> {
     Ok(())
 }
 
-/// The three forms have the same verdict, and every run gives the same bytes.
+/// The three forms have the same verdict, and every run has the same bytes.
 fn forms_agree() -> Result<()> {
     let module = path("reduction")?;
     let arguments = [module.as_str(), "--targets", TARGETS];
@@ -529,7 +529,7 @@ fn refused() -> Result<()> {
     Ok(())
 }
 
-/// The page's code has the types that it says.
+/// The page's code has the types of its annotations.
 fn types() -> Result<()> {
     let tsc = harness::program("SPLITBAR_TSC", "tsc")?;
     let folder: &Path = &root().join("lowering/driver/src/report/page");

@@ -343,7 +343,7 @@ fn taken_by_ptxas(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// `--sampler` says how an image is sampled; an image without one is a finding.
+/// `--sampler` sets the sampler of an image; an image without one is a finding.
 fn command_line() -> Result<()> {
     let module = assembled(&SHAPES[1].module())?;
     let run = |sampler: &[&str]| {

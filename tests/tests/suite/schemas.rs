@@ -38,7 +38,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// Those of all kernels that the target takes.
+/// The reflections of all kernels that the target supports.
 fn reflections(fixtures: &[Fixture], target: &str) -> Result<()> {
     let schemas = Schemas::read()?;
     let mut checked = 0;
@@ -106,7 +106,7 @@ fn rare_keys() -> Result<()> {
     Ok(())
 }
 
-/// docs/launching.md says what to pass for each kind of argument, and has no other rows.
+/// docs/launching.md describes each kind of argument, and has no other rows.
 fn arguments_have_rows() -> Result<()> {
     let page = std::fs::read_to_string(root().join("docs/launching.md"))?;
     let section = page.split("\n## Arguments\n").nth(1);

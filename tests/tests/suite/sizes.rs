@@ -64,9 +64,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect()
 }
 
-/// Asks the workgroup four questions: whether all of its invocations have a number below its size,
-/// whether all have one below that of the last, whether any is the last, and whether any has a
-/// number that is none. The answers are bits 0 to 3.
+/// Evaluates four group votes: all invocations have a number below the workgroup size; all have a
+/// number below that of the last; any is the last; any has a number that does not exist. The
+/// results are bits 0 to 3.
 const VOTES: &str = "
     OpCapability Kernel
     OpCapability Addresses
@@ -125,7 +125,7 @@ const VOTES: &str = "
     OpFunctionEnd
 ";
 
-/// GPUs whose workgroups vote: `bar.red` of each way to write fences, and waves of both widths.
+/// GPUs with group votes: `bar.red` with each way to write fences, and waves of both sizes.
 const VOTING: [&str; 6] = ["gfx906", "gfx1201", "sm_50", "sm_75", "sm_80", "sm_90"];
 
 /// A vote counts each invocation that there is, and none of the lanes of the last wave that there

@@ -67,9 +67,9 @@ fn in_parts(fixture: &Fixture, gpu: &str, wave: Option<u32>, subgroup: u32) -> R
     Ok(())
 }
 
-/// A kernel whose invocations store, one word behind the other: SubgroupId, SubgroupSize,
-/// SubgroupLocalInvocationId, NumSubgroups, how many are in the subgroup, and the sum of their
-/// numbers.
+/// A kernel whose invocations store these words: SubgroupId, SubgroupSize,
+/// SubgroupLocalInvocationId, NumSubgroups, the number of invocations in the subgroup, and the sum
+/// of their numbers.
 fn of_subgroup(modes: &str, invocations: u32) -> Result<Vec<u8>> {
     assembled(&format!(
         "OpCapability Kernel
@@ -169,8 +169,8 @@ fn finds(output: &Output, invocations: u32, size: u32) -> Result<()> {
     Ok(())
 }
 
-/// The last subgroup of a workgroup has fewer invocations: OpenCL's get_sub_group_size says how
-/// many.
+/// The last subgroup of a workgroup has fewer invocations: OpenCL's get_sub_group_size returns
+/// their number.
 fn last(gpu: &str, wave: Option<u32>, subgroup: u32) -> Result<()> {
     linkable(gpu)?;
     for invocations in [1, subgroup - 3, subgroup + 1, 64 + subgroup / 2, 100] {

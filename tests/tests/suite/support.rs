@@ -16,8 +16,8 @@ pub(crate) fn target(name: &str) -> anyhow::Result<&'static Target> {
     Target::by_name(name).ok_or_else(|| anyhow::anyhow!("no target is called {name}"))
 }
 
-/// Options that split every pair wherever a strategy fits, worth it or not: most tests are about
-/// what is split.
+/// Options that split every pair if a strategy supports it, even if that does not pay off: most
+/// tests are about split pairs.
 pub(crate) fn always_split(target_name: &str) -> anyhow::Result<Options> {
     Ok(always_split_on(target(target_name)?))
 }
@@ -40,7 +40,7 @@ pub(crate) fn compile(
     })
 }
 
-/// Compiles `bytes`, with every pair split but for what `change` does to the options.
+/// Compiles `bytes` with every pair split. `change` changes the options.
 pub(crate) fn compile_bytes(
     bytes: &[u8],
     target_name: &str,
@@ -99,7 +99,7 @@ pub(crate) fn is_simulated(target_name: &str) -> bool {
     is_nvptx(target_name) || splitbar_sim::amdgpu::Isa::by_name(target_name).is_some()
 }
 
-/// A ptxas that knows the GPU.
+/// A ptxas that supports the GPU.
 ///
 /// # Errors
 /// [`Missing`].
@@ -107,7 +107,7 @@ pub(crate) fn ptxas(gpu: &str) -> Result<&'static Ptxas, Missing> {
     all_ptxas(gpu).map(|mut tools| tools.remove(0))
 }
 
-/// Every ptxas that knows the GPU; at least one.
+/// Every ptxas that supports the GPU; at least one.
 ///
 /// # Errors
 /// [`Missing`].

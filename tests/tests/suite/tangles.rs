@@ -46,7 +46,8 @@ fn number(name: &str) -> Result<Option<u64>> {
     value.map(parse).transpose()
 }
 
-/// The first program, how many follow, and on which ways only.
+/// The first program, the number of programs after it, and the only way to compile them, if one is
+/// selected.
 fn plan() -> Result<(u64, Option<u64>, Option<Way>)> {
     let way = match std::env::var("SPLITBAR_WAY") {
         Err(_) => None,
@@ -95,7 +96,7 @@ fn right_everywhere(program: &Program) -> Result<()> {
     Ok(())
 }
 
-/// The ways of a program.
+/// The ways to compile a program.
 fn ways(seed: u64, every: bool, only: Option<Way>) -> Vec<Way> {
     if let Some(way) = only {
         return vec![way];

@@ -63,7 +63,7 @@ fn volatile_decode() -> Result<()> {
     Ok(())
 }
 
-/// A slice that begins before the tensor and ends behind it.
+/// A slice that begins before the tensor and ends after it.
 const BEYOND: [(i32, u32); 2] = [(-3, 16), (4, 16)];
 
 fn cases() -> Vec<Transfer> {

@@ -17,7 +17,7 @@ const TARGETS: [&str; 7] = [
 /// Invocations of the launch.
 const LANES: u64 = 64;
 
-/// Bytes in front of and behind the elements of a tensor, which nobody may touch.
+/// Bytes before and after the elements of a tensor, which must not be accessed.
 const GUARD: u64 = 64;
 
 /// A kernel whose invocations read elements of one tensor and write them to another.
@@ -28,7 +28,7 @@ struct Case {
     /// The type of the coordinates.
     coordinate: &'static str,
     dimensions: &'static [u64],
-    /// Elements behind each row, in both tensors.
+    /// Elements after each row, in both tensors.
     gap: u64,
     /// True if the first dimension has a negative stride.
     backwards: bool,
@@ -116,7 +116,7 @@ const NUMBERS: &str = "%void = OpTypeVoid
 %id = OpVariable %to_u3 Input
 ";
 
-/// A module whose kernel has this body, behind these declarations.
+/// A module whose kernel has this body, after these declarations.
 fn module(decorations: &str, declared: &str, body: &str) -> String {
     format!(
         "; Version: 1.5
@@ -525,7 +525,7 @@ OpStore %to{at} %size{at}\n"
     Ok(())
 }
 
-/// Each workgroup reads from a tensor of its own, by its number in an array of them.
+/// Each workgroup reads from a separate tensor, by its number in an array of tensors.
 fn arrays(target: &str, optimization: Optimization) -> Result<()> {
     linkable(target)?;
     let decorations = "OpDecorate %group BuiltIn WorkgroupId
@@ -670,7 +670,8 @@ fn refusals() -> Result<()> {
     Ok(())
 }
 
-/// `--tensor` says what a buffer is; anything that is not a type or a shape is wrong usage.
+/// `--tensor` declares that a buffer is a tensor; anything that is not a type or a shape is wrong
+/// usage.
 fn command_line() -> Result<()> {
     let module = assembled(&CASES[1].module())?;
     let run = |tensor: &str, target: &str| {

@@ -266,9 +266,9 @@ const NAMED: &str = "warp-named";
 const SINGLE: &str = "warp-named-single";
 const GROUP: &str = "group-named";
 
-/// Cycles of each strategy over those of `fused`, as the reference has them, which ran all of them
-/// on one model of a V100 (sm_70); `mbarrier` is that of sm_80 there, and its `native` is estimated
-/// as the `mbarrier` of sm_90.
+/// The cycles of each strategy divided by those of `fused`, from the reference, which ran all of
+/// them on one model of a V100 (sm_70). `mbarrier` is the one of sm_80 there, and its `native` is
+/// estimated as the `mbarrier` of sm_90.
 fn entries() -> Vec<(&'static str, Kernel, Resident, Vec<Entry>)> {
     use Kernel::{Cached, DoubleBuffered, Ring, Rotating, Stencil, TiledMatmul, Uneven};
     let one = Resident(1, 1, 1);
@@ -438,8 +438,8 @@ fn entries() -> Vec<(&'static str, Kernel, Resident, Vec<Entry>)> {
     ]
 }
 
-/// Entries whose estimate says the opposite: kernel, resident workgroups, strategy, GPU. The page
-/// says why.
+/// Entries with the opposite estimate: kernel, resident workgroups, strategy, GPU. The page has the
+/// reason.
 const WRONG: &[(&str, u32, &str, &str)] = &[];
 
 /// Estimates without a reference: AMD GPUs.
@@ -460,7 +460,7 @@ fn tells(ratio: f64) -> bool {
 struct Fused(BTreeMap<(Kernel, &'static str, u32, u32), u64>);
 
 impl Fused {
-    /// Cycles of the kernel with a strategy over those of `fused`.
+    /// The cycles of the kernel with a strategy divided by those of `fused`.
     fn ratio(
         &mut self,
         kernel: Kernel,
@@ -563,7 +563,7 @@ fn confirm_table(name: &str, table: &str) -> Result<()> {
     confirm(&path, &between(&written, name, table)?)
 }
 
-/// A page with a table of its own in place of what stands behind `<!-- name -->`.
+/// The page with a new table after `<!-- name -->`.
 fn between(page: &str, name: &str, table: &str) -> Result<String> {
     let mark = format!("<!-- {name} -->\n");
     let (before, rest) = page
@@ -609,8 +609,8 @@ fn bounds() -> Result<()> {
     Ok(())
 }
 
-/// Barriers that name a buffer which nobody writes take less time where they are narrowed, and
-/// what the kernel leaves is right with every choice.
+/// Barriers that order a buffer which is never written need less time if they are narrowed, and the
+/// results are right with every choice.
 fn ordered_inputs() -> Result<()> {
     let path = fixture::root().join("fixtures/timing/ordered_inputs.spv");
     let module = std::fs::read(path)?;

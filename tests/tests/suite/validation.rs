@@ -10,7 +10,7 @@ use splitbar_passes::validate::rules::{REQUIRED, RULES, RUN_TIME_RULES};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The rules of these are not a matter of the environment alone.
+/// The marker of modules whose rules do not depend only on the environment.
 const LIMITS: &str = "; limit:";
 
 pub(crate) fn trials() -> Vec<Trial> {

@@ -94,8 +94,8 @@ impl Cublas {
         }
     }
 
-    /// Starts `c = a b` with floats in all matrices, or with halves in `a` and `b`; all row-major,
-    /// at these addresses of the GPU.
+    /// Starts `c = a b` with 32-bit floats in all matrices, or with 16-bit floats in `a` and `b`;
+    /// all row-major, at these addresses of the GPU.
     ///
     /// # Errors
     /// What cuBLAS answers.

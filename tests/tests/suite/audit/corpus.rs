@@ -11,7 +11,7 @@ use splitbar_tests::corpus::{is_complete, modules};
 
 const TARGETS: [&str; 4] = ["gfx942", "gfx1030", "gfx1201", "sm_90"];
 
-/// A plain run takes one of so many modules, other ones for each target.
+/// A plain run uses one of so many modules, different ones for each target.
 const ONE_OF: usize = 40;
 
 /// Larger modules take LLVM many seconds; a plain run leaves them out.

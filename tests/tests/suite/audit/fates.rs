@@ -28,13 +28,13 @@ pub(super) enum Kind {
 pub(super) enum Fate {
     /// The audit misses it.
     Noticed,
-    /// Nothing is there that it could order.
+    /// There is no access that it could order.
     Needless,
     /// The audit does not miss it.
     Survives,
 }
 
-/// Takes away each instruction in turn: what it was, and what became of it.
+/// Removes each instruction in turn: its kind, and its fate.
 pub(super) fn of(
     function: &Function,
     audit: &Audit,
@@ -106,10 +106,10 @@ fn kind(inst: &Instruction) -> Option<Kind> {
         .map(|(_, kind)| *kind)
 }
 
-/// Waits with nothing but housekeeping between them and an arrival, that wait for what the arrival
-/// releases. A wait that retires nothing is no such wait, and where only LDS is released, or vector
-/// memory is in order anyway, neither is one for the other counters (GPUs without BackOffBarrier
-/// wait for all of them).
+/// Waits for operations that an arrival releases, with only housekeeping between the two. A wait
+/// that retires nothing does not count. If only LDS is released, or vector memory is in order
+/// anyway, waits for the other counters do not count either (GPUs without BackOffBarrier wait for
+/// all of them).
 fn release_waits(function: &Function, audit: &Audit, gpu: &Amdgpu) -> Vec<usize> {
     let mut found = BTreeSet::new();
     for barrier in &audit.barriers {

@@ -106,8 +106,8 @@ pub(super) fn missed() -> Result<()> {
     Ok(())
 }
 
-/// Every invocation stores to a buffer and to shared memory, and loads what its neighbour stored
-/// behind `barriers`.
+/// Every invocation stores to a buffer and to shared memory, and after `barriers` loads the values
+/// of its neighbour.
 fn source(barriers: &str) -> String {
     format!(
         "OpCapability Shader

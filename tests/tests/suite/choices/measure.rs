@@ -17,10 +17,10 @@ pub(super) struct Measured {
     /// Of the best candidate, full barriers among them.
     pub(super) best: u64,
     pub(super) best_name: &'static str,
-    /// Of what `auto` chooses.
+    /// Cycles of the choice of `auto`.
     pub(super) chosen: u64,
     pub(super) choice: &'static str,
-    /// Of what `--pipeline-loops auto` makes of it, if it pipelines a loop.
+    /// Cycles with `--pipeline-loops auto`, if it pipelines a loop.
     pub(super) pipelined: Option<u64>,
     /// The time with all barriers split, divided by the time with full barriers: expected, and
     /// estimated for the launch. `None` where the choice did not compare times.

@@ -14,7 +14,7 @@ pub(super) struct Row {
 /// Makes a module.
 pub(super) type Kernel = fn() -> anyhow::Result<Vec<u8>>;
 
-/// Targets, as regular expressions for the whole name, and what is expected of them.
+/// Targets, as regular expressions for the whole name, and their expectation.
 pub(super) type Cases = &'static [(&'static [&'static str], Expected)];
 
 /// The text to search.
@@ -28,7 +28,7 @@ pub(super) enum Text {
 pub(super) enum Expected {
     /// Lines in this order (`splitbar_tests::check`).
     Lines(&'static [&'static str]),
-    /// A refusal that says this.
+    /// A diagnostic with this text.
     Refused(&'static str),
 }
 

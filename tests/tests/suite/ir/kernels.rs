@@ -20,7 +20,7 @@ const TARGETS: [&str; 7] = [
     "gfx942", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_80", "sm_90",
 ];
 const LEVELS: [(&str, Optimization); 2] = [("O0", Optimization::O0), ("O2", Optimization::O2)];
-/// Schedules of a kernel: half of the kinds.
+/// The number of schedules of a kernel, half of the kinds.
 const SCHEDULES: u32 = 4;
 
 /// Kernels that OpenCL C cannot express, and why.
@@ -70,7 +70,7 @@ pub(crate) fn is_there(name: &str) -> bool {
     !OTHERS.iter().any(|(other, _)| *other == name)
 }
 
-/// Every kernel of fixtures/kernels is there, or is said to be another one.
+/// Every kernel of fixtures/kernels exists here, or is listed as the same as another one.
 fn all() -> Result<()> {
     let there = names();
     for fixture in splitbar_tests::fixture::all()? {
@@ -84,8 +84,8 @@ fn all() -> Result<()> {
     Ok(())
 }
 
-/// The modules are those that clang makes of their sources: the same bytes, or those of another
-/// build of clang, of which the same code is made.
+/// The modules are what clang generates from their sources: the same bytes, or bytes of another
+/// build of clang that have the same code.
 fn fresh(vendor: &str, gpu: &str) -> Result<()> {
     const LIBRARIES: [&str; 2] = [
         "/usr/lib/clc/amdgcn-amd-amdhsa.bc",
@@ -140,8 +140,8 @@ pub(crate) fn module(name: &str, target: &str) -> Result<Vec<u8>> {
     std::fs::read(&path).with_context(|| path.display().to_string())
 }
 
-/// The launch of the SPIR-V kernel, with the buffers by position, and behind them what the other
-/// one asks its buffers and its launch.
+/// The launch of the SPIR-V kernel, with the buffers by position, followed by the buffers for the
+/// other kernel's queries of its launch.
 pub(crate) fn case(name: &str) -> Result<Case> {
     let mut case = reference::case(name).context("no host reference")?;
     for (index, buffer) in (0..).zip(&mut case.buffers) {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Mutex;
 
-/// The least share that has to be noticed of the mutants that are not equivalent, in percent.
+/// The minimum share of the mutants that are not equivalent that must be noticed, in percent.
 const LEAST: usize = 95;
 
 const PAGE: &str = "docs/simulation.md";
@@ -178,7 +178,7 @@ fn document(row: &str, line: String) -> Result<()> {
     page("mutants", &table)
 }
 
-/// The page says of each survivor why.
+/// The page has the reason for each survivor.
 pub(super) fn survivors_are_documented() -> Result<()> {
     let survivors = list()?;
     if survivors.is_empty() {

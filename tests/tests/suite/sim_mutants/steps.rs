@@ -13,7 +13,7 @@ use splitbar_passes::model::Verdict;
 use splitbar_plan::{AmdgpuStep, Step};
 use splitbar_tests::fixture::Fixture;
 
-/// One of each way to wait.
+/// One target for each way to wait.
 pub(super) const TARGETS: [&str; 6] = ["gfx90a", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90"];
 
 /// The same for kernels in LLVM IR.
@@ -160,8 +160,8 @@ fn is_of_audit(failure: &Failure) -> bool {
     problems.all(|problem| problem.severity != Severity::Error || codes.contains(&problem.code))
 }
 
-/// Takes step `number` out of a plan, counting those inside others too, and gives it; `None` when
-/// there are fewer.
+/// Removes step `number` from a plan, including nested steps, and returns it; `None` if there are
+/// fewer.
 fn leave_out(plan: &mut EntryPlan, number: usize) -> Option<Step> {
     let mut left = number;
     let lists = std::iter::once(&mut plan.at_entry)

@@ -15,7 +15,7 @@ pub(super) const SCHEDULES: u32 = 8;
 /// More entries than any kernel here makes.
 pub(super) const JOURNAL: usize = 1 << 22;
 
-/// A kernel as it is, with its launch, and what that executes.
+/// The original kernel, with its launch, and the instructions that it executes.
 pub(super) struct Subject {
     pub(super) job: Job,
     pub(super) case: Case,
