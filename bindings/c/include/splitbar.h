@@ -502,11 +502,11 @@ size_t splitbar_pass_count(void);
 splitbar_status splitbar_pass_get(size_t index, struct splitbar_pass *pass);
 
 /**
- * Checks a module against the rules of SPIR-V and its client API, and where `options` name a
- * target also against the limits of that. The result has diagnostics.
+ * Checks a module against the rules of SPIR-V and its client API. If `options` name a target, also
+ * checks its limits. The result has diagnostics.
  *
  * # Safety
- * `module` points to `size` bytes; `options` is null or what the header says; `result` is a place
+ * `module` points to `size` bytes; `options` is null or a valid structure; `result` is a place
  * for a pointer.
  */
 splitbar_status splitbar_check(const uint8_t *module,
@@ -515,8 +515,8 @@ splitbar_status splitbar_check(const uint8_t *module,
                                struct splitbar_result **result);
 
 /**
- * Finds which wait belongs to which arrive. The result has pairs. Of the options only "spec"
- * settings count.
+ * Finds the pairs of arrives and waits. The result has pairs. Only the "spec" settings of the
+ * options have an effect.
  *
  * # Safety
  * As `splitbar_check`.
@@ -544,8 +544,8 @@ splitbar_status splitbar_run_passes(const uint8_t *module,
  * order of the request, and warnings.
  *
  * # Safety
- * `module` points to `size` bytes, `products` to `count` numbers; `options` is what the header
- * says; `result` is a place for a pointer.
+ * `module` points to `size` bytes, `products` to `count` numbers; `options` is a valid structure;
+ * `result` is a place for a pointer.
  */
 splitbar_status splitbar_compile(const uint8_t *module,
                                  size_t size,
@@ -676,11 +676,11 @@ size_t splitbar_pass_count(void);
 splitbar_status splitbar_pass_get(size_t index, struct splitbar_pass *pass);
 
 /**
- * Checks a module against the rules of SPIR-V and its client API, and where `options` name a
- * target also against the limits of that. The result has diagnostics.
+ * Checks a module against the rules of SPIR-V and its client API. If `options` name a target, also
+ * checks its limits. The result has diagnostics.
  *
  * # Safety
- * `module` points to `size` bytes; `options` is null or what the header says; `result` is a place
+ * `module` points to `size` bytes; `options` is null or a valid structure; `result` is a place
  * for a pointer.
  */
 splitbar_status splitbar_check(const uint8_t *module,
@@ -689,8 +689,8 @@ splitbar_status splitbar_check(const uint8_t *module,
                                struct splitbar_result **result);
 
 /**
- * Finds which wait belongs to which arrive. The result has pairs. Of the options only "spec"
- * settings count.
+ * Finds the pairs of arrives and waits. The result has pairs. Only the "spec" settings of the
+ * options have an effect.
  *
  * # Safety
  * As `splitbar_check`.
@@ -718,8 +718,8 @@ splitbar_status splitbar_run_passes(const uint8_t *module,
  * order of the request, and warnings.
  *
  * # Safety
- * `module` points to `size` bytes, `products` to `count` numbers; `options` is what the header
- * says; `result` is a place for a pointer.
+ * `module` points to `size` bytes, `products` to `count` numbers; `options` is a valid structure;
+ * `result` is a place for a pointer.
  */
 splitbar_status splitbar_compile(const uint8_t *module,
                                  size_t size,

@@ -25,11 +25,11 @@ const PRODUCTS: [(splitbar_product, Product); 8] = [
     (SPLITBAR_REFLECTION, Product::Reflect),
 ];
 
-/// Checks a module against the rules of SPIR-V and its client API, and where `options` name a
-/// target also against the limits of that. The result has diagnostics.
+/// Checks a module against the rules of SPIR-V and its client API. If `options` name a target, also
+/// checks its limits. The result has diagnostics.
 ///
 /// # Safety
-/// `module` points to `size` bytes; `options` is null or what the header says; `result` is a place
+/// `module` points to `size` bytes; `options` is null or a valid structure; `result` is a place
 /// for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn splitbar_check(
@@ -56,8 +56,8 @@ pub unsafe extern "C" fn splitbar_check(
     unsafe { answer(result, work) }
 }
 
-/// Finds which wait belongs to which arrive. The result has pairs. Of the options only "spec"
-/// settings count.
+/// Finds the pairs of arrives and waits. The result has pairs. Only the "spec" settings of the
+/// options have an effect.
 ///
 /// # Safety
 /// As `splitbar_check`.
@@ -122,8 +122,8 @@ pub unsafe extern "C" fn splitbar_run_passes(
 /// order of the request, and warnings.
 ///
 /// # Safety
-/// `module` points to `size` bytes, `products` to `count` numbers; `options` is what the header
-/// says; `result` is a place for a pointer.
+/// `module` points to `size` bytes, `products` to `count` numbers; `options` is a valid structure;
+/// `result` is a place for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn splitbar_compile(
     module: *const u8,
