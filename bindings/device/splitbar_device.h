@@ -1,25 +1,25 @@
 /* Split barriers for kernels in OpenCL C, C or C++ with clang, HIP, CUDA (clang) and SYCL.
  *
- * `splitbar_arrive` says that this invocation has reached the barrier, `splitbar_wait` waits until
- * all have. `splitbar lower-ir` puts the instructions of the target in place of both
- * (docs/llvm_ir.md). Scope and semantics are SPIR-V's numbers and must be constants; an arrive
- * releases, a wait acquires. Both stand in uniform control flow.
+ * `splitbar_arrive` signals that this invocation has reached the barrier, `splitbar_wait` waits
+ * until all have. `splitbar lower-ir` replaces both with the target's instructions
+ * (docs/llvm_ir.md). Scope and semantics have SPIR-V's values and must be constants; an arrive
+ * releases, a wait acquires. Both must be in uniform control flow.
  *
  *     tile[t] = value;
  *     splitbar_arrive(SPLITBAR_WORKGROUP, SPLITBAR_RELEASE | SPLITBAR_WORKGROUP_MEMORY);
- *     ... work that needs nothing of the other invocations ...
+ *     ... work that does not depend on the other invocations ...
  *     splitbar_wait(SPLITBAR_WORKGROUP, SPLITBAR_ACQUIRE | SPLITBAR_WORKGROUP_MEMORY);
  *     other = tile[63 - t];
  */
 #ifndef SPLITBAR_DEVICE_H
 #define SPLITBAR_DEVICE_H
 
-/* Scopes: who takes part, and who sees the memory. SPIR-V, "Scope <id>". */
+/* Scopes: the invocations that take part, and those that see the memory. SPIR-V, "Scope <id>". */
 #define SPLITBAR_DEVICE 1
 #define SPLITBAR_WORKGROUP 2
 #define SPLITBAR_SUBGROUP 3
 
-/* Semantics: an order, and the memory that it is of. SPIR-V, "Memory Semantics <id>". */
+/* Semantics: a memory order, and the memory that it applies to. SPIR-V, "Memory Semantics <id>". */
 #define SPLITBAR_RELAXED 0x0
 #define SPLITBAR_ACQUIRE 0x2
 #define SPLITBAR_RELEASE 0x4

@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 /// A module and its path in the archive.
 pub type Module = (String, Vec<u8>);
 
-/// Whether the environment asks for more than a plain run's share (`SPLITBAR_CORPUS=all`).
+/// Returns true if the environment requests the whole corpus instead of a plain run's share
+/// (`SPLITBAR_CORPUS=all`).
 pub fn is_complete() -> bool {
     std::env::var_os("SPLITBAR_CORPUS").is_some_and(|value| value == "all")
 }

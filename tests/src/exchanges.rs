@@ -22,18 +22,18 @@ pub struct Kernel {
 /// A step.
 #[derive(Copy, Clone, Debug)]
 pub struct Step {
-    /// Which invocations read.
+    /// The invocations that read.
     pub reads: Guard,
     /// The word that they read.
     pub from: Index,
-    /// Which invocations write their own word.
+    /// The invocations that write their own word.
     pub writes: Guard,
     /// True if there is a barrier between reads and writes. Without one, an invocation reads its
     /// own word.
     pub meets: bool,
 }
 
-/// Which invocations take part.
+/// The invocations that take part.
 #[derive(Copy, Clone, Debug)]
 pub enum Guard {
     /// All.

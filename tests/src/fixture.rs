@@ -1,4 +1,4 @@
-//! The kernels of `fixtures/kernels`: where they are, and what their `NAME.toml` expects.
+//! The kernels of `fixtures/kernels`: their paths, and the expectations in their `NAME.toml`.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ pub const GRID: [&str; 12] = [
     "sm_80", "sm_90", "sm_120",
 ];
 
-/// The targets whose plans are kept as snapshots, `plan.TARGET.txt` beside the kernel.
+/// The targets whose plans are stored as snapshots, `plan.TARGET.txt` next to the kernel.
 pub const SNAPSHOTS: [&str; 4] = ["gfx1201", "gfx1100", "sm_75", "sm_90"];
 
 /// One kernel of `fixtures/kernels`.
@@ -28,7 +28,7 @@ pub struct Fixture {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectations {
-    /// What the kernel shows, one sentence.
+    /// The purpose of the kernel, in one sentence.
     pub about: String,
     /// The file that it is generated from.
     pub source: String,
@@ -36,7 +36,7 @@ pub struct Expectations {
     pub command: String,
     /// The split-barrier pairs, in the order of their ids.
     pub pairs: Vec<Pair>,
-    /// How it is launched for the host reference.
+    /// The launch that the host reference computes.
     pub reference: Launch,
     /// The checks of its outputs.
     #[serde(default)]
@@ -80,7 +80,7 @@ pub struct BufferTable {
     pub element: String,
     /// Its number of elements, four bytes each.
     pub count: usize,
-    /// Whether the reference says what it holds at the end.
+    /// True if the reference computes its final content.
     pub output: bool,
 }
 
@@ -90,18 +90,18 @@ pub struct BufferTable {
 pub struct CheckTable {
     /// The targets that it is for.
     pub target: Targets,
-    /// The strategy that is asked for; by default the planner chooses.
+    /// The requested strategy; by default the planner chooses.
     pub strategy: Option<String>,
     /// The output that it looks at.
     pub emit: Emit,
-    /// How it is compiled, where that is not the default.
+    /// Options that differ from the defaults.
     #[serde(default)]
     pub options: Choices,
     /// Entries of the check language, see [`crate::check`].
     pub order: Vec<String>,
 }
 
-/// Options of the command line by the same names. What is not named keeps its default.
+/// Options of the command line, with the same names. An option without a value has its default.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Choices {

@@ -1,9 +1,9 @@
-//! What SPV_INTEL_joint_matrix adds to cooperative matrices: modules that do one of these things,
-//! and what must come out.
+//! Operations that SPV_INTEL_joint_matrix adds to cooperative matrices: a module for each of them,
+//! with the expected result.
 
 use crate::matrices::{Element, Product};
 
-/// How a matrix lies in the memory whose bounds are checked.
+/// The layout of a matrix in the memory whose bounds are checked.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// RowMajorKHR.
@@ -14,7 +14,7 @@ pub enum Order {
     Packed,
 }
 
-/// What is done.
+/// The operation under test.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// OpCooperativeMatrixLoadCheckedINTEL; the matrix is stored row after row.
@@ -23,17 +23,18 @@ pub enum Operation {
     Store(Order),
     /// OpCooperativeMatrixConstructCheckedINTEL; the matrix is stored row after row.
     Construct,
-    /// Each invocation stores the elements that it holds where
-    /// OpCooperativeMatrixGetElementCoordINTEL says.
+    /// Each invocation stores its elements at the coordinates of
+    /// OpCooperativeMatrixGetElementCoordINTEL.
     Coordinates,
-    /// OpCooperativeMatrixLoadKHR by PackedINTEL, stored row after row, behind a prefetch.
+    /// OpCooperativeMatrixLoadKHR with PackedINTEL, after a prefetch; the matrix is stored row
+    /// after row.
     LoadPacked,
 }
 
 /// An operation on a matrix of one subgroup or of a workgroup.
 #[derive(Copy, Clone, Debug)]
 pub struct Case {
-    /// What is done.
+    /// The operation under test.
     pub operation: Operation,
     /// Bits of an element, an unsigned integer.
     pub bits: u32,
@@ -41,11 +42,11 @@ pub struct Case {
     pub shape: [u32; 2],
     /// Cooperative Matrix Use.
     pub role: u32,
-    /// Whether the workgroup holds it, not the only subgroup.
+    /// True if the scope of the matrix is the workgroup, not the only subgroup.
     pub workgroup: bool,
     /// Lines of the region of memory, elements of each, elements from one line to the next.
     pub region: [u32; 3],
-    /// Where the matrix begins in it.
+    /// The position of the matrix in it.
     pub offsets: [i32; 2],
 }
 
@@ -90,7 +91,7 @@ impl Case {
         is_inside.then(|| line as u32 * stride + within as u32)
     }
 
-    /// Elements of the region's memory: nothing lies behind its last element.
+    /// Elements of the region's memory, which ends with its last element.
     fn region_len(&self) -> u32 {
         let [height, width, stride] = self.region;
         (height - 1) * stride + width
@@ -317,7 +318,7 @@ impl Case {
     }
 }
 
-/// How a product reads its matrices.
+/// The interpretation of a product's matrices.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Interpretation {
     /// A and B are bfloat16 in integers.
@@ -328,7 +329,7 @@ pub enum Interpretation {
     Tf32,
 }
 
-/// A product of matrices that are read in another way.
+/// A product of matrices with another interpretation.
 #[derive(Copy, Clone, Debug)]
 pub struct Read {
     /// In which.

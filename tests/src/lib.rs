@@ -1,5 +1,5 @@
-//! What the suites share: the check language, the fixtures, their host references, and the tools
-//! around them.
+//! Code that the suites share: the check language, the fixtures, their host references, and the
+//! tools.
 //!
 //! Nothing here knows LLVM, so that this part builds and tests in seconds; the suite in
 //! `tests/suite` links it.

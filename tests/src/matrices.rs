@@ -1,10 +1,10 @@
-//! Products of cooperative matrices: modules that compute one, and what must come out. Elements are
-//! small whole numbers, so that every order of summation and every precision that the extension
-//! leaves open gives the same bits.
+//! Products of cooperative matrices: modules that compute one, and the expected results. Elements
+//! are small integers, so every order of summation, and every precision that the extension allows,
+//! has the same bits.
 
 use half::{bf16, f16};
 
-/// What a matrix is made of.
+/// The element type of a matrix.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Element {
     /// IEEE 754 binary16.
@@ -113,7 +113,7 @@ pub struct Product {
     pub sum: Element,
     /// Rows of A, columns of B, columns of A.
     pub shape: [u32; 3],
-    /// Whether a workgroup holds the matrices together.
+    /// True if the scope of the matrices is the workgroup.
     pub workgroup: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What SPV_NV_cooperative_matrix2 does with all elements of a cooperative matrix: modules that do
-//! one of these things, and what must come out.
+//! Operations of SPV_NV_cooperative_matrix2 on all elements of a cooperative matrix: a module for
+//! each of them, with the expected result.
 
 /// One of them. The elements are 32-bit integers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Operation {
     All,
     /// Sums of four neighbours.
     Neighbours,
-    /// OpCooperativeMatrixPerElementOpNV, with a matrix and a number behind the element.
+    /// OpCooperativeMatrixPerElementOpNV, with a matrix and a number as operands after the element.
     Each,
 }
 
@@ -27,13 +27,13 @@ use Operation::{All, Columns, Convert, Each, Neighbours, Numbers, Rows, Transpos
 /// An operation on a matrix of a subgroup or a workgroup.
 #[derive(Copy, Clone, Debug)]
 pub struct Case {
-    /// What is done.
+    /// The operation under test.
     pub operation: Operation,
     /// Rows and columns of the operand.
     pub from: [u32; 2],
-    /// Those of the result.
+    /// Rows and columns of the result.
     pub to: [u32; 2],
-    /// Whether the workgroup holds them, not the only subgroup.
+    /// True if the scope of the matrices is the workgroup, not the only subgroup.
     pub workgroup: bool,
 }
 

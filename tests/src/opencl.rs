@@ -1,5 +1,5 @@
-//! What the kernels of `fixtures/opencl` compute, by the host: each function gives the output
-//! buffer for an input buffer.
+//! The results of the kernels of `fixtures/opencl`, computed on the host: each function returns the
+//! output buffer for an input buffer.
 
 /// Words of the input and of the output buffer.
 pub const WORDS: usize = 1152;
@@ -30,11 +30,11 @@ pub const KERNELS: [Kernel; 15] = [
     ("wide", |words| each(words, wide)),
 ];
 
-/// Characters that a line begins with, where it says which invocation prints it.
+/// Number of characters at the start of a line that name the invocation which prints it.
 pub const LINE_NUMBER: usize = 3;
 
-/// What a kernel prints, if it does: lines in the order of the invocations, and for each in its own
-/// order.
+/// The output of a kernel, if it prints: lines in the order of the invocations, and in program
+/// order for each invocation.
 pub fn lines(kernel: &str, words: &[u32]) -> Option<Vec<String>> {
     let print: fn(&[u32], usize) -> Vec<String> = match kernel {
         "printing" => printed,

@@ -23,7 +23,7 @@ struct Place<'s> {
 }
 
 impl Schemas {
-    /// Those of docs/schemas.
+    /// Reads the schemas of docs/schemas.
     ///
     /// # Errors
     /// A file cannot be read, or is not JSON.
@@ -138,7 +138,7 @@ impl Schemas {
     }
 }
 
-/// Whether `test` holds for what `says` lists, or for `says` itself.
+/// Returns true if `test` holds for an item of `says`, or for `says` itself.
 fn any(says: &Value, test: impl Fn(&Value) -> bool) -> bool {
     match says {
         Value::Array(all) => all.iter().any(test),
@@ -150,7 +150,7 @@ fn length(value: &Value) -> Option<u64> {
     value.as_array().map(|items| items.len() as u64)
 }
 
-/// Whether `value` is of the type `name`.
+/// Returns true if `value` has the type `name`.
 fn is(name: &Value, value: &Value) -> bool {
     match name.as_str() {
         Some("null") => value.is_null(),

@@ -1,10 +1,10 @@
-//! Loads and stores of cooperative matrices through tensor layouts and tensor views: modules that
-//! do one, and what must come out. The host's side follows the text of SPV_NV_cooperative_matrix2
-//! step by step, in numbers that do not wrap.
+//! Loads and stores of cooperative matrices through tensor layouts and tensor views: a module for
+//! each, with the expected result. The host follows the text of SPV_NV_cooperative_matrix2 step by
+//! step, in numbers that do not wrap.
 
 use std::fmt::Write;
 
-/// What a matrix is made of.
+/// The element type of a matrix.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Element {
     /// 8 bits.
@@ -48,7 +48,7 @@ impl Element {
     }
 }
 
-/// Who holds a matrix.
+/// The scope of a matrix.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The only subgroup of the workgroup.
@@ -112,9 +112,9 @@ impl Layout {
 pub struct View {
     /// The order of the dimensions.
     pub permutation: Vec<u32>,
-    /// Sizes of its own.
+    /// Explicit sizes.
     pub sizes: Option<Vec<u32>>,
-    /// Strides, where they are not those of the sizes.
+    /// Strides, if they do not follow from the sizes.
     pub strides: Option<Vec<u32>>,
     /// First row, rows, first column, columns.
     pub clip: Option<[u32; 4]>,
@@ -137,7 +137,7 @@ impl View {
 pub struct Transfer {
     /// The name.
     pub name: &'static str,
-    /// Who holds the matrix.
+    /// The scope of the matrix.
     pub scope: Scope,
     /// Its elements.
     pub element: Element,
@@ -145,21 +145,21 @@ pub struct Transfer {
     pub role: u32,
     /// Rows and columns.
     pub size: [u32; 2],
-    /// How the tensor lies in memory.
+    /// The layout of the tensor in memory.
     pub layout: Layout,
-    /// How the matrix lies in the slice.
+    /// The position of the matrix in the slice.
     pub view: Option<View>,
-    /// Whether a function decodes blocks of two numbers: loads of `U32` alone.
+    /// True if a function decodes blocks of two numbers; only for loads of `U32`.
     pub decode: bool,
-    /// Whether it is a store.
+    /// True for a store.
     pub store: bool,
-    /// Whether layout and view go through variables of the function.
+    /// True if the layout and the view are passed through variables of the function.
     pub variables: bool,
-    /// Whether all numbers come from a buffer.
+    /// True if all numbers come from a buffer.
     pub at_run_time: bool,
 }
 
-/// What a load keeps where a view leaves elements out.
+/// The value that elements of the matrix keep if a view omits them.
 const KEPT: u64 = 0x35;
 
 /// Elements of the buffer with the tensor.
@@ -524,7 +524,7 @@ impl Transfer {
         target
     }
 
-    /// Where an element of the matrix is.
+    /// The place of an element of the matrix.
     fn locate(&self, mut row: u64, mut column: u64) -> Place {
         let layout = &self.layout;
         let spans: Vec<u64> = match layout.slices.last() {
@@ -604,10 +604,10 @@ impl Transfer {
     }
 }
 
-/// The half that is called `0x1.d4p-11`.
+/// The 16-bit float `0x1.d4p-11`.
 const KEPT_F16: u64 = 0x1350;
 
-/// Where an element of the matrix is.
+/// The place of an element of the matrix.
 enum Place {
     /// The view leaves it out.
     Clipped,

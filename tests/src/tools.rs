@@ -69,7 +69,7 @@ fn build() -> Result<PathBuf> {
     Ok(folder.join(format!("splitbar{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// One ptxas and what it can do.
+/// A ptxas and its capabilities.
 #[derive(Clone, Debug)]
 pub struct Ptxas {
     program: PathBuf,
@@ -102,13 +102,13 @@ impl Ptxas {
         &self.program
     }
 
-    /// Whether it knows the target.
+    /// Returns true if it supports the target.
     pub fn knows(&self, target: &str) -> bool {
         self.targets.iter().any(|known| known == target)
     }
 
-    /// Assembles `ptx` for `target` into the file `cubin`. The result is what ptxas had to say all
-    /// the same, what kernels take with it.
+    /// Assembles `ptx` for `target` into the file `cubin`. Returns the output of ptxas: the
+    /// resource usage of the kernels.
     ///
     /// # Errors
     /// What ptxas says.

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 /**
- * The version of this interface; `splitbar_abi_version` gives that of the library. A library of a
- * higher version has everything that this header has.
+ * The version of this interface; `splitbar_abi_version` returns the version of the library. A
+ * library with a higher version has everything in this header.
  */
 #define SPLITBAR_ABI_VERSION 1
 
@@ -30,7 +30,7 @@
 #define SPLITBAR_LOG_STAGE 0
 
 /**
- * A stage takes long; the message says which one, and for how long it has run.
+ * A stage takes long; the message has its name, and the time that it has run.
  */
 #define SPLITBAR_LOG_WAIT 1
 
@@ -40,17 +40,17 @@
 typedef struct splitbar_result splitbar_result;
 
 /**
- * How a call ended: one of `SPLITBAR_OK` to `SPLITBAR_BUG`.
+ * The result of a call: one of `SPLITBAR_OK` to `SPLITBAR_BUG`.
  */
 typedef int32_t splitbar_status;
 
 /**
- * How bad a diagnostic is: `SPLITBAR_ERROR`, `SPLITBAR_WARNING` or `SPLITBAR_NOTE`.
+ * The severity of a diagnostic: `SPLITBAR_ERROR`, `SPLITBAR_WARNING` or `SPLITBAR_NOTE`.
  */
 typedef uint32_t splitbar_severity;
 
 /**
- * A diagnostic: what is wrong, where, why, and what to do. Strings that are not known are null.
+ * A diagnostic: the message, its place, the reasons, and the help. Unknown strings are null.
  */
 typedef struct splitbar_diagnostic {
   /**
@@ -58,7 +58,7 @@ typedef struct splitbar_diagnostic {
    */
   size_t struct_size;
   /**
-   * How bad it is.
+   * The severity.
    */
   splitbar_severity severity;
   /**
@@ -78,11 +78,11 @@ typedef struct splitbar_diagnostic {
    */
   const char *code;
   /**
-   * What is wrong.
+   * The message: a description of the problem.
    */
   const char *message;
   /**
-   * What to do.
+   * The help: an instruction for solving the problem.
    */
   const char *help;
   /**
@@ -106,11 +106,11 @@ typedef struct splitbar_diagnostic {
    */
   const char *source_file;
   /**
-   * Why, outermost first.
+   * The reasons, outermost first.
    */
   const char *const *reasons;
   /**
-   * How many reasons there are.
+   * The number of reasons.
    */
   size_t reason_count;
 } splitbar_diagnostic;
@@ -140,7 +140,7 @@ typedef struct splitbar_pair {
    */
   const uint32_t *arrives;
   /**
-   * How many there are.
+   * The number of arrives.
    */
   size_t arrive_count;
   /**
@@ -148,7 +148,7 @@ typedef struct splitbar_pair {
    */
   const uint32_t *waits;
   /**
-   * How many there are.
+   * The number of waits.
    */
   size_t wait_count;
   /**
@@ -186,7 +186,7 @@ typedef struct splitbar_target {
    */
   const uint32_t *wave_sizes;
   /**
-   * How many there are.
+   * The number of wave sizes.
    */
   size_t wave_size_count;
   /**
@@ -212,18 +212,18 @@ typedef struct splitbar_pass {
    */
   const char *name;
   /**
-   * What it does, in one line.
+   * A description in one line.
    */
   const char *about;
   /**
-   * How its value is written, behind "name="; null where it takes none.
+   * The notation of its value, after "name="; null if it has none.
    */
   const char *value;
 } splitbar_pass;
 
 /**
- * Is told what happens, in the thread that made the call and before it returns: one of the
- * `SPLITBAR_LOG` kinds and a message, which lives for this call alone. It must return.
+ * Receives the log, in the thread that made the call and before the call returns: one of the
+ * `SPLITBAR_LOG` kinds and a message, which is valid only during this call. It must return.
  */
 typedef void (*splitbar_log)(void *user, uint32_t kind, const char *message);
 
@@ -247,12 +247,13 @@ typedef struct splitbar_options {
    */
   const char *const *settings;
   /**
-   * How many there are.
+   * The number of settings.
    */
   size_t setting_count;
   /**
-   * The program `splitbar`: a compilation runs in a process of it, which a crash of the
-   * compiler ends alone. Null compiles in this process, unless `isolate` is set.
+   * The path of the program `splitbar`. A compilation runs in a process of this program, so a
+   * crash of the compiler ends only that process. Null compiles in this process, unless
+   * `isolate` is set.
    */
   const char *worker;
   /**
@@ -272,16 +273,16 @@ typedef struct splitbar_options {
    */
   uint64_t memory_limit;
   /**
-   * Is told what happens; null: nobody is.
+   * Receives the log; null for no log.
    */
   splitbar_log log;
   /**
-   * What `log` gets first.
+   * The first argument of `log`.
    */
   void *log_user;
   /**
-   * Not 0: compiles in a worker, also where `worker` is null: the program `splitbar` that lies
-   * beside this one or on PATH.
+   * If not 0, compiles in a worker even if `worker` is null: the program `splitbar` in the
+   * folder of the running program, or on PATH.
    */
   uint32_t isolate;
   /**
@@ -291,7 +292,7 @@ typedef struct splitbar_options {
 } splitbar_options;
 
 /**
- * What is made of a module: one of `SPLITBAR_ASSEMBLY` to `SPLITBAR_REFLECTION`.
+ * A product of a compilation: one of `SPLITBAR_ASSEMBLY` to `SPLITBAR_REFLECTION`.
  */
 typedef uint32_t splitbar_product;
 
@@ -346,7 +347,7 @@ typedef uint32_t splitbar_product;
 #define SPLITBAR_OBJECT 1
 
 /**
- * A code object that the ROCm loader takes (AMDGPU); needs lld.
+ * A code object for the ROCm loader (AMDGPU); needs lld.
  */
 #define SPLITBAR_CODE_OBJECT 2
 
@@ -366,7 +367,7 @@ typedef uint32_t splitbar_product;
 #define SPLITBAR_BITCODE 5
 
 /**
- * What each barrier becomes, and why, as text.
+ * The lowering of each barrier with its reason, as text.
  */
 #define SPLITBAR_PLAN 6
 
@@ -388,7 +389,7 @@ extern "C" {
 void splitbar_result_free(struct splitbar_result *result);
 
 /**
- * How many products there are: as many as were asked for, or none after an error.
+ * The number of products: as many as were requested, or none after an error.
  *
  * # Safety
  * `result` is null, or a handle.
@@ -396,8 +397,8 @@ void splitbar_result_free(struct splitbar_result *result);
 size_t splitbar_result_product_count(const struct splitbar_result *result);
 
 /**
- * The bytes of a product, in the order in which they were asked for, and their number at `size`.
- * Null where there is no such product.
+ * Returns the bytes of a product, and stores their number at `size`. Products have the order of
+ * the request. Null if there is no such product.
  *
  * # Safety
  * `result` is null, or a handle; `size` is null, or a place for a number.
@@ -407,7 +408,7 @@ const uint8_t *splitbar_result_product(const struct splitbar_result *result,
                                        size_t *size);
 
 /**
- * How many diagnostics there are.
+ * The number of diagnostics.
  *
  * # Safety
  * `result` is null, or a handle.
@@ -425,7 +426,7 @@ splitbar_status splitbar_result_diagnostic(const struct splitbar_result *result,
                                            struct splitbar_diagnostic *diagnostic);
 
 /**
- * How many pairs there are.
+ * The number of pairs.
  *
  * # Safety
  * `result` is null, or a handle.
@@ -469,13 +470,13 @@ uint32_t splitbar_abi_version(void);
 const char *splitbar_version(void);
 
 /**
- * Not 0 where this library makes code in this process: that of libsplitbar. The other one,
- * libsplitbar_passes, makes plans here, and code in a worker alone.
+ * Returns 1 if this library generates code in this process, as libsplitbar does. The other
+ * library, libsplitbar_passes, only plans in this process, and generates code in a worker.
  */
 uint32_t splitbar_has_llvm(void);
 
 /**
- * How many targets there are.
+ * The number of targets.
  */
 size_t splitbar_target_count(void);
 
@@ -488,7 +489,7 @@ size_t splitbar_target_count(void);
 splitbar_status splitbar_target_get(size_t index, struct splitbar_target *target);
 
 /**
- * How many passes there are.
+ * The number of passes.
  */
 size_t splitbar_pass_count(void);
 
@@ -501,11 +502,11 @@ size_t splitbar_pass_count(void);
 splitbar_status splitbar_pass_get(size_t index, struct splitbar_pass *pass);
 
 /**
- * Checks a module against the rules of SPIR-V and its client API, and where `options` name a
- * target also against the limits of that. The result has diagnostics.
+ * Checks a module against the rules of SPIR-V and its client API. If `options` name a target, also
+ * checks its limits. The result has diagnostics.
  *
  * # Safety
- * `module` points to `size` bytes; `options` is null or what the header says; `result` is a place
+ * `module` points to `size` bytes; `options` is null or a valid structure; `result` is a place
  * for a pointer.
  */
 splitbar_status splitbar_check(const uint8_t *module,
@@ -514,8 +515,8 @@ splitbar_status splitbar_check(const uint8_t *module,
                                struct splitbar_result **result);
 
 /**
- * Finds which wait belongs to which arrive. The result has pairs. Of the options only "spec"
- * settings count.
+ * Finds the pairs of arrives and waits. The result has pairs. Only the "spec" settings of the
+ * options have an effect.
  *
  * # Safety
  * As `splitbar_check`.
@@ -527,7 +528,7 @@ splitbar_status splitbar_list_pairs(const uint8_t *module,
 
 /**
  * Runs passes over a module, each "name" or "name=value", in order. The result has one product:
- * the module that comes out, the same bytes where nothing changed.
+ * the transformed module, with the same bytes if nothing changed.
  *
  * # Safety
  * `module` points to `size` bytes, `passes` to `count` strings; `result` is a place for a pointer.
@@ -539,12 +540,12 @@ splitbar_status splitbar_run_passes(const uint8_t *module,
                                     struct splitbar_result **result);
 
 /**
- * Compiles a module for the target of `options`. The result has the products that are asked for,
- * in their order, and warnings.
+ * Compiles a module for the target of `options`. The result has the requested products, in the
+ * order of the request, and warnings.
  *
  * # Safety
- * `module` points to `size` bytes, `products` to `count` numbers; `options` is what the header
- * says; `result` is a place for a pointer.
+ * `module` points to `size` bytes, `products` to `count` numbers; `options` is a valid structure;
+ * `result` is a place for a pointer.
  */
 splitbar_status splitbar_compile(const uint8_t *module,
                                  size_t size,
@@ -562,7 +563,7 @@ splitbar_status splitbar_compile(const uint8_t *module,
 void splitbar_result_free(struct splitbar_result *result);
 
 /**
- * How many products there are: as many as were asked for, or none after an error.
+ * The number of products: as many as were requested, or none after an error.
  *
  * # Safety
  * `result` is null, or a handle.
@@ -570,8 +571,8 @@ void splitbar_result_free(struct splitbar_result *result);
 size_t splitbar_result_product_count(const struct splitbar_result *result);
 
 /**
- * The bytes of a product, in the order in which they were asked for, and their number at `size`.
- * Null where there is no such product.
+ * Returns the bytes of a product, and stores their number at `size`. Products have the order of
+ * the request. Null if there is no such product.
  *
  * # Safety
  * `result` is null, or a handle; `size` is null, or a place for a number.
@@ -581,7 +582,7 @@ const uint8_t *splitbar_result_product(const struct splitbar_result *result,
                                        size_t *size);
 
 /**
- * How many diagnostics there are.
+ * The number of diagnostics.
  *
  * # Safety
  * `result` is null, or a handle.
@@ -599,7 +600,7 @@ splitbar_status splitbar_result_diagnostic(const struct splitbar_result *result,
                                            struct splitbar_diagnostic *diagnostic);
 
 /**
- * How many pairs there are.
+ * The number of pairs.
  *
  * # Safety
  * `result` is null, or a handle.
@@ -643,13 +644,13 @@ uint32_t splitbar_abi_version(void);
 const char *splitbar_version(void);
 
 /**
- * Not 0 where this library makes code in this process: that of libsplitbar. The other one,
- * libsplitbar_passes, makes plans here, and code in a worker alone.
+ * Returns 1 if this library generates code in this process, as libsplitbar does. The other
+ * library, libsplitbar_passes, only plans in this process, and generates code in a worker.
  */
 uint32_t splitbar_has_llvm(void);
 
 /**
- * How many targets there are.
+ * The number of targets.
  */
 size_t splitbar_target_count(void);
 
@@ -662,7 +663,7 @@ size_t splitbar_target_count(void);
 splitbar_status splitbar_target_get(size_t index, struct splitbar_target *target);
 
 /**
- * How many passes there are.
+ * The number of passes.
  */
 size_t splitbar_pass_count(void);
 
@@ -675,11 +676,11 @@ size_t splitbar_pass_count(void);
 splitbar_status splitbar_pass_get(size_t index, struct splitbar_pass *pass);
 
 /**
- * Checks a module against the rules of SPIR-V and its client API, and where `options` name a
- * target also against the limits of that. The result has diagnostics.
+ * Checks a module against the rules of SPIR-V and its client API. If `options` name a target, also
+ * checks its limits. The result has diagnostics.
  *
  * # Safety
- * `module` points to `size` bytes; `options` is null or what the header says; `result` is a place
+ * `module` points to `size` bytes; `options` is null or a valid structure; `result` is a place
  * for a pointer.
  */
 splitbar_status splitbar_check(const uint8_t *module,
@@ -688,8 +689,8 @@ splitbar_status splitbar_check(const uint8_t *module,
                                struct splitbar_result **result);
 
 /**
- * Finds which wait belongs to which arrive. The result has pairs. Of the options only "spec"
- * settings count.
+ * Finds the pairs of arrives and waits. The result has pairs. Only the "spec" settings of the
+ * options have an effect.
  *
  * # Safety
  * As `splitbar_check`.
@@ -701,7 +702,7 @@ splitbar_status splitbar_list_pairs(const uint8_t *module,
 
 /**
  * Runs passes over a module, each "name" or "name=value", in order. The result has one product:
- * the module that comes out, the same bytes where nothing changed.
+ * the transformed module, with the same bytes if nothing changed.
  *
  * # Safety
  * `module` points to `size` bytes, `passes` to `count` strings; `result` is a place for a pointer.
@@ -713,12 +714,12 @@ splitbar_status splitbar_run_passes(const uint8_t *module,
                                     struct splitbar_result **result);
 
 /**
- * Compiles a module for the target of `options`. The result has the products that are asked for,
- * in their order, and warnings.
+ * Compiles a module for the target of `options`. The result has the requested products, in the
+ * order of the request, and warnings.
  *
  * # Safety
- * `module` points to `size` bytes, `products` to `count` numbers; `options` is what the header
- * says; `result` is a place for a pointer.
+ * `module` points to `size` bytes, `products` to `count` numbers; `options` is a valid structure;
+ * `result` is a place for a pointer.
  */
 splitbar_status splitbar_compile(const uint8_t *module,
                                  size_t size,

@@ -1,5 +1,5 @@
-//! The native part of the Python package `splitbar`: strings and bytes in, bytes and JSON out. The
-//! package in `python/splitbar` gives it the form that Python has.
+//! The native part of the Python package `splitbar`: it accepts strings and bytes, and returns
+//! bytes and JSON. The package in `python/splitbar` wraps it in Python classes.
 //!
 //! It does not link LLVM: the wheel has the program `splitbar`, and each thread that compiles has a
 //! worker process of it. So a crash of the compiler is an exception, the interpreter lock is
@@ -44,7 +44,7 @@ fn compile<'py>(
     Ok((products.collect(), json::render(&made.warnings, "module")))
 }
 
-/// What is wrong with a module, as JSON.
+/// The diagnostics of a module, as JSON.
 #[pyfunction]
 fn check(
     python: Python<'_>,
@@ -86,7 +86,7 @@ fn run_passes<'py>(
     Ok((PyBytes::new(python, &bytes), json::render(&found, "module")))
 }
 
-/// The passes: name, what it does, and how its value is written.
+/// The passes: name, description, and notation of the value.
 #[pyfunction]
 fn list_passes() -> Vec<(&'static str, &'static str, Option<&'static str>)> {
     let passes = PASSES.iter();

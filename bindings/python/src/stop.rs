@@ -1,4 +1,4 @@
-//! Why there is no result, and the exception that says so.
+//! The reasons for which there is no result, and the exception with the reason.
 
 pub(crate) use exception::Refused;
 
@@ -7,13 +7,13 @@ use pyo3::exceptions::PyValueError;
 use splitbar::Failure;
 use splitbar::diagnostic::json;
 
-/// Why there is no result: the exit code and diagnostics as JSON.
+/// The exception without a result: the exit code, and the diagnostics as JSON.
 mod exception {
     #![allow(missing_docs, reason = "the macro writes none")]
     pyo3::create_exception!(_splitbar, Refused, pyo3::exceptions::PyException);
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 pub(crate) enum Stop {
     /// Problems of the module, the target or this build.
     Problems(Failure),

@@ -1,4 +1,4 @@
-//! What the functions do, without the interpreter.
+//! The functions of the module, without the interpreter.
 
 use crate::stop::Stop;
 use splitbar::diagnostic::Diagnostics;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Names and values of options.
 pub(crate) type Settings = Vec<(String, String)>;
 
-/// What each name asks for: those of `--emit`.
+/// The product of each name; the names are those of `--emit`.
 const PRODUCTS: [(&str, Product); 8] = [
     ("asm", Product::Assembly),
     ("obj", Product::Object),
@@ -50,7 +50,7 @@ thread_local! {
     static WORKER: RefCell<Option<Own>> = const { RefCell::new(None) };
 }
 
-/// Compiles in the worker of this thread, which is started or replaced where it has to be.
+/// Compiles in the worker of this thread. The worker is started or replaced if necessary.
 pub(crate) fn compile(
     module: Vec<u8>,
     target: &str,

@@ -9,8 +9,8 @@ mod passable;
 
 use super::{Builder, Function, Pending, Role};
 
-/// What a mnemonic that begins with the text is; the first row that fits counts, and no row means
-/// work.
+/// The roles of mnemonics, by the text that they begin with. The first matching row counts; a
+/// mnemonic without a row is work.
 ///
 /// Sources: LLVM AMDGPUUsage ("Barrier Execution Model", "Memory Model"), RDNA4 ISA chapter 5
 /// (program control).
@@ -49,7 +49,7 @@ pub(crate) const ROLES: &[(&str, Role)] = &[
     ("s_trap", Role::Housekeeping),
 ];
 
-/// What a line says.
+/// The content of a line.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Statement<'t> {
     /// Nothing, or a comment.
@@ -84,7 +84,7 @@ impl<'t> Statement<'t> {
         }
     }
 
-    /// Whether the function that is open ends here.
+    /// Returns true if the open function ends at this statement.
     fn ends_function(self) -> bool {
         matches!(self, Statement::Label(label) if label.starts_with(".Lfunc_end"))
     }

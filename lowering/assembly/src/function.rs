@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
-/// What a machine instruction is to a barrier.
+/// The role of a machine instruction in barriers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Does the kernel's work: arithmetic, moves, memory accesses, calls.
     Work,
-    /// Tells a workgroup barrier that this wave is here, and goes on.
+    /// Signals a workgroup barrier that this wave has arrived, and continues.
     Arrive,
     /// Waits for a workgroup barrier.
     Wait,
     /// Arrives at a workgroup barrier and waits for it.
     ArriveAndWait,
-    /// Housekeeping that no SPIR-V instruction asked for as work: waits for counters, fences, cache
+    /// Housekeeping that corresponds to no work in SPIR-V: waits for counters, fences, cache
     /// maintenance, branches, returns, scheduling hints, the synchronisation of one wave with
     /// itself.
     Housekeeping,
 }
 
 impl Role {
-    /// What `mnemonic` is by a table of first letters; the first row that fits counts, and no row
-    /// means work.
+    /// The role of `mnemonic` by a table of first letters. The first matching row counts; a
+    /// mnemonic without a row is work.
     pub(super) fn from_mnemonic(mnemonic: &str, rows: &[(&str, Role)]) -> Role {
         rows.iter()
             .find(|(prefix, _)| mnemonic.starts_with(prefix))
@@ -29,7 +29,7 @@ impl Role {
     }
 }
 
-/// Where control goes after an instruction. Targets are positions in [`Function::instructions`].
+/// The successors of an instruction. Targets are positions in [`Function::instructions`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// To the next instruction.
@@ -47,17 +47,17 @@ pub enum Flow {
 pub struct Instruction {
     /// Its mnemonic, without predicate and operands.
     pub mnemonic: String,
-    /// What follows the mnemonic on its line, without comment.
+    /// The text of the line after the mnemonic, without comments.
     pub operands: String,
-    /// Word offset of the SPIR-V instruction that it came from; `None` where the compiler merged
-    /// several or made it itself. Of what was inlined, this is the call in the kernel's own
-    /// function, as far as the text tells.
+    /// Word offset of the SPIR-V instruction that it was generated from; `None` if the compiler
+    /// merged several or added the instruction itself. For inlined code, the word offset of the
+    /// call in the kernel's own function, if the text has it.
     pub word: Option<u32>,
-    /// The column of its own place, of what was inlined too; 0 where there is none.
+    /// The column of its own place, even in inlined code; 0 if there is none.
     pub column: u32,
-    /// What it is to a barrier.
+    /// Its role in barriers.
     pub role: Role,
-    /// Where control goes.
+    /// Its successors.
     pub flow: Flow,
 }
 
@@ -123,7 +123,7 @@ pub(super) struct Builder {
     labels: BTreeMap<String, usize>,
     /// The line of the `.loc` in force.
     line: Option<u32>,
-    /// The line of the outermost call that what is in force was inlined by, or its own.
+    /// The line of the outermost call through which the current place was inlined, or its own line.
     outermost: Option<u32>,
     /// The column of the `.loc` in force.
     column: u32,
@@ -137,13 +137,13 @@ impl Builder {
         }
     }
 
-    /// A label in front of the next instruction.
+    /// Adds a label before the next instruction.
     pub(super) fn label(&mut self, label: &str) {
         self.labels
             .insert(label.to_owned(), self.instructions.len());
     }
 
-    /// What follows `.loc`: `FILE LINE COLUMN` and options, the comment included. Line 0 is "no
+    /// Reads the operands of `.loc`: `FILE LINE COLUMN`, options and the comment. Line 0 means "no
     /// place".
     ///
     /// Inlined code says where it was inlined: PTX with

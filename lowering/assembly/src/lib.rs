@@ -1,11 +1,11 @@
-//! Final assembly text, read back: functions, labels, instructions, and which SPIR-V instruction
-//! each machine instruction came from.
+//! Reads final assembly text: functions, labels and instructions, with the SPIR-V instruction that
+//! each machine instruction was generated from.
 //!
-//! The text must have been generated with debug lines whose number is a word offset plus one
-//! (`.loc FILE LINE COLUMN` in front of the instructions it speaks of, in force until the next
-//! one). One reader per notation, because they share nothing but `.loc`; the functions that they
-//! read are the same for all. Of PTX there is also the whole module ([`ptx::module`]), which can be
-//! executed; and of AMDGPU's text, windows are widened ([`amdgpu::late_windows`]).
+//! The text must have been generated with debug lines whose number is a word offset plus one (`.loc
+//! FILE LINE COLUMN` before the instructions that it applies to, in force until the next one). Each
+//! notation has a separate reader, because the notations share nothing but `.loc`; all readers
+//! return the same functions. PTX is also read as a whole module ([`ptx::module`]), which can be
+//! executed. In AMDGPU text, windows are widened ([`amdgpu::late_windows`]).
 //!
 //! ```
 //! use splitbar_assembly::{Role, parse};

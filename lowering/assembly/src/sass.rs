@@ -1,12 +1,12 @@
-//! Reads SASS, NVIDIA's machine code, as `nvdisasm -c -gi` prints it:
-//! `/*ADDRESS*/ @PREDICATE MNEMONIC OPERANDS ;`, labels that end with `:`, and comments
-//! `//## File "NAME", line N` in front of the instructions that they speak of; of inlined code the
-//! last such comment is the outermost place.
+//! Reads SASS, NVIDIA's machine code, as `nvdisasm -c -gi` prints it: `/*ADDRESS*/ @PREDICATE
+//! MNEMONIC OPERANDS ;`, labels that end with `:`, and comments `//## File "NAME", line N` before
+//! the instructions that they describe. For inlined code, the last such comment is the outermost
+//! place.
 
 use super::{Builder, Function, Pending, Role};
 
-/// What a mnemonic that begins with the text is; the first row that fits counts, and no row means
-/// work.
+/// The roles of mnemonics, by the text that they begin with. The first matching row counts; a
+/// mnemonic without a row is work.
 ///
 /// There is no public description of SASS but the list of mnemonics in NVIDIA's "CUDA Binary
 /// Utilities". What each PTX barrier becomes was read off ptxas 13.5's output for sm_75 to sm_120.
@@ -81,7 +81,7 @@ pub fn parse(text: &str) -> Vec<Function> {
     functions
 }
 
-/// The number behind the last `line` of a comment.
+/// The number after the last `line` of a comment.
 fn last_line(place: &str) -> Option<u32> {
     let (_, number) = place.rsplit_once(", line ")?;
     number.split_whitespace().next()?.parse().ok()

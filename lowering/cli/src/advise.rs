@@ -28,12 +28,11 @@ Examples:
   splitbar advise kernel.spv --targets gfx1201
   splitbar advise kernel.spv --targets sm_80,sm_90 --ptxas /opt/cuda/bin/ptxas --format json
   splitbar advise kernel.spv --targets sm_90,gfx1201 --format svg > advice.svg
-    splitbar advise kernel.spv --targets gfx1201 --profile dump.bin
+  splitbar advise kernel.spv --targets gfx1201 --profile dump.bin
   splitbar advise k.spv --targets gfx1201,gfx942 --estimate --groups 8,1,1 --buffer 0:0=zeros:4096
 
-Without --split-barriers, entry points with split barriers are compiled as written, and entry points
-with full barriers as if --split-barriers auto was used. The first row of a table is the kernel with
-full barriers.
+By default, --split-barriers auto applies only to entry points without split barriers. The others
+are compiled as written. The first row of a table is the kernel with full barriers.
 
 A split is faster if it does not lower the occupancy, if enough instructions remain in the window,
 and if the skew between waves is larger than the cost of a phase, that is, of an arrive and its
@@ -84,7 +83,7 @@ pub(super) struct AdviseArgs {
     /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Estimates the time of a launch with each strategy, as `sim --timing` does
+    /// Estimates each strategy's time for a launch, as `sim --timing` does
     #[arg(long, requires = "groups")]
     estimate: bool,
     #[command(flatten)]

@@ -48,7 +48,7 @@ pub(crate) struct CheckArgs {
     spec: SpecArgs,
     #[command(flatten)]
     options: OptionArgs<Check>,
-    /// A limit, such as maxComputeSharedMemorySize=32768
+    /// Sets a device limit, such as maxComputeSharedMemorySize=32768
     #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
     limit: Vec<(String, u64)>,
     /// Format of diagnostics

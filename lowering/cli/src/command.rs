@@ -59,7 +59,8 @@ pub(crate) enum Command {
     /// waits, and missing parts of fences; the exit code is 1 if something is missing
     #[command(after_help = audit::EXAMPLES)]
     Audit(audit::AuditArgs),
-    /// Explores the barriers of a module, lowered for one GPU, in all interleavings of a few waves
+    /// Explores all interleavings of a few waves at the barriers of a module, as lowered for one
+    /// GPU
     #[command(after_help = model::EXAMPLES)]
     Model(Box<model::ModelArgs>),
     /// Runs a kernel on a simulated GPU under adverse schedules; the exit code is 1 if it finds a
@@ -70,12 +71,12 @@ pub(crate) enum Command {
     /// windows and barrier costs
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<advise::AdviseArgs>),
-    /// Writes a report as HTML, text or JSON: whether to split the barriers of a module on each
+    /// Writes a report (HTML, text or JSON) on whether to split the barriers of a module on each
     /// GPU, and why
     #[command(after_help = report_command::EXAMPLES)]
     Report(Box<report_command::ReportArgs>),
-    /// Shows the skew between the subgroups of a workgroup at each barrier, from the buffer that a
-    /// kernel instrumented by `splitbar-opt --instrument-barrier-skew` writes
+    /// Shows the skew between the subgroups of a workgroup at each barrier; reads the buffer of a
+    /// kernel that was instrumented by `splitbar-opt --instrument-barrier-skew`
     #[command(after_help = profile::EXAMPLES)]
     Profile(profile::ProfileArgs),
     /// Lists the GPUs with wave size, default strategy, async copies and minimum PTX version

@@ -38,10 +38,11 @@ pub(super) fn named(text: &str) -> String {
 pub(super) fn advised(problems: &Diagnostics) -> Diagnostics {
     let mut problems = problems.clone();
     for problem in problems.iter_mut() {
-        problem.help = match problem.help.take() {
-            Some(help) => Some(named(&help).into()),
-            None => of_its_code(problem).map(Into::into),
-        };
+        if let Some(help) = &mut problem.help {
+            help.text = named(&help.text);
+        } else if let Some(text) = of_its_code(problem) {
+            *problem = problem.clone().help(text);
+        }
     }
     problems
 }
@@ -83,7 +84,7 @@ mod tests {
         let advised = advised(&problem.into());
         let problem = advised.iter().next().unwrap();
         assert_eq!(
-            problem.help.as_deref(),
+            problem.help_text(),
             Some("change `--spec` or `--emit hsaco`")
         );
         assert_eq!(&*problem.message, "`Options::spec`");
@@ -94,7 +95,7 @@ mod tests {
         for code in Code::ALL {
             let problem = Diagnostic::error(*code, "message");
             let advised = advised(&problem.into());
-            let help = advised.iter().next().unwrap().help.clone().unwrap();
+            let help = advised.iter().next().unwrap().help_text().unwrap();
             assert!(help.len() > 10 && !help.ends_with('.'), "{code}: {help}");
         }
         let note = Diagnostic::note(Code::EmptyWindow, "message");

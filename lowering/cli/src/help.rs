@@ -205,7 +205,9 @@ fn described(arg: &Arg) -> String {
         .filter(|value| takes_values && !value.is_hide_set())
         .map(|value| value.get_name())
         .collect();
-    if !values.is_empty() {
+    // The only value can be in the text already.
+    let is_named = matches!(&*values, [only] if text.contains(&format!("`{only}`")));
+    if !values.is_empty() && !is_named {
         let _ = write!(text, ": {}", values.join(", "));
     }
     let defaults: Vec<_> = arg

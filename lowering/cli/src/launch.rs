@@ -16,13 +16,14 @@ pub(super) struct LaunchArgs {
     /// Number of workgroups in each dimension of the launch
     #[arg(long, value_name = "X,Y,Z", value_parser = splitbar::parse_size)]
     pub(super) groups: Option<[u32; 3]>,
-    /// The contents of a buffer: FILE, zeros:BYTES, seq:u32:COUNT or seq:f32:COUNT
+    /// Fills the buffer at PLACE (SET:BINDING or argument INDEX) with FILE, zeros:BYTES,
+    /// seq:u32:COUNT or seq:f32:COUNT
     ///
-    /// PLACE is SET:BINDING, or SET:BINDING:ELEMENT for an element of an array of descriptors, or
-    /// INDEX for the kernels of OpenCL.
+    /// PLACE is SET:BINDING, SET:BINDING:ELEMENT for an element of an array of descriptors, or the
+    /// INDEX of an argument of an OpenCL kernel.
     #[arg(long, value_name = "PLACE=CONTENT", value_parser = parse_buffer)]
     buffer: Vec<BufferArg>,
-    /// Push constants, or arguments by value: hexadecimal bytes or a file
+    /// Push constants or by-value arguments: hexadecimal bytes or a file
     #[arg(long, value_name = "HEX|FILE")]
     push: Option<String>,
     /// Bytes of dynamic workgroup memory

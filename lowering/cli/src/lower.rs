@@ -64,15 +64,15 @@ pub(crate) struct LowerArgs {
     /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
-    /// Writes the dependencies of the output, for make and ninja; also -MD
+    /// Writes a dependency file for make and ninja (alias: -MD)
     ///
     /// The file is next to the output, with the extension d.
     #[arg(long)]
     pub(crate) write_dependencies: bool,
-    /// Writes the dependencies to FILE; also -MF FILE
+    /// Writes the dependencies to FILE (alias: -MF FILE)
     #[arg(long, value_name = "FILE", requires = "write_dependencies")]
     pub(crate) dependency_file: Option<PathBuf>,
-    /// The target in the dependency file; also -MT NAME
+    /// The target in the dependency file (alias: -MT NAME)
     ///
     /// Replaces the outputs as targets.
     #[arg(long, value_name = "NAME", requires = "write_dependencies")]

@@ -23,9 +23,9 @@ Examples:
   splitbar profile dump.bin k.spv         dump.bin is buffer 3:0 after a launch of measured.spv
   splitbar profile dump.bin k.spv --format json
 
-In one execution of a barrier, the skew is the time between the first and the last arrive, the
-window is the time between the arrive and the wait of a subgroup, and waiting is the duration of the
-wait. A split barrier can hide the smaller of skew and window.
+Each row of the table is a barrier. In one execution of it, `skew` is the time between the first
+and the last arrive, `window` is the time between the arrive and the wait of a subgroup, and
+`waiting` is the duration of the wait. A split barrier can hide the smaller of skew and window.
 Times are in units of the subgroup's clock (docs/profile.md).
 Exit codes: 0 success, 1 invalid dump or module, 2 wrong usage or a file that cannot be read,
 3 a version of the dump that this build does not support, or a limit was exceeded.";

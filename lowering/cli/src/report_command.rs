@@ -56,7 +56,7 @@ pub(super) struct ReportArgs {
     /// The GPUs, separated by commas
     #[arg(long, visible_alias = "target", default_value = GPUS, value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
     targets: Vec<&'static Target>,
-    /// Format of the report; the default comes from the extension of OUTPUT
+    /// Format of the report, by default from the extension of the --output file
     #[arg(long, value_enum)]
     format: Option<ReportFormat>,
     /// The file to write; `-` is standard output

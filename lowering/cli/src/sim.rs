@@ -62,7 +62,7 @@ pub(super) struct SimArgs {
     target: &'static Target,
     #[command(flatten)]
     launch: FullLaunchArgs,
-    /// Writes a buffer (SET:BINDING=FILE) after the last schedule
+    /// Writes the buffer at PLACE to FILE after the last schedule
     #[arg(long, value_name = "PLACE=FILE", value_parser = parse_dump)]
     dump: Vec<DumpArg>,
     /// Records the skew between waves, for `splitbar profile`
@@ -71,9 +71,9 @@ pub(super) struct SimArgs {
     /// instrumented module.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Number of records of --profile
+    /// Maximum number of records in the profile
     ///
-    /// Each wave needs one for each barrier that it executes.
+    /// Each wave needs one record for each barrier that it executes.
     #[arg(long, value_name = "N", default_value_t = 1 << 14, value_parser = value_parser!(u32).range(1..1 << 21))]
     profile_records: u32,
     /// Estimates the time of the launch

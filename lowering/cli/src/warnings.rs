@@ -10,7 +10,7 @@ pub(super) struct WarningArgs {
     /// Hides warnings and notes, except those that --warn selects
     #[arg(short = 'w', long = "no-warnings")]
     none: bool,
-    /// Reports warnings as errors unless --allow or --warn has them
+    /// KIND `error`: reports warnings as errors, except those named by --allow or --warn
     #[arg(short = 'W', value_name = "KIND", value_enum)]
     all: Option<All>,
     /// Hides the warning or note CODE, such as SB2012

@@ -97,33 +97,26 @@ fn insts<'d, 'm>(declarations: &'d Declarations<'m>) -> impl Iterator<Item = Ins
     declarations.functions.iter().flat_map(|f| f.insts())
 }
 
-/// An instruction, and a message about it.
-pub type Problem<'m> = (Inst<'m>, String);
+/// An instruction, a message about it, and the change that solves the problem.
+pub type Problem<'m> = (Inst<'m>, String, String);
 
 /// Adds `problems` to `found` as errors with `code`.
 pub fn errors(code: Code, problems: Vec<Problem<'_>>, found: &mut Diagnostics) {
-    for (inst, message) in problems {
+    for (inst, message, help) in problems {
         let error = Diagnostic::error(code, message).at_word(inst.offset);
-        found.push(advised(error, inst));
+        found.push(advised(error, inst, help));
     }
 }
 
-/// A `problem` of `inst`, with the change that solves it.
-pub(crate) fn advised(problem: Diagnostic, inst: Inst<'_>) -> Diagnostic {
+/// A `problem` of `inst` with its `help`, and the declarations that are missing as a fix.
+pub(crate) fn advised(problem: Diagnostic, inst: Inst<'_>, help: String) -> Diagnostic {
+    let problem = problem.help(help);
     match problem.code {
-        Code::PredicatedAccess => {
-            problem.help("use a pointer, a Boolean predicate, and a value or result of the pointee type")
-        }
-        Code::MaskedAccess => problem.help(
-            "use vectors with one pointer, one Boolean and one value for each lane, and an alignment that is 0 or a power of two",
-        ),
+        Code::PredicatedAccess | Code::MaskedAccess => problem,
         _ if Predicated::from_inst(inst).is_some() => {
-            problem.declare(Some("PredicatedIOINTEL"), Some("SPV_INTEL_predicated_io"))
+            problem.declare(Some("PredicatedIOINTEL"), Some(PREDICATED_EXTENSION))
         }
-        _ => problem.declare(
-            Some("MaskedGatherScatterINTEL"),
-            Some("SPV_INTEL_masked_gather_scatter"),
-        ),
+        _ => problem.declare(Some("MaskedGatherScatterINTEL"), Some(MASKED_EXTENSION)),
     }
 }
 
@@ -132,11 +125,21 @@ pub fn predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
     let mut found = Vec::new();
     for access in insts(declarations).filter_map(Predicated::from_inst) {
         let inst = access.inst;
-        let mut wrong = |what: &str| found.push((inst, format!("{} {what}", inst.name())));
+        let [pointee_of, use_pointee] = if inst.opcode() == PREDICATED_STORE {
+            ["the stored value", "store a value of the pointee type"]
+        } else {
+            let both = "use the pointee type for the default value and the result";
+            ["the result", both]
+        };
+        let mut wrong = |message: String, help: &str| found.push((inst, message, help.to_owned()));
+        let name = inst.name();
         let ty = |id: Id| declarations.type_of(id);
         let kind = |id: Id| ty(id).and_then(|ty| declarations.ty(ty));
         if !matches!(kind(access.predicate), Some(Type::Bool)) {
-            wrong("has a predicate that is not a Boolean");
+            wrong(
+                format!("{name} has a predicate that is not a Boolean"),
+                "pass a Boolean",
+            );
         }
         let accessed = match kind(access.pointer) {
             // For an untyped pointer, the type of the access counts.
@@ -144,12 +147,19 @@ pub fn predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
                 pointee.or(inst.result_type()).or(ty(access.value))
             }
             _ => {
-                wrong("does not access memory through a pointer");
+                let pointer = access.pointer;
+                wrong(
+                    format!("the operand Pointer ({pointer}) of {name} is not a pointer"),
+                    &format!("pass a pointer to the type of {pointee_of}"),
+                );
                 continue;
             }
         };
         if ty(access.value) != accessed || inst.result_type().is_some_and(|r| Some(r) != accessed) {
-            wrong("has a value or a result that does not have the pointee type");
+            wrong(
+                format!("{name} has a value or a result that does not have the pointee type"),
+                use_pointee,
+            );
         }
     }
     found
@@ -160,25 +170,38 @@ pub fn masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
     let mut found = Vec::new();
     for access in insts(declarations).filter_map(Masked::from_inst) {
         let inst = access.inst;
-        let mut wrong = |what: &str| found.push((inst, format!("{} {what}", inst.name())));
+        let mut wrong = |what: &str, help: String| {
+            found.push((inst, format!("{} {what}", inst.name()), help));
+        };
         let ty = |id: Id| declarations.type_of(id);
         let vector = |id: Id| match declarations.ty(ty(id)?) {
             Some(Type::Vector { component, count }) => Some((*component, *count)),
             _ => None,
         };
         if access.alignment != 0 && !access.alignment.is_power_of_two() {
-            wrong("has an alignment that is neither 0 nor a power of two");
+            wrong(
+                "has an alignment that is neither 0 nor a power of two",
+                "use 0 or a power of two".to_owned(),
+            );
         }
         let pointers = ty(access.pointers).and_then(|ty| pointer_vector(declarations, ty));
         let Some((pointer, count)) = pointers else {
-            wrong("has an address operand that is not a vector of pointers");
+            wrong(
+                "has an address operand that is not a vector of pointers",
+                "pass a vector of pointers".to_owned(),
+            );
             continue;
         };
         let is_bool = |(component, many): (Id, u32)| {
             many == count && matches!(declarations.ty(component), Some(Type::Bool))
         };
         if !vector(access.mask).is_some_and(is_bool) {
-            wrong("has a mask that is not a vector with one Boolean for each pointer");
+            wrong(
+                "has a mask that is not a vector with one Boolean for each pointer",
+                format!(
+                    "use a mask with one Boolean for each pointer: a vector of {count} Booleans"
+                ),
+            );
         }
         let pointee = match declarations.ty(pointer) {
             Some(Type::Pointer { pointee, .. }) => *pointee,
@@ -190,13 +213,17 @@ pub fn masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
         if !fits {
             wrong(
                 "has values that are not a vector with one value of the pointee type for each pointer",
+                format!("use a vector of {count} values of the pointee type"),
             );
         }
         if inst
             .result_type()
             .is_some_and(|result| ty(access.value) != Some(result))
         {
-            wrong("has a result whose type is not the type of its fill value");
+            wrong(
+                "has a result whose type is not the type of its fill value",
+                "use the same type for the result and the fill value".to_owned(),
+            );
         }
     }
     found
@@ -205,12 +232,8 @@ pub fn masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
 /// Predicated accesses without their capability.
 pub fn undeclared_predicated<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>> {
     let all = insts(declarations).filter(|inst| Predicated::from_inst(*inst).is_some());
-    undeclared(
-        declarations,
-        PREDICATED_CAPABILITY,
-        "PredicatedIOINTEL",
-        all,
-    )
+    let capability = ("PredicatedIOINTEL", PREDICATED_CAPABILITY);
+    undeclared(declarations, capability, PREDICATED_EXTENSION, all)
 }
 
 /// Vectors of pointers, gathers and scatters without their capability.
@@ -221,14 +244,15 @@ pub fn undeclared_masked<'m>(declarations: &Declarations<'m>) -> Vec<Problem<'m>
         .filter(|id| pointer_vector(declarations, *id).is_some())
         .filter_map(|id| declarations.module.def(id));
     let accesses = insts(declarations).filter(|inst| Masked::from_inst(*inst).is_some());
-    let name = "MaskedGatherScatterINTEL";
-    undeclared(declarations, MASKED_CAPABILITY, name, types.chain(accesses))
+    let capability = ("MaskedGatherScatterINTEL", MASKED_CAPABILITY);
+    let all = types.chain(accesses);
+    undeclared(declarations, capability, MASKED_EXTENSION, all)
 }
 
 fn undeclared<'m>(
     declarations: &Declarations<'m>,
-    number: u32,
-    name: &str,
+    (name, number): (&str, u32),
+    extension: &str,
     insts: impl Iterator<Item = Inst<'m>>,
 ) -> Vec<Problem<'m>> {
     let declared = declarations.capabilities.iter();
@@ -244,5 +268,8 @@ fn undeclared<'m>(
         }
         _ => format!("{} needs the capability {name} ({number})", inst.name()),
     };
-    insts.map(|inst| (inst, needs(inst))).collect()
+    let help = format!("declare OpCapability {name} and OpExtension \"{extension}\"");
+    insts
+        .map(|inst| (inst, needs(inst), help.clone()))
+        .collect()
 }

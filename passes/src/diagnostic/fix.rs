@@ -1,4 +1,4 @@
-//! Changes of a module that remove a problem, for editors.
+//! The advice of a diagnostic: its text, and changes of the module for editors.
 
 use super::line_column::LineColumn;
 use serde::{Deserialize, Serialize};
@@ -44,25 +44,13 @@ pub struct Edit {
     pub text: String,
 }
 
-/// Fixes of one problem, each of which removes it.
+/// The advice of a diagnostic.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Fixes(Vec<Fix>);
-
-impl Fixes {
-    /// Adds a fix, which is less preferred than those before it.
-    pub fn push(&mut self, fix: Fix) {
-        self.0.push(fix);
-    }
-
-    /// All of them, in order of preference.
-    pub fn as_slice(&self) -> &[Fix] {
-        &self.0
-    }
-
-    /// All of them, to fill in edits.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Fix> {
-        self.0.iter_mut()
-    }
+pub struct Help {
+    /// An instruction to the user.
+    pub text: String,
+    /// Changes of the module, each of which removes the problem, in order of preference.
+    pub fixes: Vec<Fix>,
 }
 
 impl Fix {

@@ -193,7 +193,7 @@ impl<'d> Line<'d> {
             span: location.marked.map(|span| [span.start, span.end]),
             source: location.source.as_ref().map(Source::from),
             reasons: &problem.reasons,
-            help: problem.help.as_deref(),
+            help: problem.help_text(),
             fixes: problem.fixes().iter().map(Repair::from).collect(),
             witness: problem.witness.iter().map(Passed::from).collect(),
         }
@@ -274,12 +274,8 @@ mod tests {
             text: Some("x = y;".to_owned()),
             inlined_at: Vec::new(),
         });
-        for fix in problem
-            .fixes
-            .iter_mut()
-            .flat_map(|fixes| fixes.iter_mut())
-            .take(1)
-        {
+        let help = problem.help.iter_mut();
+        for fix in help.flat_map(|help| help.fixes.first_mut()) {
             fix.edits = vec![Edit {
                 start: LineColumn { line: 3, column: 5 },
                 end: LineColumn { line: 3, column: 6 },
@@ -293,7 +289,6 @@ mod tests {
             message: _,
             reasons: _,
             help: _,
-            fixes: _,
             vuid: _,
             witness: _,
         } = &problem;

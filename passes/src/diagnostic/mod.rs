@@ -12,7 +12,7 @@ pub mod text;
 mod word;
 
 pub use code::Code;
-pub use fix::{Change, Edit, Fix, Fixes};
+pub use fix::{Change, Edit, Fix, Help};
 pub use kind::Kind;
 pub use line_column::LineColumn;
 pub use subject::Subject;
@@ -140,10 +140,8 @@ pub struct Diagnostic {
     pub message: String,
     /// Why: a chain of reasons, outermost first.
     pub reasons: Vec<String>,
-    /// An instruction to the user (a boxed string, for the same reason as `location`).
-    pub help: Option<Box<str>>,
-    /// Changes of the module that remove the problem, each by itself.
-    pub fixes: Option<Box<Fixes>>,
+    /// The advice (boxed for the same reason as `location`).
+    pub help: Option<Box<Help>>,
     /// The rule of Vulkan's specification that is broken, by its identifier (`VUID-...`).
     #[serde(deserialize_with = "interned")]
     pub vuid: Option<Vuid>,
@@ -179,7 +177,6 @@ impl Diagnostic {
             message: message.into(),
             reasons: Vec::new(),
             help: None,
-            fixes: None,
             vuid: None,
             witness: Vec::new(),
         }
@@ -243,17 +240,24 @@ impl Diagnostic {
         self
     }
 
-    /// Says what to do.
+    /// Sets the text of the advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into().into_boxed_str());
+        self.help.get_or_insert_default().text = help.into();
         self
     }
 
-    /// Adds a change of the module that removes the problem.
+    /// Adds a change of the module that removes the problem. Without other advice, the change is
+    /// the advice.
     #[must_use]
     pub fn fix(mut self, change: Change) -> Self {
-        self.fixes.get_or_insert_default().push(Fix::new(change));
+        let help = self.help.get_or_insert_with(|| {
+            Box::new(Help {
+                text: change.to_string(),
+                fixes: Vec::new(),
+            })
+        });
+        help.fixes.push(Fix::new(change));
         self
     }
 
@@ -265,23 +269,23 @@ impl Diagnostic {
         })
     }
 
-    /// Adds the declarations that are missing as a fix, and as the help if there is none yet.
+    /// Adds the declarations that are missing as a fix.
     #[must_use]
     pub fn declare(self, capability: Option<&str>, extension: Option<&str>) -> Self {
-        let change = Change::Declare {
+        self.fix(Change::Declare {
             capability: capability.map(str::to_owned),
             extension: extension.map(str::to_owned),
-        };
-        let problem = match self.help {
-            Some(_) => self,
-            None => self.help(change.to_string()),
-        };
-        problem.fix(change)
+        })
+    }
+
+    /// The text of the advice.
+    pub fn help_text(&self) -> Option<&str> {
+        self.help.as_ref().map(|help| help.text.as_str())
     }
 
     /// The fixes, in order of preference.
     pub fn fixes(&self) -> &[Fix] {
-        self.fixes.as_deref().map_or(&[], Fixes::as_slice)
+        self.help.as_ref().map_or(&[], |help| &help.fixes)
     }
 }
 

@@ -114,7 +114,7 @@ fn groups<'t>(problem: &'t Diagnostic, file: &'t str, target: Option<&'t str>) -
     if let Some(vuid) = problem.vuid {
         first = first.element(Level::NOTE.with_name(Some("rule")).message(vuid));
     }
-    if let Some(help) = &problem.help {
+    if let Some(help) = problem.help_text() {
         first = first.element(Level::HELP.message(plain(help)));
     }
     let mut all = vec![first];

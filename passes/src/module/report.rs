@@ -31,7 +31,6 @@ impl<'d> Report<'d> {
             message: format!("{MOST_PROBLEMS} problems are shown, there may be more"),
             reasons: Vec::new(),
             help: None,
-            fixes: None,
             ..diagnostic.clone()
         });
         self.diagnostics.push(diagnostic);

@@ -90,7 +90,7 @@ passes! {
     }
     ELIMINATE_REDUNDANT_SPLIT_BARRIERS {
         name: "eliminate-redundant-split-barriers",
-                about: "remove pairs and barriers that another barrier in the same block, or barriers on all paths to or from them, make redundant",
+                about: "remove pairs and barriers that are redundant because of another barrier in the same block, or of barriers on all paths to or from it",
         value: None,
         keeps_order: false,
         parse: none,
@@ -114,7 +114,7 @@ passes! {
     }
     FUSE_NARROW_SPLIT_BARRIERS {
         name: "fuse-narrow-split-barriers",
-        about: "replace pairs whose window has fewer than N instructions with OpControlBarrier",
+        about: "fuse pairs with fewer than N instructions in their window into one OpControlBarrier",
         value: Some("N"),
         keeps_order: true,
         parse: narrow,
@@ -194,7 +194,7 @@ passes! {
     }
     ORDER_SPLIT_BARRIERS {
         name: "order-split-barriers",
-        about: "insert the missing wait of an open pair before the next OpControlBarrier of its scope, or before the shader returns",
+        about: "if an arrive has no wait, insert one before the next OpControlBarrier of the same scope, or before the shader returns",
         value: None,
         keeps_order: false,
         parse: none,
@@ -250,7 +250,7 @@ passes! {
     }
     UNROLL_BARRIER_LOOPS {
         name: "unroll-barrier-loops",
-                about: "unroll loops that have barriers and a constant trip count, up to N instructions",
+                about: "unroll loops that have barriers and a constant trip count, to at most N instructions",
         value: Some("N"),
         keeps_order: true,
         parse: unroll,

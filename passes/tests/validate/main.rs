@@ -58,7 +58,7 @@ fn every_error_and_warning_has_help() {
     for path in fixtures::files() {
         let (_, problems) = found(&std::fs::read_to_string(&path).unwrap());
         for problem in problems.iter() {
-            let is_advised = problem.help.as_deref().is_some_and(|help| !help.is_empty());
+            let is_advised = problem.help_text().is_some_and(|help| !help.is_empty());
             if problem.severity != Severity::Note && !is_advised {
                 without.insert(problem.to_string());
             }

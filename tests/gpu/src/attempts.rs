@@ -1,5 +1,5 @@
-//! Runs the checks in a child process: a kernel that hangs is ended, one that breaks the driver's
-//! context takes no other with it.
+//! Runs the checks in a child process. A kernel that hangs is ended, and one that breaks the
+//! driver's context does not affect others.
 //!
 //! The child ([`serve`]) runs kernels in order and writes a line for each. It ends after the first
 //! that goes wrong, because nothing that a GPU does after that can be trusted; the parent ([`run`])
@@ -22,7 +22,7 @@ struct Line {
     outcome: Outcome,
 }
 
-/// The child: runs the bundle's kernels from number `first` on, up to the first that goes wrong.
+/// The child: runs the bundle's kernels from number `first` on, up to the first that fails.
 ///
 /// # Errors
 /// The bundle cannot be read, or nobody reads the lines.
@@ -108,8 +108,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// What becomes of three kernels when the children are this shell script; `$0` is the first
-    /// kernel's number.
+    /// The outcomes of three kernels if the children are this shell script; `$0` is the number of
+    /// the first kernel.
     fn outcomes(script: &'static str) -> Vec<Outcome> {
         let mut found = Vec::new();
         let child = |first: usize| {

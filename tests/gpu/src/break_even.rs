@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 pub const WAVES: [u32; 3] = [2, 8, 32];
 /// Steps of the window.
 pub const WINDOWS: [u32; 4] = [0, 16, 64, 256];
-/// Workgroups that a multiprocessor gets at once.
+/// Numbers of resident workgroups of a multiprocessor.
 const RESIDENT: [u32; 4] = [1, 2, 4, 8];
 /// Waves that a multiprocessor holds at least, on every GPU (CUDA C++ Programming Guide, Technical
 /// Specifications per Compute Capability: sm_75 has the fewest).
@@ -38,19 +38,19 @@ pub fn points() -> Vec<(u32, u32)> {
     WAVES.into_iter().flat_map(windows).collect()
 }
 
-/// What the kernel of a point is called, which its file begins with.
+/// The name of the kernel of a point, with which its file name begins.
 pub(crate) fn name(waves: u32, window: u32) -> String {
     format!("uneven.{waves}.{window}")
 }
 
-/// The values of its specialization constants, as `--spec` takes them.
+/// The values of its specialization constants, in the notation of `--spec`.
 pub(crate) fn constants(waves: u32, window: u32) -> [String; 2] {
     [format!("0={window}"), format!("2={}", waves * LANES)]
 }
 
 impl Point {
-    /// The launch of so many workgroups in which one wave is `delay` steps late, and what it
-    /// leaves.
+    /// The launch of so many workgroups in which one wave is `delay` steps late, with its expected
+    /// result.
     pub fn case(&self, groups: u32, delay: u32) -> Case {
         let (waves, size) = (self.waves, self.waves * LANES);
         let steps = |wave: u32, phase: u32| {
@@ -205,7 +205,7 @@ fn pays_from(shares: &[f32]) -> Option<f32> {
     Some(from + (to - from) * (above - 1.0) / (above - below))
 }
 
-/// Times a point with each delay; the inner error says why the device does not run it.
+/// Times a point with each delay; the inner error is the reason why the device does not run it.
 fn measured(
     bundle: &Bundle,
     point: &Point,

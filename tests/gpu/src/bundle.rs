@@ -12,7 +12,7 @@ const MANIFEST: &str = "manifest.json";
 /// Raised when the manifest changes its meaning.
 const VERSION: u32 = 2;
 
-/// What a bundle holds.
+/// The content of a bundle.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Manifest {
     version: u32,
@@ -20,7 +20,7 @@ pub struct Manifest {
     pub kernels: Vec<Kernel>,
     /// The kernel of [`break_even`](crate::break_even), in the order of its table.
     pub points: Vec<Point>,
-    /// What could not be compiled, and why.
+    /// The kernels that could not be compiled, with the reasons.
     pub left_out: Vec<String>,
 }
 
@@ -29,13 +29,13 @@ pub struct Manifest {
 pub struct Kernel {
     /// The launch: the name of a case.
     pub case: String,
-    /// What it was compiled for, for example `sm_80`.
+    /// The target, for example `sm_80`.
     pub target: String,
-    /// The strategy that was asked for.
+    /// The requested strategy.
     pub strategy: String,
     /// Other strategies that come to the same PTX.
     pub also: Vec<String>,
-    /// Whether it is what the planner chooses when nothing is asked for.
+    /// True if it is the planner's choice without a requested strategy.
     pub default: bool,
     /// The kernel's name in the PTX.
     pub symbol: String,
@@ -50,13 +50,13 @@ pub struct Argument {
     pub index: u32,
     /// `buffer`, `push_constant`, `array_length`, `value` or `image`.
     pub kind: String,
-    /// The descriptor set of what it stands for.
+    /// The descriptor set of the resource.
     pub set: Option<u32>,
-    /// The binding of what it stands for.
+    /// The binding of the resource.
     pub binding: Option<u32>,
     /// Its size.
     pub size: u32,
-    /// Where it stands in the parameter block.
+    /// Offset in the parameter block.
     pub offset: u32,
 }
 
@@ -64,7 +64,7 @@ pub struct Argument {
 /// of one size.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Point {
-    /// What was compiled.
+    /// The compiled kernel.
     pub kernel: Kernel,
     /// Waves of a workgroup.
     pub waves: u32,
@@ -73,12 +73,12 @@ pub struct Point {
 }
 
 impl Kernel {
-    /// What messages call it.
+    /// The name of the kernel in messages.
     pub fn label(&self) -> String {
         format!("{} {} {}", self.case, self.target, self.strategies())
     }
 
-    /// The strategies that it stands for: `warp-named = group-named (default)`.
+    /// The strategies with this code: `warp-named = group-named (default)`.
     pub fn strategies(&self) -> String {
         let mut text = self.strategy.clone();
         for other in &self.also {
@@ -91,7 +91,7 @@ impl Kernel {
         text
     }
 
-    /// Whether this strategy was asked for.
+    /// Returns true if this strategy was requested.
     pub fn is(&self, strategy: &str) -> bool {
         self.strategy == strategy || self.also.iter().any(|other| other == strategy)
     }
@@ -165,7 +165,7 @@ impl Bundle {
         self.write(&format!("{name}.json"), &serde_json::to_string(case)?)
     }
 
-    /// Writes the manifest; last, because it says that the bundle is whole.
+    /// Writes the manifest. It is written last, because it marks the bundle as complete.
     ///
     /// # Errors
     /// The file cannot be written.

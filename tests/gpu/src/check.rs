@@ -1,4 +1,4 @@
-//! Runs the kernels of a bundle and compares what they leave in their buffers with the host
+//! Runs the kernels of a bundle, and compares the contents of their buffers with the host
 //! references.
 
 use crate::bundle::{Bundle, Kernel};
@@ -8,11 +8,11 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use splitbar_tests::reference::Case;
 
-/// What became of one kernel.
+/// The outcome of one kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// The buffers hold what the reference says. The time is in milliseconds, where the device
-    /// takes one.
+    /// The contents of the buffers are those of the reference. The time is in milliseconds, if the
+    /// device measures it.
     Right(Option<f32>),
     /// The device cannot run it, and why.
     LeftOut(String),

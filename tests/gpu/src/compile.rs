@@ -12,14 +12,13 @@ use splitbar_tests::reference;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What is compiled for when nothing is asked for: one target for each set of barrier instructions
-/// that CUDA 13 still runs.
+/// The default targets: one for each set of barrier instructions that CUDA 13 still supports.
 pub const TARGETS: &[&str] = &["sm_75", "sm_80", "sm_90"];
 
 /// The strategy that every kernel with a barrier can be lowered by.
 const FUSED: &str = "fused";
 
-/// What the planner chooses.
+/// The planner's choice.
 const AUTO: &str = "auto";
 
 /// The forms that loops are pipelined in, as strategies: their names and the values of
@@ -30,7 +29,7 @@ const PIPELINED: [(&str, &str); 3] = [
     ("pipelined-2-always-store", "2-always-store"),
 ];
 
-/// What is compiled.
+/// The kernels and strategies to compile.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// The program `splitbar`.
@@ -43,14 +42,14 @@ pub struct Selection {
     pub points: Vec<(u32, u32)>,
 }
 
-/// What `splitbar lower --emit reflect` says of an entry point, as far as a launch needs it.
+/// The part of `splitbar lower --emit reflect` that a launch needs.
 #[derive(Clone, Deserialize)]
 struct Entry {
     symbol: String,
     arguments: Vec<Argument>,
 }
 
-/// What `splitbar targets` says of a target, as far as it is needed.
+/// The part of `splitbar targets` that is needed.
 #[derive(Clone, Deserialize)]
 struct Target {
     name: String,
@@ -66,11 +65,11 @@ struct Source<'s> {
     options: &'s [&'s str],
 }
 
-/// What became of one compilation.
+/// The outcome of a compilation.
 enum Compiled {
     /// The entry point and its PTX.
     Done((Entry, String)),
-    /// What the program said.
+    /// The message of the program.
     Unsupported(String),
 }
 
@@ -155,8 +154,8 @@ fn targets(selection: &Selection) -> Result<Vec<Target>> {
     named.collect()
 }
 
-/// A kernel with every strategy that the planner takes for it. Strategies that come to the same PTX
-/// are there once. The inner error says why the kernel cannot be compiled for the target at all.
+/// A kernel with every strategy that the planner accepts for it. Strategies with the same PTX are
+/// merged. The inner error is the reason why the kernel cannot be compiled for the target.
 fn strategies(
     tool: &Path,
     source: Source<'_>,

@@ -12,7 +12,7 @@ pub struct Cuda {
 }
 
 impl Cuda {
-    /// Takes the GPU.
+    /// Opens the GPU.
     ///
     /// # Errors
     /// Why there is none: no driver, or no device.

@@ -1,4 +1,4 @@
-//! What a device does for us. The CUDA driver and the simulator are such devices.
+//! The interface of a device. The CUDA driver and the simulator implement it.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub struct KernelId(pub usize);
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct BufferId(pub usize);
 
-/// Why something was not done.
+/// The reason why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The device cannot do it and does not claim to.
@@ -29,7 +29,7 @@ impl fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
-/// How many workgroups of how many invocations, in x, y and z.
+/// The numbers of workgroups and of invocations of a workgroup, in x, y and z.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// Workgroups.
@@ -45,7 +45,7 @@ impl Grid {
     }
 }
 
-/// What a loaded kernel takes of the device.
+/// The resource usage of a loaded kernel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Resources {
     /// Registers of an invocation.
@@ -58,7 +58,7 @@ pub struct Resources {
     pub workgroups: u32,
 }
 
-/// What the elements of a product's factors are. The result has floats of 32 bits.
+/// The element type of the matrices A and B of a product. The result has 32-bit floats.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Factor {
     /// Floats of 32 bits.
@@ -90,7 +90,7 @@ pub trait Device {
     /// The multiprocessors that share the workgroups of a launch.
     fn multiprocessors(&self) -> u32;
 
-    /// Whether it runs PTX of this target (`sm_80`).
+    /// Returns true if it runs PTX of this target (`sm_80`).
     fn accepts(&self, target: &str) -> bool;
 
     /// Loads the kernel `symbol` of a PTX text.
@@ -112,10 +112,10 @@ pub trait Device {
     /// What the driver says.
     fn allocate(&mut self, bytes: &[u8]) -> Result<BufferId, Trouble>;
 
-    /// Where a kernel finds a buffer; 0 if there is no such buffer.
+    /// The address of a buffer for a kernel; 0 if there is no such buffer.
     fn address(&self, buffer: BufferId) -> u64;
 
-    /// What a buffer holds.
+    /// The content of a buffer.
     ///
     /// # Errors
     /// What the driver says.

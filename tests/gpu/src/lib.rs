@@ -1,4 +1,4 @@
-//! Kernels on devices: what `cargo xtask gpu` runs.
+//! Runs kernels on devices, for `cargo xtask gpu`.
 //!
 //! ```text
 //! fixtures, host references --> compile (the program `splitbar`) --> bundle: a folder

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-/// What one kernel may take, the driver's compilation included.
+/// The time limit of one kernel, including the driver's compilation.
 const LIMIT: Duration = Duration::from_secs(120);
 
 #[derive(Parser)]
@@ -126,7 +126,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether everything was right.
+/// Returns true if everything was right.
 fn run(action: Action) -> Result<bool> {
     match action {
         Action::Bundle {
@@ -243,7 +243,7 @@ fn run(action: Action) -> Result<bool> {
     }
 }
 
-/// Runs every kernel of the bundle and says what became of each; whether none went wrong.
+/// Runs every kernel of the bundle, and prints the outcome of each; returns true if none failed.
 fn check(bundle: &Bundle, which: &Which, schedule: u32) -> Result<bool> {
     let manifest = bundle.manifest()?;
     let program = std::env::current_exe()?;

@@ -1,11 +1,10 @@
-//! The parameter block of a launch: what the kernel's arguments say, filled with addresses, lengths
-//! and constants.
+//! The parameter block of a launch: addresses, lengths and constants for the kernel's arguments.
 
 use crate::bundle::Argument;
 use anyhow::{Context, Result, bail};
 use splitbar_tests::reference::{BufferName, Case};
 
-/// The block for a launch of `case` whose buffers, in their order, stand at `addresses`.
+/// The parameter block for a launch of `case` whose buffers, in their order, are at `addresses`.
 ///
 /// # Errors
 /// An argument that names no buffer of the case, one of a kind that is not known here (an image),

@@ -1,5 +1,5 @@
-//! The simulator as a device: what it runs, it runs under one hostile schedule, or in the order of
-//! an estimate of time. What it finds is a failure.
+//! The simulator as a device. It runs kernels under one hostile schedule, or in the order of a time
+//! estimate. Findings are failures.
 
 use crate::device::{BufferId, Device, Grid, KernelId, Product, Resources, Trouble};
 use splitbar_sim::memory::{Global, RegionId};
@@ -8,7 +8,7 @@ use splitbar_sim::{Clocks, FindingKind, Launch, Limits, Schedule, ptx};
 use splitbar_target::Target;
 use splitbar_target::timing::Timing;
 
-/// More than any kernel of the bundle takes.
+/// More steps than any kernel of the bundle needs.
 const STEPS: u64 = 50_000_000;
 
 /// The simulated GPU.
@@ -34,8 +34,8 @@ impl Simulated {
 }
 
 impl Simulated {
-    /// A multiprocessor of `target` that holds all workgroups of a launch at once, and says how
-    /// long the launch takes by the estimate of [`splitbar_sim::timing`].
+    /// A multiprocessor of `target` on which all workgroups of a launch are resident. It returns
+    /// the time of a launch from the estimate of [`splitbar_sim::timing`].
     ///
     /// # Errors
     /// The times of this GPU are not known.

@@ -1,4 +1,4 @@
-//! How long the matrix products take with each strategy, beside the vendor's library.
+//! The time of the matrix products with each strategy, compared with the vendor's library.
 
 use crate::bundle::{Bundle, Kernel};
 use crate::check::{bytes, words};
@@ -14,7 +14,7 @@ const WARM_UP: u32 = 3;
 /// Elements of a result that are compared with the host's, spread over the matrix.
 const SAMPLES: u32 = 509;
 
-/// What is timed.
+/// The kernels and strategies to time.
 #[derive(Copy, Clone, Debug)]
 pub struct Choices {
     /// Rows and columns of all matrices; a multiple of 64.
@@ -27,7 +27,7 @@ pub struct Choices {
 #[derive(Clone, Debug)]
 struct Row {
     what: String,
-    /// Median, in milliseconds; `None` where the device takes no time.
+    /// Median, in milliseconds; `None` if the device does not measure time.
     time: Option<f32>,
     resources: Option<Resources>,
 }
@@ -79,7 +79,7 @@ pub(crate) fn number(target: &str) -> u32 {
         .unwrap_or(0)
 }
 
-/// Times one kernel. The inner error says why the device does not run it.
+/// Times one kernel. The inner error is the reason why the device does not run it.
 fn row(
     bundle: &Bundle,
     kernel: &Kernel,
@@ -162,7 +162,7 @@ fn upload(case: &str, device: &mut dyn Device, choices: Choices) -> Result<Loade
 }
 
 /// The median time of `runs` launches after a few that do not count, or, with none, the time of
-/// one; `None` where the device takes no time, after one launch.
+/// one. If the device does not measure time, `None` after one launch.
 pub(crate) fn median(
     runs: u32,
     mut launch: impl FnMut() -> Result<Option<f32>, Trouble>,
@@ -180,8 +180,8 @@ pub(crate) fn median(
     Ok(times.get(times.len() / 2).copied())
 }
 
-/// Whether a sample of the result is right. The factors are small whole numbers, so every order of
-/// summation gives the same.
+/// Compares a sample of the result. The elements of A and B are small integers, so every order of
+/// summation has the same result.
 fn compare(loaded: &Loaded, device: &dyn Device) -> Result<()> {
     let [rows, columns, _] = loaded.product.size;
     let result = loaded.buffers.last().context("no result")?;

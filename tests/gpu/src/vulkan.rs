@@ -1,5 +1,5 @@
-//! Compute modules on a Vulkan driver that runs on the processor (lavapipe): a second opinion on
-//! what a module means.
+//! Compute modules on a Vulkan driver for the CPU (lavapipe): a second opinion on the meaning of a
+//! module.
 //!
 //! Each launch has a process of its own: [`run`] starts the program, which calls [`serve`]. A
 //! driver that hangs is ended, one that crashes is an answer.
@@ -24,7 +24,8 @@ use std::time::Duration;
 /// A launch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// The module's words. It has no split barriers: no driver for processors knows them.
+    /// The module's words. It has no split barriers, because no Vulkan driver for CPUs supports
+    /// them.
     pub module: Vec<u32>,
     /// The entry point.
     pub entry: String,
@@ -49,13 +50,13 @@ pub struct Buffer {
     pub set: u32,
     /// The binding.
     pub binding: u32,
-    /// Whether it is a uniform buffer; else it is a storage buffer.
+    /// True for a uniform buffer, false for a storage buffer.
     pub uniform: bool,
-    /// What it holds.
+    /// Its content.
     pub words: Vec<u32>,
 }
 
-/// What became of a launch.
+/// The outcome of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// It ran on this device; the words of the buffers afterwards.

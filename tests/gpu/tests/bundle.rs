@@ -1,4 +1,4 @@
-//! A bundle on the simulator: what `cargo xtask gpu` does with a GPU, without one.
+//! A bundle on the simulator: the work of `cargo xtask gpu`, without a GPU.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use splitbar_gpu::break_even;

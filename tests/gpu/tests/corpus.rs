@@ -55,14 +55,14 @@ const CODE: [Code; 4] = [
     },
 ];
 
-/// What the simulator may find in a module that is launched with guessed sizes: races, shared bytes
-/// that nobody wrote, accesses outside, what it does not know, and too many steps or bytes.
-/// Everything else is a mistake of the compiler or the simulator.
+/// The findings that are allowed for a module that is launched with guessed sizes: races, reads of
+/// unwritten shared bytes, accesses outside, unsupported instructions, and too many steps or bytes.
+/// Every other finding is an error of the compiler or the simulator.
 const EXCUSES: [&str; 7] = [
     "SB3003", "SB3004", "SB3005", "SB3006", "SB3011", "SB3013", "SB3014",
 ];
 
-/// What became of a module.
+/// The outcome of a module.
 enum Outcome {
     Same,
     Skipped(String),

@@ -1,5 +1,5 @@
-//! Random kernels after passes whose output is for every driver, on a Vulkan driver that runs on
-//! the processor: the results are those of the host.
+//! Random kernels after passes whose output is for every driver, on a Vulkan driver for the CPU:
+//! the results are those of the host.
 //!
 //! Loops are pipelined with plain barriers (`splitbar_tests::pipelines`), and barriers are narrowed
 //! to subgroups of four invocations (`splitbar_tests::exchanges`). The subgroups of the driver have

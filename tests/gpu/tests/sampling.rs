@@ -1,5 +1,5 @@
-//! Samples of every form on a Vulkan driver that runs on the processor: it leaves what the host
-//! says, which is what compiled kernels leave on the simulator (the suite's `sampling/`).
+//! Samples of every form on a Vulkan driver for the CPU: the results are those of the host, as for
+//! compiled kernels on the simulator (the suite's `sampling/`).
 //!
 //! This checks the host, and with it the simulator, against samplers that are not ours. Without
 //! such a driver they are ignored.
@@ -36,7 +36,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ),
 ];
 
-/// Why the driver cannot be asked about a case.
+/// The reason why the driver cannot run a case.
 fn left_out(case: &Case) -> Option<&'static str> {
     if case.levels.samples > 1 {
         return Some("no copy fills an image with several samples");
@@ -74,7 +74,7 @@ fn agrees(case: &Case) -> Result<(), Missing> {
     Ok(())
 }
 
-/// That a wrong result would be noticed.
+/// A wrong result is detected.
 fn another_sampler_is_noticed() -> Result<(), Missing> {
     let cases = sampling::all();
     let case = cases.iter().find(|case| case.name == "separate").unwrap();
@@ -86,7 +86,7 @@ fn another_sampler_is_noticed() -> Result<(), Missing> {
     Ok(())
 }
 
-/// What a launch leaves in its second buffer.
+/// The content of the second buffer after a launch.
 fn launched(job: &Job) -> Result<Vec<f32>, Missing> {
     let program = Path::new(env!("CARGO_BIN_EXE_splitbar-gpu"));
     match vulkan::run(program, job, LIMIT).unwrap() {

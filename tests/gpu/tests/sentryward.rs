@@ -1,5 +1,5 @@
-//! What SentryWard, a verifier of PTX that is not ours, says of the kernels of fixtures/: no race
-//! and no misuse of a barrier, whatever the schedule.
+//! SentryWard, an independent verifier of PTX, checks the kernels of fixtures/: no race and no
+//! misuse of a barrier under any schedule.
 //!
 //! It needs the program `sentryward` (PyPI), named in SPLITBAR_SENTRYWARD or on PATH; without it
 //! the tests are ignored. Windows are not guarded: a guard is a branch that nobody can fold, and
@@ -25,7 +25,7 @@ const STRATEGIES: &[(&str, &str)] = &[
 /// Seconds for one kernel.
 const LIMIT: &str = "10";
 
-/// What cannot be decided is no finding.
+/// Results that are undecided, which are not findings.
 const UNDECIDED: &[&str] = &["unsupported", "timeout", "analysis_budget_exceeded"];
 
 #[derive(Deserialize)]
@@ -72,7 +72,7 @@ fn no_kernel_has_a_finding() -> Result<(), Missing> {
     Ok(())
 }
 
-/// That a race would be found: a fused kernel without its barriers.
+/// A race is found in a fused kernel without its barriers.
 fn a_kernel_without_barriers_has_one() -> Result<(), Missing> {
     let verifier = tools::sentryward()?;
     let fixture = Fixture::load("relaxed_pair").unwrap();

@@ -22,7 +22,8 @@ const TARGETS: [&str; 2] = ["gfx1201", "sm_90"];
 /// Schedules with split barriers: one of each kind.
 const SCHEDULES: u32 = 8;
 
-/// How barriers are split: the halves move alone, all that moves does, and loops are pipelined.
+/// The ways to split barriers: only arrives and waits move, all instructions move, and loops are
+/// pipelined.
 const WAYS: [&[&str]; 3] = [
     &["--split-barriers", "always"],
     &[
@@ -91,7 +92,8 @@ fn admitted(
     Err(why)
 }
 
-/// What is wrong with the module when its barriers are split; nothing, or why it cannot be said.
+/// Compares the module with and without split barriers. Returns the difference, if any, or the
+/// reason why they cannot be compared.
 fn compare(tool: &Path, module: &[u8], target: &'static str) -> Result<Option<String>, String> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), module).unwrap();
@@ -129,7 +131,7 @@ fn compare(tool: &Path, module: &[u8], target: &'static str) -> Result<Option<St
 /// A sample takes one of so many modules.
 const OF_SAMPLE: usize = 40;
 
-/// Whether the module has an OpControlBarrier.
+/// Returns true if the module has an OpControlBarrier.
 fn has_barrier(module: &[u8]) -> bool {
     let module = Module::parse(module).ok();
     let has = |module: Module<'_>| {

@@ -1,5 +1,5 @@
-//! The kernels of fixtures/, their pairs fused, on a Vulkan driver that runs on the processor: it
-//! leaves what the host references say.
+//! The kernels of fixtures/, with fused pairs, on a Vulkan driver for the CPU: the results are
+//! those of the host references.
 //!
 //! This checks the references and the pass fuse-split-barriers against a compiler that is not ours.
 //! Without such a driver they are ignored.
@@ -102,7 +102,7 @@ fn fused_kernels_leave_what_the_references_say() -> Result<(), Missing> {
     Ok(())
 }
 
-/// That a wrong module would be noticed: without its barriers, a kernel leaves something else.
+/// A wrong module is detected: without its barriers, a kernel has another result.
 fn a_kernel_without_barriers_is_noticed() -> Result<(), Missing> {
     let program = Path::new(env!("CARGO_BIN_EXE_splitbar-gpu"));
     let case = reference::case("odd_workgroup").unwrap();

@@ -164,8 +164,8 @@ impl Entry {
     }
 }
 
-/// Holds the entries that stand between two matches against the lines between them; `first` is the
-/// number of lines before those.
+/// Compares the entries between two matches with the lines between them; `first` is the number of
+/// lines before those.
 fn settle(entries: &[&Entry], lines: &[&str], first: usize) -> Result<(), String> {
     for entry in entries {
         let Kind::Between(amount) = entry.kind else {

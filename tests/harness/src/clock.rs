@@ -1,4 +1,4 @@
-//! How long each family of trials takes: where the time of a run goes.
+//! The time that each family of tests needs.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Families in the summary.
 const MOST: usize = 12;
 
-/// By family, what its trials took, those that ran side by side one by one.
+/// The time of each family's tests, as the sum of tests that ran in parallel.
 static TIMES: Mutex<BTreeMap<String, Duration>> = Mutex::new(BTreeMap::new());
 
 /// The family of a trial: its name up to the first slash.

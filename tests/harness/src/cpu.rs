@@ -1,20 +1,19 @@
-//! The time that a processor has worked on a thread or a process: what a busy machine does not
-//! change much.
+//! The processor time of a thread or a process, which the load of the machine hardly changes.
 
 use std::time::Duration;
 
-/// Runs `work` and gives its result, and for how long a processor worked on this thread for it;
-/// where the system does not count that, how long it took.
+/// Runs `work`. Returns its result, and the processor time of this thread; if the system does not
+/// count that, the elapsed time.
 pub fn cpu_time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     timed(Of::Thread, work)
 }
 
-/// As [`cpu_time`], of all threads of this process.
+/// As [`cpu_time`], for all threads of this process.
 pub fn process_cpu_time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     timed(Of::Process, work)
 }
 
-/// What the time is counted of.
+/// The threads whose time is counted.
 #[derive(Copy, Clone)]
 enum Of {
     Thread,

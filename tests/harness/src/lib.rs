@@ -1,5 +1,5 @@
-//! Tests of a harness of our own: what needs a program that is not installed is ignored, and
-//! counted so, with the reason.
+//! A test harness that ignores tests which need a program that is not installed. It counts them,
+//! with the reason.
 //!
 //! Whoever gives out a program gives a [`Missing`] where there is none. It goes up with `?` and
 //! ends the test; there is no way to ask whether a program is there and pass without it.
@@ -26,8 +26,8 @@ pub use libtest_mimic::Trial;
 pub struct Missing(String);
 
 impl Missing {
-    /// Says what is missing, and how one is named:
-    /// `no ptxas for sm_60 (name one in SPLITBAR_PTXAS)`.
+    /// Describes what is missing, and how to provide it: `no ptxas for sm_60 (name one in
+    /// SPLITBAR_PTXAS)`.
     pub fn new(what: impl Into<String>) -> Missing {
         Missing(what.into())
     }
@@ -95,9 +95,9 @@ pub fn sample_seed() -> Option<u64> {
     text.parse().ok().map(|sample: Sample| sample.seed)
 }
 
-/// Runs the tests as the arguments of the process say: those that match its filter, or all. Where
-/// `SPLITBAR_SAMPLE` names a sample (`SEED`, or `SEED,ONE_OF,AT_LEAST`) and no filter is given, a
-/// sample of each family.
+/// Runs the tests that the arguments of the process select: those that match its filter, or all. If
+/// `SPLITBAR_SAMPLE` names a sample (`SEED`, or `SEED,ONE_OF,AT_LEAST`) and there is no filter,
+/// runs a sample of each family.
 pub fn main(mut trials: Vec<Trial>) -> ExitCode {
     let arguments = Arguments::from_args();
     if let (Some(text), None) = (std::env::var_os(SAMPLE), &arguments.filter) {
@@ -115,7 +115,7 @@ pub fn main(mut trials: Vec<Trial>) -> ExitCode {
     finish(&arguments, trials)
 }
 
-/// As [`main`], but never a sample: for trials that take milliseconds.
+/// As [`main`], but never a sample: for tests that run for milliseconds.
 pub fn main_of_all(trials: Vec<Trial>) -> ExitCode {
     finish(&Arguments::from_args(), trials)
 }

@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// Which sample is taken, and how large it is.
+/// The sample to take, and its size.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// Another seed is another sample.
@@ -40,7 +40,7 @@ impl FromStr for Sample {
     }
 }
 
-/// The trials of `sample`, in the order in which they were given. Every family has some.
+/// The tests of `sample`, in their original order. Every family has some.
 pub(crate) fn sample(trials: Vec<Trial>, sample: Sample) -> Vec<Trial> {
     let mut families: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, trial) in trials.iter().enumerate() {

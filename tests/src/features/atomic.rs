@@ -8,7 +8,8 @@ use super::launch::{INVOCATIONS, WORKGROUP};
 use super::ty::{F16, F32, F64, Scalar, Ty, U32, U64};
 use super::want::Want::{self, Bits};
 
-/// The opcode; whether it has a value operand; old value and operand to new value.
+/// The opcode; true if it has a value operand; the function from old value and operand to new
+/// value.
 type Operation = (&'static str, bool, fn(Scalar, u64, u64) -> u64);
 
 fn signed(s: Scalar, a: u64, b: u64, f: fn(i64, i64) -> i64) -> u64 {
@@ -68,7 +69,7 @@ fn needs(s: Scalar) -> Vec<&'static str> {
 /// release of buffers, Workgroup acquire and release of workgroup memory.
 const ORDERS: [&str; 3] = ["%u32_2 %u32_0", "%u32_1 %u32_72", "%u32_2 %u32_264"];
 
-/// Where the word is.
+/// The place of the word.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum AtomicPlace {
     Buffer,
@@ -188,8 +189,8 @@ fn number(s: Scalar, bits: u64) -> Want {
     super::want::float_or_bits(s, bits)
 }
 
-/// On one word: what all invocations of the launch leave in a buffer, those of a workgroup in its
-/// memory.
+/// Tests with one word: all invocations of the launch update a word in a buffer, those of a
+/// workgroup a word in its memory.
 fn shared(flavour: Flavour, place: AtomicPlace, s: Scalar, operation: Operation) -> Feature {
     let (op, has_value, host) = operation;
     let ty = Ty::from(s);

@@ -1,5 +1,5 @@
-//! What subgroup and group instructions combine values with, and operands whose combination is
-//! exact in any order.
+//! The operations of subgroup and group instructions, and operands whose combination is exact in
+//! any order.
 
 use super::launch::INVOCATIONS;
 use super::ty::{Bool, Scalar};

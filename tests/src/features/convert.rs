@@ -38,13 +38,13 @@ fn bounds(s: Scalar, signed: bool) -> (f64, f64) {
     }
 }
 
-/// A float to an integer; what it does not hold is undefined.
+/// A float as an integer; the result is undefined if the integer cannot represent it.
 fn to_integer(value: f64, to: Scalar, signed: bool) -> Want {
     let (low, high) = bounds(to, signed);
     whole(value, low, high).map_or(Any, |whole| Bits(integer(whole, to, signed)))
 }
 
-/// The same, clamped; a NaN gives 0.
+/// The same, clamped; a NaN is 0.
 fn to_integer_clamped(value: f64, to: Scalar, signed: bool) -> Want {
     let (low, high) = bounds(to, signed);
     let most = to.mask() >> u32::from(signed);
@@ -140,7 +140,7 @@ pub(super) const ROUNDING: [(&str, Round); 4] = [
     ("RTN", |s, v| directed(s, v, |near, v| near > v)),
 ];
 
-/// The nearest number, or its neighbour on the other side when `wrong` says so.
+/// The nearest number, or its neighbour on the other side if `wrong` returns true.
 fn directed(s: Scalar, value: f64, wrong: fn(f64, f64) -> bool) -> f64 {
     let near = s.float(s.bits_of(value));
     if value.is_nan() || value.is_infinite() || !wrong(near, value) {

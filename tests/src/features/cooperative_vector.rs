@@ -9,7 +9,7 @@ use super::want::float;
 /// Rows and columns of the matrices.
 const ROWS: usize = 5;
 const COLUMNS: usize = 7;
-/// Bytes in front of a matrix, and from one row or column to the next.
+/// The number of bytes before a matrix, and the stride of rows or columns.
 const BEGIN: usize = 16;
 const STRIDE: usize = 48;
 
@@ -41,7 +41,7 @@ fn bytes_of(number: i32, as_type: u32) -> Vec<u8> {
     }
 }
 
-/// A buffer with a matrix, and behind it a bias.
+/// A buffer with a matrix, followed by a bias.
 fn memory(row_major: bool, of_matrix: u32, of_bias: u32) -> (Vec<u8>, usize) {
     let size = bytes_of(0, of_matrix).len();
     let lines = if row_major { ROWS } else { COLUMNS };

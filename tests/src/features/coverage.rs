@@ -1,10 +1,10 @@
-//! Which instructions are lowered but have no feature, and why: the list that the suite holds
-//! against `docs/instructions.md` and the extended instruction sets.
+//! The instructions that are lowered but have no feature, with the reasons. The suite compares the
+//! list with `docs/instructions.md` and the extended instruction sets.
 
 use super::Family;
 use std::collections::BTreeSet;
 
-/// Why instructions need no feature; what they are called without their `Op` or set.
+/// The reason why instructions need no feature; their names have no `Op` or set.
 pub struct Exempt {
     /// The reason.
     pub why: &'static str,
@@ -115,7 +115,7 @@ pub const EXEMPT: &[Exempt] = &[
     },
 ];
 
-/// The instructions that `docs/instructions.md` says are lowered.
+/// The instructions that `docs/instructions.md` lists as lowered.
 pub fn lowered(page: &str) -> Vec<&str> {
     let rows = page.lines().filter_map(|line| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -129,9 +129,9 @@ pub fn lowered(page: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What is wrong with the cover of `wanted`: instructions without a feature and without a reason,
-/// reasons for what has a feature or is not wanted, and features whose code does not have their
-/// instruction.
+/// The gaps and errors in the coverage of `wanted`: instructions without a feature and without a
+/// reason, reasons for instructions that have a feature or are not wanted, and features whose code
+/// does not have their instruction.
 pub fn problems(families: &[Family], wanted: &[String]) -> Vec<String> {
     let features = || families.iter().flat_map(|f| &f.features);
     let tested: BTreeSet<&str> = features().map(|f| f.op.as_str()).collect();

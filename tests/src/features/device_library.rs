@@ -18,7 +18,7 @@ type C = (f64, f64);
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
 
-/// What a call of an import is made of.
+/// The parts of a call of an import.
 struct Import<'t> {
     /// The name by which it is imported.
     name: &'t str,
@@ -77,8 +77,7 @@ fn plain(
     import.declare(feature)
 }
 
-/// A complex function, and how far its results may be from those of the host, in parts of the
-/// result's magnitude.
+/// A complex function, and the maximum error of its results, relative to their magnitude.
 struct Complex {
     name: &'static str,
     host: fn(C) -> C,
@@ -90,8 +89,8 @@ struct Complex {
     special: &'static [(C, C)],
 }
 
-/// What parts must be: near to a magnitude for numbers, exact for the others. Where a zero's sign
-/// is open, both will do.
+/// The expected parts: near to a magnitude for numbers, exact for the others. If the sign of a zero
+/// is not specified, both zeros are accepted.
 fn parts(s: Scalar, (x, y): C, ulp: f64) -> Vec<Want> {
     let size = x.hypot(y);
     let step = super::ty::power_of_two(1 - s.precision());
@@ -130,8 +129,8 @@ fn rows(s: Scalar, special: &[(C, C)], reach: f64) -> Vec<Vec<u64>> {
     rows
 }
 
-/// A complex function of doubles takes and gives numbers through pointers, as clang has it; one of
-/// singles by value.
+/// A complex function: with 64-bit floats its operands and its result are passed through pointers,
+/// as in clang's ABI; with 32-bit floats by value.
 fn complex(function: &Complex, s: Scalar) -> Feature {
     let name = match s {
         F32 => format!("__devicelib_{}f", function.name),
@@ -232,7 +231,7 @@ fn turned((x, y): C, f: fn(C) -> C) -> C {
     (im, -re)
 }
 
-/// `log(z + sqrt(z + 1) sqrt(z - 1))`, of the half plane in which nothing cancels.
+/// `log(z + sqrt(z + 1) sqrt(z - 1))`, in the half-plane without cancellation.
 fn acosh((x, y): C) -> C {
     if x < 0.0 {
         let (re, im) = acosh((-x, -y));
@@ -314,7 +313,8 @@ const FUNCTIONS: &[Complex] = &[
     Complex { name: "cproj", host: |z| z, reach: 100.0, ulp: 0.0, special: &[((INF, -1.0), (INF, -0.0)), ((NAN, -INF), (INF, -0.0)), ((NAN, 1.0), (NAN, 1.0))] },
 ];
 
-/// The operators of C, whose parts are four parameters and whose result comes through a pointer.
+/// The operators of C, whose parts are four parameters and whose result is returned through a
+/// pointer.
 fn operator(
     name: &str,
     s: Scalar,
@@ -375,7 +375,7 @@ const QUOTIENTS: &[([f64; 4], C)] = &[
     ([INF, INF, 1.0, 1.0], (INF, NAN)), ([1.0, 1.0, INF, INF], (0.0, 0.0)), ([0.0, 0.0, 0.0, 0.0], (NAN, NAN)),
 ];
 
-/// `$r = import($a, $b, &$s)`: the second result comes through a pointer.
+/// `$r = import($a, $b, &$s)`: the second result is returned through a pointer.
 fn with_pointer(
     name: &'static str,
     params: &[Ty],
@@ -411,7 +411,7 @@ fn near(s: Scalar, value: f64, ulp: f64) -> Want {
     Near(value, Ulp(ulp + f64::from(u8::from(s == F64))))
 }
 
-/// Functions of real numbers, one of each shape: what they compute is the test of OpenCL.std.
+/// Functions of real numbers, one of each shape. Their results are tested with OpenCL.std.
 fn reals(all: &mut Vec<Feature>) {
     let (f, d) = (Ty::from(F32), Ty::from(F64));
     let (int, long) = (Ty::from(U32), Ty::from(U64));
@@ -492,7 +492,7 @@ fn bits_of(value: i32) -> Want {
     Bits(u64::from(value as u32))
 }
 
-/// Functions of integers, conversions, and what is more than one instruction.
+/// Functions of integers, conversions, and functions of more than one instruction.
 fn scalars(all: &mut Vec<Feature>) {
     let (f, d) = (Ty::from(F32), Ty::from(F64));
     let (int, long) = (Ty::from(U32), Ty::from(U64));
@@ -612,7 +612,7 @@ fn divisions(all: &mut Vec<Feature>) {
     }
 }
 
-/// bfloat16: by value, by a pointer, and four behind pointers.
+/// bfloat16: by value, through a pointer, and four through pointers.
 fn brains(all: &mut Vec<Feature>) {
     let (f, word) = (Ty::from(F32), Ty::from(U16));
     all.push(plain(
@@ -639,7 +639,7 @@ fn brains(all: &mut Vec<Feature>) {
     all.push(import.declare(feature));
 }
 
-/// memcpy, memset and memcmp of as many bytes as the last operand says, of eight.
+/// memcpy, memset and memcmp of a part of eight bytes; the last operand is the size.
 fn bytes(all: &mut Vec<Feature>) {
     let (long, count) = (Ty::from(U64), Ty::from(U64));
     let sizes = |mut feature: Feature| {

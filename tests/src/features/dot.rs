@@ -42,7 +42,7 @@ fn sum(to: Scalar, products: &[i128]) -> Want {
     Bits(sum as u64 & to.mask())
 }
 
-/// The sum on top of an accumulator, clamped; undefined if the sum alone can overflow on the way.
+/// The sum and an accumulator, added with saturation; undefined if the sum alone can overflow.
 fn saturated(to: Scalar, products: &[i128], accumulator: u64, signed: bool) -> Want {
     let (least, most) = if signed {
         (-(1i128 << (to.bits() - 1)), (1i128 << (to.bits() - 1)) - 1)
@@ -61,8 +61,7 @@ fn saturated(to: Scalar, products: &[i128], accumulator: u64, signed: bool) -> W
     Bits(sum.clamp(least, most) as u64 & to.mask())
 }
 
-/// Both forms of one opcode: `x` and `y` are `lanes` components of `s`, given as one word if
-/// `packed`.
+/// Both forms of one opcode: `x` and `y` are `lanes` components of `s`, in one word if `packed`.
 fn forms(all: &mut Vec<Feature>, s: Scalar, lanes: usize, to: Scalar, packed: bool) {
     let operand = if packed {
         Ty::from(U32)

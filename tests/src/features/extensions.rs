@@ -1,4 +1,4 @@
-//! Instructions of extensions that stand beside those of the core: integer functions, fused
+//! Instructions of extensions that correspond to core instructions: integer functions, fused
 //! multiplication, bfloat16, clocks.
 
 use super::feature::{Feature, Memory};
@@ -25,7 +25,7 @@ fn saturate(s: Scalar, value: i128, signed: bool) -> i128 {
 
 type OfTwo = fn(Scalar, i128, i128, bool) -> i128;
 
-/// SPV_INTEL_shader_integer_functions2: the opcode, whether its operands are signed, the exact
+/// SPV_INTEL_shader_integer_functions2: the opcode, true if its operands are signed, and the exact
 /// result.
 #[rustfmt::skip] // a table
 const TWO: [(&str, bool, OfTwo); 10] = [
@@ -73,7 +73,7 @@ fn integers(all: &mut Vec<Feature>) {
     }
 }
 
-/// Products with half of an operand, functions of three operands by their table, and arithmetic
+/// Products with 16-bit operands, functions of three operands by their table, and arithmetic
 /// fences.
 fn rare(all: &mut Vec<Feature>) {
     for lanes in [1, 3] {
@@ -300,8 +300,8 @@ fn raw_chains(all: &mut Vec<Feature>) {
     );
 }
 
-/// The nearest bfloat16, the even one of two; subnormal ones may be zero. Its bits are the upper
-/// half of the float's.
+/// The nearest bfloat16, rounded to even; subnormal ones may be zero. Its bits are the upper 16
+/// bits of the float.
 pub(super) fn brain(value: f64) -> Want {
     if value.is_nan() {
         return Want::Any;
@@ -365,8 +365,8 @@ fn brains(all: &mut Vec<Feature>) {
     }
 }
 
-/// A clock is read twice by `read`, which gives a `time`: the later time is the larger one. No host
-/// knows more of it, and not even that of the bits beyond the twentieth, which gfx11 does not have.
+/// A clock is read twice by `read`, whose result is a `time`: the later time must be the larger
+/// one. The host cannot predict more, nor the bits beyond the twentieth, which gfx11 does not have.
 pub(super) fn clock(op: &str, time: Ty, read: &str) -> Feature {
     let word = Ty::from(U32);
     let whole = if time.lanes == 1 {
@@ -393,8 +393,8 @@ fn clocks(all: &mut Vec<Feature>) {
     }
 }
 
-/// Predicated loads and stores: half of the addresses lie beyond the buffer, and must not be read;
-/// a loop of one block has both.
+/// Predicated loads and stores: half of the addresses are outside the buffer, and must not be read.
+/// A loop of one block has both.
 fn predicated(all: &mut Vec<Feature>) {
     const BLOCK: &str = "$ra = OpTypeRuntimeArray %u32\n$block = OpTypeStruct $ra\n\
                          $pb = OpTypePointer StorageBuffer $block\n";

@@ -1,11 +1,11 @@
-//! An instruction at one width: its code, its operands, and what must come out.
+//! An instruction at one width: its code, its operands, and the expected result.
 
 use super::edges;
 use super::launch::{INVOCATIONS, Launch};
 use super::ty::{Scalar, Ty};
 use super::want::{self, Want};
 
-/// Which environment a module is made for.
+/// The environment of a module.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// A compute shader of Vulkan.
@@ -18,7 +18,7 @@ pub enum Flavour {
     Kernel,
 }
 
-/// Memory that the invocations of a launch share: a buffer of its own.
+/// Memory that the invocations of a launch share, in a separate buffer.
 ///
 /// `$NAME` is a pointer of type `%pointer`: in shaders a StorageBuffer variable, in kernels a
 /// parameter.
@@ -29,10 +29,10 @@ pub struct Memory {
     pub pointer: String,
     /// Before the launch.
     pub before: Vec<u8>,
-    /// After the launch; none if nobody writes.
+    /// After the launch; `None` if it is not written.
     pub after: Option<Vec<u8>>,
-    /// Where in it, before the launch, the address of which of the feature's buffers is, and how
-    /// many bytes are added to it.
+    /// Addresses that are stored in it before the launch: the offset, the number of the feature's
+    /// buffer that the address is of, and the number of bytes that are added.
     pub links: Vec<(usize, usize, u64)>,
 }
 
@@ -61,18 +61,18 @@ pub struct Feature {
     pub imports: String,
     /// Functions that it calls.
     pub functions: String,
-    /// Buffers beside those of operands and results.
+    /// Buffers in addition to those of operands and results.
     pub memory: Vec<Memory>,
-    /// Values of specialization constants, by SpecId; `$N` in a decoration stands for the first
-    /// number that is not used yet plus `N`.
+    /// Values of specialization constants, by SpecId. `$N` in a decoration is the first number that
+    /// is not used yet, plus `N`.
     pub spec: Vec<u64>,
-    /// Capabilities beyond those of the types.
+    /// Capabilities in addition to those of the types.
     pub needs: Vec<&'static str>,
     /// Operands of each invocation: the components of all parameters.
     pub inputs: Vec<Vec<u64>>,
-    /// What must come out.
+    /// The expected result.
     pub host: Host,
-    /// What the specification asks, for people; empty: the exact result.
+    /// The requirement of the specification, as text; empty for the exact result.
     pub requirement: &'static str,
 }
 
@@ -156,7 +156,7 @@ impl Feature {
         self
     }
 
-    /// The same with types, constants and variables of its own.
+    /// Adds types, constants and variables to the feature.
     pub fn with_globals(mut self, globals: impl Into<String>) -> Feature {
         self.globals = globals.into();
         self

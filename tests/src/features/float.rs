@@ -5,8 +5,8 @@ use super::ty::{F16, F32, F64, FLOATS, Scalar, Ty};
 use super::want::Want::{self, Bits, Near};
 use super::want::{Limit, float};
 
-/// An operation whose result in double precision rounds to the right half or single (their
-/// significands have more than twice the bits).
+/// An operation whose result in double precision rounds to the right 16-bit or 32-bit float (their
+/// significands have less than half the bits).
 type Two = fn(f64, f64) -> f64;
 
 const TWO: [(&str, Two); 3] = [

@@ -36,7 +36,7 @@ const E5M2: Format = Format {
 };
 
 impl Format {
-    /// What a positive code means, also that beyond the greatest.
+    /// The value of a positive code, even above the maximum.
     fn magnitude(self, code: u64) -> f64 {
         let exponent = (code >> self.mantissa) as i32;
         let fraction = (code & ((1 << self.mantissa) - 1)) as f64 / f64::from(1 << self.mantissa);
@@ -83,7 +83,7 @@ impl Format {
     }
 }
 
-/// How many numbers are converted at once, and how such a type is called.
+/// The number of values that are converted together, and the name of such a type.
 type Lanes = (usize, &'static str);
 const ONE: Lanes = (1, "");
 const THREE: Lanes = (3, "v3");

@@ -1,6 +1,6 @@
-//! Control flow: switches of every width, phi webs, loops with every way out, functions,
-//! unstructured and irreducible flow of kernels, and what must not change anything (lifetimes,
-//! assumptions, hints).
+//! Control flow: switches of every width, phi webs, loops with all kinds of exits, functions,
+//! unstructured and irreducible control flow of kernels, and instructions that must have no effect
+//! (lifetimes, assumptions, hints).
 
 use super::edges;
 use super::feature::Feature;

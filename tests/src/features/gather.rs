@@ -33,8 +33,8 @@ fn feature(
         .with_globals(globals)
 }
 
-/// What is loaded where the mask is, from the last element to the first, and the same element where
-/// it is not.
+/// The values loaded in reverse order of the elements where the mask is set, and the element itself
+/// where it is not.
 fn reversed(values: &[u64], mask: &[u64], lane: usize) -> u64 {
     match mask[lane] {
         0 => values[lane],

@@ -1,6 +1,6 @@
-//! GLSL.std.450: functions with an error bound. Bounds of 32 and 16 bits are those of Vulkan's
-//! appendix "Precision and Operation of SPIR-V Instructions"; where it lets a function inherit the
-//! error of a formula, the bound here is smaller, because the library is used.
+//! GLSL.std.450: functions with an error bound. The bounds of 32-bit and 16-bit floats are from
+//! Vulkan's appendix "Precision and Operation of SPIR-V Instructions". If the appendix lets a
+//! function inherit the error of a formula, the bound here is smaller, because the library is used.
 
 use super::edges::between;
 use super::feature::Feature;
@@ -12,7 +12,7 @@ use super::want::Want::{Any, Near};
 struct One {
     name: &'static str,
     host: fn(f64) -> f64,
-    /// Where it is sampled.
+    /// The range of the samples.
     range: (f64, f64),
     /// The bound, by width, argument and exact result.
     limit: fn(Scalar, f64, f64) -> Limit,

@@ -12,7 +12,7 @@ const CORE: [&str; 8] = [
     "IAdd", "FAdd", "FMin", "UMin", "SMin", "FMax", "UMax", "SMax",
 ];
 
-/// How many invocations work together, by the number of the scope.
+/// The number of invocations in the group, by the number of the scope.
 fn size(scope: u32, subgroup: usize) -> usize {
     if scope == 2 { WORKGROUP } else { subgroup }
 }

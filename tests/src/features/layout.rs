@@ -1,5 +1,5 @@
-//! Types with a layout: structures with offsets, arrays with strides, matrices in rows and in
-//! columns, and where each of their scalars lies in memory.
+//! Types with a layout: structures with offsets, arrays with strides, row-major and column-major
+//! matrices, and the offset of each of their scalars in memory.
 
 use super::ty::Scalar;
 use std::fmt::Write;
@@ -33,7 +33,7 @@ pub(super) struct Leaf {
     pub path: Vec<u32>,
     /// Bytes from the beginning.
     pub offset: u32,
-    /// What lies there.
+    /// The scalar at that place.
     pub scalar: Scalar,
 }
 

@@ -25,7 +25,7 @@ fn matrix(scalar: Scalar, columns: u32, rows: u32, stride: u32, row_major: bool)
     }
 }
 
-/// Structures to walk through: their name, bytes from one to the next, and what they are.
+/// Structures of the tests: their name, stride in bytes, and layout.
 fn structures() -> Vec<(&'static str, u32, Layout)> {
     use Layout::{Scalar as S, Struct, Vector as V};
     vec![
@@ -200,8 +200,8 @@ fn indices() -> Vec<Vec<u64>> {
         .collect()
 }
 
-/// Every other scalar of each type in each structure, stored by each invocation into an element of
-/// its own; nothing beside it changes.
+/// Every other scalar of each type in each structure, stored by each invocation into its own
+/// element; the memory around it does not change.
 fn stores(all: &mut Vec<Feature>) {
     for structure in structures() {
         let (_, stride, layout) = &structure;
@@ -243,7 +243,7 @@ fn stores(all: &mut Vec<Feature>) {
     }
 }
 
-/// Whole structures, read and written at once.
+/// Whole structures, each read and written by one instruction.
 fn whole(all: &mut Vec<Feature>) {
     for structure in structures() {
         let (_, stride, layout) = &structure;
@@ -496,7 +496,7 @@ pub(super) fn features() -> Vec<Feature> {
     all
 }
 
-/// Under the Vulkan memory model: what is written is made available and visible.
+/// The same with the Vulkan memory model: stores make memory available, loads make it visible.
 pub(super) fn vulkan_features() -> Vec<Feature> {
     let ty = Ty::from(U32);
     let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! One instruction, one test: every feature is a snippet of SPIR-V with operands and a function on
-//! the host that says its results.
+//! One instruction, one test: every feature is a snippet of SPIR-V with operands, and a function on
+//! the host that computes the results.
 //!
 //! A family of features is a table in a file of its own. [`module`] makes modules of many features,
 //! so that the cost of a compilation is shared.
@@ -53,7 +53,7 @@ pub use launch::{INVOCATIONS, Launch, WORKGROUP};
 pub struct Family {
     /// Its name among the tests.
     pub name: &'static str,
-    /// Which environment it belongs to.
+    /// The environment that it belongs to.
     pub flavour: Flavour,
     /// Its features.
     pub features: Vec<Feature>,

@@ -24,9 +24,9 @@ const SETS: [(&str, &str); 3] = [
 pub struct Batch {
     /// The text of the module.
     pub text: String,
-    /// The buffers in the order of their bindings, which is that of the kernel's parameters.
+    /// The buffers in the order of their bindings, which is the order of the kernel's parameters.
     pub buffers: Vec<Buffer>,
-    /// Behind them, the buffers of the features' own.
+    /// The features' own buffers, after the others.
     pub memory: Vec<Own>,
     /// Values of specialization constants by SpecId.
     pub spec: Vec<u64>,
@@ -38,17 +38,18 @@ pub struct Own {
     pub feature: usize,
     /// Its bytes before the launch.
     pub bytes: Vec<u8>,
-    /// Where in it the address of which of all buffers belongs, and how many bytes behind.
+    /// Addresses that are stored in it: the offset, the number of the buffer that the address is
+    /// of, and the number of bytes that are added.
     pub links: Vec<(usize, usize, u64)>,
 }
 
 /// A buffer of a [`Batch`].
 pub struct Buffer {
-    /// What it consists of.
+    /// The scalar that it consists of.
     pub scalar: Scalar,
     /// Its bytes before the launch.
     pub bytes: Vec<u8>,
-    /// Whether it takes results.
+    /// True if it receives results.
     pub output: bool,
 }
 
@@ -195,7 +196,7 @@ const ENCODED: [(&str, &str); 8] = [
     ("mxint8", "OpTypeFloat 8 !4227"),
 ];
 
-/// Slices that are given out, by scalar.
+/// Slices that are in use, by scalar.
 #[derive(Default)]
 struct Slices(BTreeMap<Scalar, usize>);
 
@@ -449,7 +450,7 @@ fn store(
     }
 }
 
-/// What stands around the code of the features.
+/// The code around the features.
 struct Frame {
     flavour: Flavour,
     used: Vec<Scalar>,
@@ -465,7 +466,7 @@ struct Frame {
 }
 
 impl Flavour {
-    /// Whether buffers are the parameters of a kernel.
+    /// Returns true if buffers are the parameters of a kernel.
     pub(super) fn is_kernel(self) -> bool {
         self == Flavour::Kernel
     }

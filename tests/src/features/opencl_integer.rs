@@ -229,7 +229,7 @@ fn selections(all: &mut Vec<Feature>) {
     }
 }
 
-/// A function of vectors, with an absolute error that the size of its result gives.
+/// A function of vectors, with an absolute error that depends on the size of its result.
 fn geometric(
     op: &'static str,
     s: Scalar,

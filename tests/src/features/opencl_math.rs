@@ -117,8 +117,8 @@ const ONE: [One; 40] = [
     one("radians", |x| x * (PI / 180.0), (-900.0, 900.0), [2.0; 3]),
 ];
 
-/// Functions of which OpenCL asks 8192 ULP within bounds, or nothing; only singles have them. The
-/// native ones are held to 2^-10.
+/// Functions for which OpenCL requires 8192 ULP within bounds, or nothing. Only 32-bit floats have
+/// them. The native ones must be within 2^-10.
 #[rustfmt::skip] // a table
 const ROUGH: [One; 24] = [
     one("half_cos", f64::cos, (-100.0, 100.0), [0.0, 8192.0, 0.0]),

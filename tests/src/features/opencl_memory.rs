@@ -1,5 +1,5 @@
-//! OpenCL.std: loads and stores of vectors, halves with every rounding, prefetch, printf; and the
-//! asynchronous copies of a group.
+//! OpenCL.std: loads and stores of vectors, 16-bit floats with every rounding mode, prefetch,
+//! printf; and the asynchronous copies of a group.
 
 use super::convert::ROUNDING;
 use super::edges;
@@ -20,8 +20,8 @@ fn element(rows: &[Vec<u64>], at: usize) -> u64 {
     rows[at % INVOCATIONS][at / INVOCATIONS]
 }
 
-/// Loads at offset 1: `lanes` elements behind the invocation's own, which are those of its
-/// neighbours and, at the end, of the second operand.
+/// Loads at offset 1: `lanes` elements after the invocation's own, which belong to its neighbours
+/// and, at the end, to the second operand.
 fn loads(all: &mut Vec<Feature>) {
     let load = |op: &str, s: Scalar, to: Scalar, lanes: usize, count: &str| {
         let result = Ty::vector(to, lanes);
@@ -53,8 +53,8 @@ fn loads(all: &mut Vec<Feature>) {
     all.push(load("vload_half", F16, F32, 1, ""));
 }
 
-/// Where element `offset` of vectors begins, in elements: the aligned forms keep three in the room
-/// of four.
+/// The first element of the vector with number `offset`: the aligned forms place three components
+/// in the space of four.
 fn stride(op: &str, lanes: usize) -> usize {
     if op.contains("a_half") && lanes == 3 {
         4
@@ -63,7 +63,8 @@ fn stride(op: &str, lanes: usize) -> usize {
     }
 }
 
-/// Numbers that a half rounds, overflows and underflows: no NaN, whose bits are free.
+/// Numbers that a 16-bit float rounds, overflows and underflows. They have no NaN, whose bits are
+/// not specified.
 fn halves(from: Scalar, lanes: usize) -> Vec<Vec<u64>> {
     let numbers = edges::edges(from)
         .into_iter()
@@ -92,7 +93,8 @@ fn halves(from: Scalar, lanes: usize) -> Vec<Vec<u64>> {
         .collect()
 }
 
-/// Stores at offset 1 of the invocation's own place, twice as wide; what lies beside stays.
+/// Stores at offset 1 of the invocation's own element, which is twice as wide; the memory around it
+/// does not change.
 fn stores(all: &mut Vec<Feature>) {
     let store = |op: &str,
                  from: Scalar,
@@ -176,7 +178,7 @@ fn stores(all: &mut Vec<Feature>) {
     }
 }
 
-/// Aligned loads of halves: element 1 of the invocation's own place.
+/// Aligned loads of 16-bit floats: element 1 of the invocation's own memory.
 fn aligned(all: &mut Vec<Feature>) {
     for lanes in LANES {
         let room = 2 * stride("vloada_halfn", lanes);
@@ -296,8 +298,8 @@ fn group_copies(all: &mut Vec<Feature>) {
     }
 }
 
-/// Where the printf buffer has room the result is 0; what is printed is looked at where whole
-/// kernels are (`opencl/printing`).
+/// If the printf buffer has room, the result is 0. The output is compared for whole kernels
+/// (`opencl/printing`).
 fn prints(all: &mut Vec<Feature>) {
     for (format, ty) in [
         ("%d", Ty::from(U32)),

@@ -1,4 +1,4 @@
-//! The page of `docs/` that says how near to the exact results the functions come.
+//! The page of `docs/` with the errors of functions that are not exact.
 
 use super::feature::Feature;
 use super::launch::INVOCATIONS;
@@ -15,7 +15,7 @@ pub struct Row<'f> {
     pub worst: Vec<Worst>,
 }
 
-/// A part of the page: what it is about, and which instructions belong to it.
+/// A section of the page: its subject, and the instructions that belong to it.
 type Section = (&'static str, &'static str, fn(&str) -> bool);
 
 const SECTIONS: [Section; 3] = [
@@ -90,7 +90,7 @@ pub fn page(targets: &[&str], rows: &[Row<'_>]) -> String {
     text
 }
 
-/// Two digits are enough for ULP, and the next power of two for what is absolute.
+/// The error as text: two digits for ULP, and the next power of two for absolute errors.
 fn show(width: Option<ty::Scalar>, worst: &Worst) -> String {
     let mut parts = Vec::new();
     if let Some(ulp) = worst.ulp {

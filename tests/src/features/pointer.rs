@@ -12,7 +12,7 @@ fn truth(value: bool) -> super::want::Want {
 }
 
 /// A feature on two words, whose slices follow each other in one buffer: `$b_p` is `INVOCATIONS`
-/// elements behind `$a_p`.
+/// elements after `$a_p`.
 fn two(op: &str, variant: &str, body: &str, host: fn(u64, u64) -> u64) -> Feature {
     let ty = Ty::from(U32);
     Feature::new(op, &[ty, ty], &[ty], body, move |row| {

@@ -10,7 +10,7 @@ use super::ty::{Bool, Scalar, Ty};
 use super::want::Want;
 use std::fmt::Write;
 
-/// What shaders may name in OpSpecConstantOp (SPIR-V 1.6, 3.49.7), as far as it is no operation on
+/// The instructions that shaders may use in OpSpecConstantOp (SPIR-V 1.6, 3.49.7), without those on
 /// pointers.
 const SHADER: [&str; 39] = [
     "OpSConvert",
@@ -54,7 +54,7 @@ const SHADER: [&str; 39] = [
     "OpQuantizeToF16",
 ];
 
-/// What only kernels may.
+/// The instructions that only kernels may use there.
 const KERNEL: [&str; 12] = [
     "OpConvertFToS",
     "OpConvertSToF",
@@ -70,7 +70,7 @@ const KERNEL: [&str; 12] = [
     "OpFMod",
 ];
 
-/// How many rows of operands go into a feature: as many as there are results.
+/// The number of rows of operands in a feature, which is the number of results.
 const ROWS: usize = 4;
 
 /// The feature with constants instead of operands; none if its code is more than one instruction,
@@ -155,7 +155,7 @@ fn constant(feature: Feature) -> Option<Feature> {
     )
 }
 
-/// A scalar constant: `written` in the module, or given by the launch over another one in the
+/// A scalar constant: `written` in the module, or set by the launch instead of another one in the
 /// module.
 fn one(
     globals: &mut String,

@@ -303,7 +303,7 @@ fn rotations(all: &mut Vec<Feature>) {
     }
 }
 
-/// How much of a subgroup goes into a lane's result.
+/// The range of a subgroup's lanes that a lane's result depends on.
 type Part = fn(usize, usize) -> std::ops::Range<usize>;
 
 #[rustfmt::skip] // a table
@@ -398,7 +398,7 @@ fn divergent(row: &'static collectives::Operation, s: Scalar, form: &'static str
         .with_inputs(inputs)
 }
 
-/// Whether a lane of the same set (first) counts for a lane (second).
+/// Returns true if a lane of the same set (first) contributes to the result of a lane (second).
 type Takes = fn(usize, usize) -> bool;
 
 /// Lanes with the same two low bits of the first operand are a set.
@@ -443,14 +443,14 @@ fn partitions(all: &mut Vec<Feature>) {
     }
 }
 
-/// Which of the keys are this one, as bits.
+/// The keys that are equal to this one, as bits.
 fn set_bits<'k>(keys: impl Iterator<Item = &'k u64>, key: u64) -> u64 {
     let set = keys.enumerate().filter(|(_, other)| **other == key);
     set.fold(0, |bits, (lane, _)| bits | 1 << lane)
 }
 
-/// Of a quad the lanes that a derivative subtracts: that of the right or lower one minus that of
-/// the other.
+/// The two lanes of a quad that a derivative subtracts: the value of the right or lower one minus
+/// that of the other.
 type Pair = fn(usize) -> (usize, usize);
 
 #[rustfmt::skip] // a table
@@ -464,7 +464,7 @@ const DERIVATIVES: [(&str, Pair); 6] = [
     ("DPdy", |lane| (lane | 2, lane & !2)),
 ];
 
-/// What a derivative is in a lane.
+/// The derivative in a lane.
 type Derivative = Box<dyn Fn(&[Row], usize) -> f64 + Send + Sync>;
 
 fn derivatives(all: &mut Vec<Feature>) {

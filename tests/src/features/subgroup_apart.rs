@@ -1,5 +1,5 @@
-//! Built-ins of subgroups, and subgroups of one workgroup that go different ways: where a wave is
-//! several subgroups, they part inside of it.
+//! Built-ins of subgroups, and subgroups of one workgroup that diverge. If a wave is several
+//! subgroups, they diverge inside it.
 
 use super::collectives::Row;
 use super::feature::Feature;
@@ -7,7 +7,7 @@ use super::launch::{Launch, WORKGROUP};
 use super::ty::{Ty, U32};
 use super::want::Want::{self, Bits};
 
-/// What a built-in is in lane `lane` of subgroup `id` of a workgroup, by the size of a subgroup.
+/// The value of a built-in in lane `lane` of subgroup `id` of a workgroup, by the subgroup size.
 type BuiltIn = fn(lane: usize, id: usize, size: usize) -> u64;
 
 fn all(size: usize) -> u64 {
@@ -64,7 +64,7 @@ fn built_ins(all: &mut Vec<Feature>) {
     }
 }
 
-/// What every lane of the launch gets, from the rows of its subgroup and their place.
+/// The results of all lanes of the launch, from the rows of their subgroups and their places.
 fn by_subgroup(
     op: &str,
     body: &str,
@@ -86,7 +86,7 @@ fn word(row: &Row) -> u32 {
     row[0] as u32
 }
 
-/// Subgroups with odd numbers do what the others do not.
+/// A branch that only subgroups with odd numbers take.
 fn odd_ones(inside: &str) -> String {
     format!(
         "$id = OpLoad %u32 %sgi\n$low = OpBitwiseAnd %u32 $id %u32_1\n$odd = OpIEqual %bool $low %u32_1\nOpStore $v $a\n\
@@ -95,8 +95,8 @@ fn odd_ones(inside: &str) -> String {
     )
 }
 
-/// A lane reads what another one of its subgroup has left in workgroup memory, in a branch that
-/// only some of the subgroups take.
+/// A lane reads the value that another lane of its subgroup has stored in workgroup memory, in a
+/// branch that only some of the subgroups take.
 fn barriers(all: &mut Vec<Feature>) {
     // AcquireRelease, WorkgroupMemory; Release and Acquire of it.
     let full = "OpControlBarrier %u32_3 %u32_3 %u32_264\n";
@@ -138,7 +138,7 @@ fn barriers(all: &mut Vec<Feature>) {
     }
 }
 
-/// Every subgroup repeats as often as its number says.
+/// Every subgroup repeats a loop as many times as its number.
 fn loops(all: &mut Vec<Feature>) {
     let body = "$id = OpLoad %u32 %sgi\nOpStore $v %u32_0\nOpStore $i %u32_0\nOpBranch $h\n$h = OpLabel\n\
                 OpLoopMerge $m $c None\nOpBranch $b\n$b = OpLabel\n$n = OpLoad %u32 $i\n$own = OpIAdd %u32 $a $n\n\

@@ -68,7 +68,7 @@ fn partial(op: &str, s: Scalar, result: Ty, line: &str, host: fn(&[Row]) -> Vec<
     partial
 }
 
-/// What is left of a subgroup is what counts.
+/// Only the active part of a subgroup counts.
 pub(super) fn features(all: &mut Vec<Feature>) {
     let (flag, word) = (Ty::from(Bool), Ty::from(U32));
     type Host = fn(&[Row]) -> Vec<Want>;

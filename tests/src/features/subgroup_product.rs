@@ -1,5 +1,5 @@
-//! Products of matrices that lie in a subgroup (SPV_INTEL_subgroup_matrix_multiply_accumulate), of
-//! subgroups of any size: with integers, packed bytes, halves and bfloat16.
+//! Products of matrices that a subgroup holds (SPV_INTEL_subgroup_matrix_multiply_accumulate), for
+//! subgroups of any size: with integers, packed bytes, 16-bit floats and bfloat16.
 
 use super::feature::Feature;
 use super::launch::INVOCATIONS;
@@ -10,7 +10,7 @@ use super::want::float;
 /// Rows of A, C and the result.
 const ROWS: usize = 4;
 
-/// How one product is made.
+/// A product.
 struct Case {
     name: &'static str,
     /// The dimension K.
@@ -21,10 +21,10 @@ struct Case {
     right: usize,
     /// The operand mask.
     flags: &'static str,
-    /// What element `n` of a component is, and how many there are in a component of B.
+    /// The value of element `n` of a component, and the number of elements in a component of B.
     element: fn(u64, usize) -> f64,
     per_word: usize,
-    /// What a component of C is, and of the result.
+    /// The value of a component of C and of the result.
     start: fn(u64) -> f64,
     result: fn(f64) -> Want,
     /// Some bits of a component.

@@ -1,4 +1,4 @@
-//! Types of operands and results, and what their bits mean on the host.
+//! Types of operands and results, and the meaning of their bits on the host.
 
 /// A scalar type. Integers have no sign: instructions say how they read them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,7 +61,7 @@ impl Scalar {
         }
     }
 
-    /// The type that stands for it in memory.
+    /// The type that represents it in memory.
     pub fn memory(self) -> Scalar {
         match self {
             Bool => U32,
@@ -69,7 +69,7 @@ impl Scalar {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// Returns true for a floating-point type.
     pub fn is_float(self) -> bool {
         FLOATS.contains(&self)
     }
@@ -175,7 +175,7 @@ pub fn exponent(value: f64) -> i32 {
     }
 }
 
-/// `value` as a half, still in 64 bits: one rounding only.
+/// `value` as a 16-bit float, still in 64 bits: it is rounded only once.
 fn round_to_half(value: f64) -> f64 {
     if !value.is_finite() || value == 0.0 {
         return value;
@@ -192,7 +192,7 @@ fn round_to_half(value: f64) -> f64 {
 /// A scalar, vector or matrix.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Ty {
-    /// What it consists of.
+    /// The scalar that it consists of.
     pub scalar: Scalar,
     /// Components of a vector, of each column of a matrix; 1 for a scalar.
     pub lanes: usize,
@@ -229,7 +229,7 @@ impl Ty {
         }
     }
 
-    /// How many scalars it has.
+    /// The number of scalars.
     pub fn components(self) -> usize {
         self.lanes * self.columns
     }

@@ -1,8 +1,8 @@
-//! What a result must be, and how far a result is from it.
+//! Expected results, and the distance of a result from them.
 
 use super::ty::Scalar;
 
-/// What one component of a result must be.
+/// The expected value of one component of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Want {
     /// These bits.
@@ -18,12 +18,12 @@ pub enum Want {
     Any,
 }
 
-/// How far a result may be from the exact one.
+/// The maximum distance of a result from the exact one.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum Limit {
     /// In units of the last place of the exact result.
     Ulp(f64),
-    /// As it is.
+    /// An absolute bound.
     Absolute(f64),
 }
 
@@ -69,7 +69,7 @@ pub fn float_or_bits(scalar: Scalar, bits: u64) -> Want {
 }
 
 impl Want {
-    /// Whether `bits` will do, and with which error.
+    /// Checks `bits`. Returns the error if the value is accepted.
     pub fn accepts(&self, scalar: Scalar, bits: u64) -> Option<Worst> {
         let fine = match self {
             Want::Any => true,
@@ -97,7 +97,7 @@ impl Want {
     }
 }
 
-/// A value for people: its bits, and what they mean.
+/// A value as text: its bits, and their meaning.
 pub fn show(scalar: Scalar, bits: u64) -> String {
     if scalar.is_float() {
         format!("{:#x} ({:e})", bits, scalar.float(bits))

@@ -1,4 +1,4 @@
-//! What the bytes of a block mean, and whether two blocks of them agree.
+//! The fields of a block, and the comparison of two blocks by their fields.
 
 use splitbar_passes::module::{Constants, Declarations, FloatFormat, Id, Type};
 
@@ -23,7 +23,7 @@ impl Scalar {
 /// A number and where it begins.
 pub type Field = (usize, Scalar);
 
-/// How far apart the columns or rows of a matrix are.
+/// The stride of the columns or rows of a matrix.
 #[derive(Copy, Clone)]
 struct MatrixLayout {
     stride: usize,
@@ -31,7 +31,7 @@ struct MatrixLayout {
 }
 
 /// The numbers in the first `bytes` bytes of a block of type `ty`, as the decorations Offset,
-/// ArrayStride and MatrixStride place them. A run-time array goes on to the end.
+/// ArrayStride and MatrixStride place them. A run-time array extends to the end.
 ///
 /// # Errors
 /// It holds what is no number (a physical pointer), or one of a format that the host does not have.
@@ -168,8 +168,8 @@ pub fn difference(fields: &[Field], one: &[u8], other: &[u8]) -> Option<String> 
     })
 }
 
-/// What the floats of two correct implementations may differ by: a share of the greater, and an
-/// absolute part.
+/// The maximum difference between the floats of two correct implementations: a share of the larger
+/// one, and an absolute part.
 ///
 /// Vulkan ("Precision of Core SPIR-V Instructions") gives sines and cosines an absolute error of
 /// 2^-11, and pow that of exp2(y * log2(x)), which is a relative one of some 2^-16 here; sums in

@@ -1,4 +1,4 @@
-//! A launch for a module that came without one, made from what the module declares.
+//! A launch for a module without one, derived from the declarations of the module.
 //!
 //! Nobody wrote down what published modules expect, so a launch is a guess: numbers that are small
 //! enough to index with. Whether it was a good one the simulator says, which sees accesses outside
@@ -31,17 +31,17 @@ const MOST_PUSH: usize = 256;
 /// Workgroups of every launch.
 const GROUPS: [u32; 3] = [2, 1, 1];
 
-/// The width of a workgroup where the module says nothing better.
+/// The width of a workgroup if the module does not determine it.
 const WIDTH: u32 = 32;
 
-/// How a launch is guessed.
+/// The way to guess a launch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Guess {
     /// The greatest integer in push constants and 32-bit buffers: they become sizes, strides and
     /// indices.
     pub most: u32,
-    /// How many times as many invocations as the module's defaults say, where the workgroup's size
-    /// is a specialization constant.
+    /// A factor for the module's default number of invocations, if the workgroup size is a
+    /// specialization constant.
     pub width: u32,
 }
 
@@ -55,8 +55,8 @@ pub const GUESSES: [Guess; 6] = [
     Guess { most: 4, width: 4 },
 ];
 
-/// Capabilities of Vulkan 1.3 that drivers for processors have, without physical addresses: a
-/// launch would have to hold those of each machine.
+/// Capabilities of Vulkan 1.3 that drivers for CPUs have, without physical addresses: a launch
+/// would need the addresses of each machine.
 const CAPABILITIES: &[Capability] = &[
     Capability::Shader,
     Capability::Int8,
@@ -97,7 +97,7 @@ pub struct Launch {
     pub push: Vec<u8>,
     /// Specialization constants that get a value, and the values.
     pub spec: Vec<(u32, u32)>,
-    /// Whether the module uses subgroups, so that its results may depend on their size.
+    /// True if the module uses subgroups, so that its results can depend on their size.
     pub has_subgroups: bool,
     /// The workgroup size of a kernel that leaves it open.
     pub size: Option<[u32; 3]>,
@@ -105,16 +105,16 @@ pub struct Launch {
     pub dynamic_shared: u32,
 }
 
-/// Where a launch is to run.
+/// The environment that a launch runs in.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum On {
-    /// The simulator, which takes what splitbar compiles.
+    /// The simulator, which runs splitbar's code.
     Simulator,
     /// The simulator and a Vulkan driver for processors.
     Both,
 }
 
-/// What a buffer is bound to.
+/// The place that a buffer is bound to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A descriptor.
@@ -140,17 +140,17 @@ impl fmt::Display for Place {
 /// A buffer of a launch.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    /// Where the kernel finds it.
+    /// The place at which the kernel finds it.
     pub place: Place,
-    /// Whether it is a uniform buffer; else it is a storage buffer.
+    /// True for a uniform buffer, false for a storage buffer.
     pub uniform: bool,
-    /// What its bytes mean.
+    /// The fields of its content.
     pub fields: Vec<Field>,
-    /// What it holds before the launch.
+    /// Its content before the launch.
     pub bytes: Vec<u8>,
 }
 
-/// The launch of `bytes` by a guess. The same module gives the same launch.
+/// The launch of `bytes` by a guess. The result depends only on the module and the guess.
 ///
 /// # Errors
 /// Why the module cannot be launched here: it needs what drivers for processors lack, or it has
@@ -208,7 +208,7 @@ pub fn is_kernel(bytes: &[u8]) -> bool {
 /// An argument of a kernel, as `splitbar lower --emit reflect` has it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Argument {
-    /// Which one.
+    /// The index of the argument.
     pub index: u32,
     /// `buffer`, `value`, ...
     pub kind: String,
@@ -216,7 +216,7 @@ pub struct Argument {
     pub size: usize,
 }
 
-/// What a launch of a kernel passes, as `splitbar lower --emit reflect` has it.
+/// The arguments of a launch of a kernel, from `splitbar lower --emit reflect`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Interface {
     /// In order.
@@ -227,12 +227,12 @@ pub struct Interface {
 
 /// Workgroup memory that an OpenCL pointer to local memory has, in bytes.
 const LOCAL: u32 = 1 << 12;
-/// What a version of the kernel with split barriers may have for them beyond
+/// The additional memory of a version of the kernel with split barriers, beyond
 /// [`Interface::shared_memory_bytes`].
 const FOR_BARRIERS: u32 = 1 << 10;
 
 /// The launch of the only kernel of an OpenCL module with this interface, by a guess. Its pointers
-/// to local memory are behind what the code has, with barriers split or not.
+/// to local memory are after the memory of the code, with barriers split or not.
 ///
 /// # Errors
 /// Why it cannot be launched here: it has several kernels, or arguments that are neither buffers
@@ -290,8 +290,8 @@ pub fn of_kernel(bytes: &[u8], interface: &Interface, guess: Guess) -> Result<La
     Ok(launch)
 }
 
-/// The number that memory behind a pointer of type `ty` is taken to hold: words of 32 bits where
-/// the pointer does not say.
+/// The type of the values in memory that a pointer of type `ty` points to: 32-bit words if the
+/// pointer has no type.
 fn element(declarations: &Declarations<'_>, ty: Id) -> Scalar {
     let inner = |ty: Id| match declarations.ty(ty) {
         Some(Type::Pointer { pointee, .. }) => *pointee,

@@ -1,5 +1,5 @@
-//! Random loops that fill workgroup arrays before a barrier and read them after it, as they are
-//! written by hand in matrix products and convolutions, and what they leave on the host.
+//! Random loops that fill workgroup arrays before a barrier and read them after it, as matrix
+//! products and convolutions do, and their results on the host.
 //!
 //! [`text`] writes a [`Program`] as a module, [`run`] executes it, iteration by iteration, with no
 //! notion of buffers or barriers.
@@ -19,13 +19,13 @@ pub struct Program {
     pub invocations: u32,
     /// Iterations of the loop.
     pub trips: u32,
-    /// Whether the number of iterations is read from memory: the first word of the inputs.
+    /// True if the number of iterations is read from memory: the first word of the inputs.
     pub reads_trips: bool,
-    /// Whether the loop asks at its end whether it goes on: it has one iteration at least.
+    /// True if the loop condition is at the end of the loop, so that it has at least one iteration.
     pub asks_late: bool,
-    /// Whether the sum is a variable, and not a phi.
+    /// True if the sum is a variable, and not a phi.
     pub has_variable: bool,
-    /// Whether the loop is in another one, which has two iterations.
+    /// True if the loop is in another loop, which has two iterations.
     pub is_nested: bool,
     /// The arrays, in the order of the stage.
     pub arrays: Vec<Array>,
@@ -33,8 +33,8 @@ pub struct Program {
     pub reads: Vec<Read>,
     /// True if the work writes the sum to the results in each iteration.
     pub writes: bool,
-    /// True if the work has a phase of its own: it stores the sum in another array, and after a
-    /// barrier adds that of another invocation.
+    /// True if the work has an additional phase: it stores the sum in another array, and after a
+    /// barrier adds the sum of another invocation.
     pub exchanges: bool,
     /// True if a second branch leaves the loop after its last barrier, depending on the elements
     /// that the work has read.
@@ -49,13 +49,13 @@ pub struct Program {
 pub struct Array {
     /// Elements for each invocation.
     pub each: u32,
-    /// How.
+    /// The way to fill it.
     pub fill: Fill,
-    /// What is added to the loaded value, times the iteration.
+    /// A number that is multiplied by the iteration, and added to the loaded value.
     pub scale: u32,
 }
 
-/// How a stage fills an array.
+/// The way in which a stage fills an array.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Fill {
     /// One store after the other.
@@ -81,7 +81,7 @@ pub struct Read {
     pub times: u32,
     /// See `times`.
     pub plus: u32,
-    /// Whether it is read in a loop, with `plus` growing by one, so often.
+    /// The number of times that it is read in a loop, with `plus` increasing by one.
     pub often: u32,
 }
 

@@ -41,7 +41,7 @@ pub fn run(program: &Program, inputs: &[u32]) -> Vec<u32> {
     results
 }
 
-/// What the stage of iteration `i` stores in an array.
+/// The values that the stage of iteration `i` stores in an array.
 fn filled(program: &Program, inputs: &[u32], array: usize, i: u32, sums: &[u32]) -> Vec<u32> {
     let scale = program.arrays[array].scale;
     let element = |at: u32| {

@@ -348,7 +348,7 @@ impl Writing<'_> {
         }
     }
 
-    /// What an iteration does between the barriers: the new sum.
+    /// Writes the work of an iteration between the barriers, and returns the new sum.
     fn work(&mut self, sum: String) -> String {
         let program = self.program;
         let mut sum = sum;

@@ -1,4 +1,4 @@
-//! Expressions of a random program: what they are on the host, and as instructions.
+//! Expressions of a random program: their values on the host, and their instructions.
 
 use super::sizes::VARIABLES;
 use super::statement::{Expression, Operation};

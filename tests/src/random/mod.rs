@@ -1,7 +1,7 @@
-//! Random compute shaders from a seed: arithmetic of all widths, vectors, branches, loops and the
-//! ways out of them, functions, subgroup operations, and exchanges through workgroup memory and
-//! storage buffers, ordered by barriers in one piece and split and by memory barriers beside them.
-//! They are free of races by construction.
+//! Random compute shaders from a seed: arithmetic of all widths, vectors, branches, loops with all
+//! kinds of exits, functions, subgroup operations, and exchanges through workgroup memory and
+//! storage buffers. The exchanges are ordered by full and split barriers, and by memory barriers
+//! next to them. They are free of races by construction.
 //!
 //! A program is a tree (`Top`, `Statement`, `Expression`). `order` says what its barriers order,
 //! and so which programs are free of races; `walk` and `reshape` make programs that are, and
@@ -36,7 +36,7 @@ pub fn inputs(seed: u64, program: &Program) -> Vec<u32> {
     words(!seed, program.size * GROUPS * 2)
 }
 
-/// What the buffers of the slots hold at first.
+/// The initial contents of the slots' buffers.
 pub fn buffers(seed: u64, program: &Program) -> Vec<u32> {
     let slots = SLOTS - SHARED;
     words(seed ^ 0x5eed, program.size * GROUPS * slots)
@@ -53,7 +53,7 @@ mod tests {
     use super::tree::Top;
     use super::*;
 
-    /// Programs of which each form has to be met.
+    /// The number of programs in which each form must occur.
     const PROGRAMS: u64 = 400;
 
     #[test]

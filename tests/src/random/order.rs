@@ -1,5 +1,5 @@
-//! What the barriers of a random program order: whether every access to a slot comes after those
-//! that it conflicts with.
+//! The order that the barriers of a random program establish: checks that every access to a slot
+//! comes after those that it conflicts with.
 //!
 //! Vulkan's rule: a release before (or on) the arrive of one invocation synchronizes with an
 //! acquire on (or after) the wait of another, where both cover the memory and their scopes include
@@ -15,8 +15,8 @@ use super::tree::{Dialect, Program, Top};
 /// Scopes of execution that barriers have; pairs of both may be open at the same time.
 const EXECUTION: [Scope; 2] = [Scope::Subgroup, Scope::Workgroup];
 
-/// How far the earlier accesses are ordered before the later ones, among the invocations of one
-/// scope.
+/// The progress towards an order of the earlier accesses before the later ones, among the
+/// invocations of one scope.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 struct Progress {
     /// A release came after them.
@@ -52,7 +52,7 @@ impl Progress {
 struct Accesses {
     /// Among the invocations of a subgroup, and of the workgroup.
     progress: [Progress; 2],
-    /// Among whom those meet that are not ordered for all yet.
+    /// The invocations among which accesses conflict that are not ordered for all yet.
     reach: Reach,
     /// If all of those are atomic operations of one kind.
     atomic: Option<Atomic>,
@@ -65,7 +65,7 @@ impl Accesses {
         atomic: None,
     };
 
-    /// Whether an access of this reach comes after all of them.
+    /// Returns true if an access of this reach is ordered after all of them.
     fn before(&self, reach: Reach) -> bool {
         match reach.max(self.reach) {
             Reach::Own => true,
@@ -96,7 +96,7 @@ impl Accesses {
     }
 }
 
-/// What is known of a slot.
+/// The knowledge about a slot.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 struct Slot {
     writes: Accesses,
@@ -105,12 +105,12 @@ struct Slot {
     filled: bool,
 }
 
-/// What is known at one place of a program.
+/// The knowledge at one place of a program.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     dialect: Dialect,
     slots: [Slot; SLOTS],
-    /// Whether a pair of each execution scope is open.
+    /// True if a pair is open, for each execution scope.
     open: [bool; 2],
 }
 
@@ -129,8 +129,8 @@ impl Known {
         }
     }
 
-    /// At the beginning of a loop's body, whatever the body is, as long as it leaves no pair open:
-    /// what was accessed before is taken for unordered.
+    /// The knowledge at the beginning of a loop's body, for any body that leaves no pair open:
+    /// earlier accesses count as unordered.
     pub(crate) fn again(&self) -> Known {
         let mut state = *self;
         for slot in &mut state.slots {
@@ -145,7 +145,7 @@ impl Known {
         state
     }
 
-    /// What is known where two ways meet; `None` when a pair is open on one of them only.
+    /// The knowledge where two paths merge; `None` if a pair is open on only one of them.
     pub(crate) fn and(&self, other: &Known) -> Option<Known> {
         let slot = |at: usize| {
             let (a, b) = (self.slots[at], other.slots[at]);
@@ -162,18 +162,18 @@ impl Known {
         })
     }
 
-    /// Whether a pair of this execution scope is open.
+    /// Returns true if a pair of this execution scope is open.
     pub(crate) fn is_open(&self, execution: Scope) -> bool {
         (0..2).any(|at| EXECUTION[at] == execution && self.open[at])
     }
 
-    /// Whether every element of the slot has a value.
+    /// Returns true if every element of the slot has a value.
     pub(crate) fn is_filled(&self, slot: usize) -> bool {
         self.slots[slot].filled
     }
 
-    /// Whether it can be said of this access that it races with none before it, and reads what has
-    /// been written.
+    /// Returns true if this access provably races with none before it, and reads only initialised
+    /// elements.
     pub(crate) fn allows(&self, top: &Top) -> bool {
         match top {
             Top::Put {
@@ -307,7 +307,8 @@ fn pair(execution: Scope) -> usize {
     usize::from(execution >= Scope::Workgroup)
 }
 
-/// An invocation that accesses for all, or elements that are not its own, meets all others.
+/// An invocation that accesses elements for all, or elements that are not its own, conflicts with
+/// all others.
 fn reach(index: Index, when: When) -> Reach {
     match when {
         When::Only(_) => Reach::Workgroup,
@@ -320,13 +321,13 @@ pub(crate) fn memory(slot: usize) -> u32 {
     if slot < SHARED { SHARED_MEMORY } else { BUFFER }
 }
 
-/// Why nothing can be said of the result of a program; `None` when it is free of races.
+/// The reason why the result of a program is not defined; `None` if it is free of races.
 pub fn flaw(program: &Program) -> Option<String> {
     let mut state = Known::new(program.dialect);
     check(&mut state, &program.tops).err()
 }
 
-/// Goes through `tops`. The result says whether all workgroups get to the end of them.
+/// Checks `tops`. Returns true if all workgroups reach the end.
 fn check(state: &mut Known, tops: &[Top]) -> Result<(), String> {
     for top in tops {
         match top {
@@ -358,7 +359,7 @@ fn check(state: &mut Known, tops: &[Top]) -> Result<(), String> {
     Ok(())
 }
 
-/// That accesses which make available or visible do so among all of the workgroup.
+/// Checks that accesses which make available or visible do so for the whole workgroup.
 fn marks(state: &Known, access: Access) -> Result<(), String> {
     if state.dialect == Dialect::VulkanAccess && access.scope < Scope::Workgroup {
         return Err("an access is marked for too few".to_owned());

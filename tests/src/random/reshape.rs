@@ -1,4 +1,4 @@
-//! Other forms of the same program: what it does stays the same, where it stands changes.
+//! Other forms of the same program: its results do not change, but the places of its statements do.
 
 use super::order::flaw;
 use super::share::{Count, Of, Scope};

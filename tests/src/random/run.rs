@@ -6,7 +6,7 @@ use super::sizes::{ARRAY, GROUPS, SHARED, SLOTS, VARIABLES};
 use super::statement::{Leave, Statement};
 use super::tree::{Combine, Program, Top};
 
-/// What an invocation has.
+/// The registers of an invocation.
 #[derive(Clone, Debug)]
 struct Registers {
     variables: [u32; VARIABLES],
@@ -25,7 +25,7 @@ impl Registers {
     }
 }
 
-/// Where control goes after a statement.
+/// The control flow after a statement.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Flow {
     Next,
@@ -34,18 +34,19 @@ enum Flow {
     Return(u32),
 }
 
-/// What a program leaves.
+/// The memory after a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
     /// The variables of all invocations in the end, one invocation after the other.
     pub variables: Vec<u32>,
     /// The slots that are buffers, one after the other: the elements of all workgroups.
     pub buffers: Vec<u32>,
-    /// What the last workgroup adds up, an element for each of its invocations.
+    /// The sums of the last workgroup, one for each of its invocations.
     pub sums: Vec<u32>,
 }
 
-/// What `program` leaves when its invocations have these `inputs` and its slots begin as `buffers`.
+/// The memory after `program`, if its invocations have these `inputs` and the initial contents of
+/// its slots are `buffers`.
 pub fn run(program: &Program, inputs: &[u32], buffers: &[u32], subgroup: usize) -> Memory {
     let size = program.size;
     let mut memory = Memory {
@@ -94,7 +95,7 @@ struct Launch<'p> {
     group: usize,
     /// Of this workgroup.
     slots: [Vec<u32>; SLOTS],
-    /// Whether it has ended.
+    /// True if it has ended.
     ended: bool,
 }
 

@@ -1,23 +1,24 @@
-//! How the invocations of a random program share memory: which element, which marks, which
-//! barriers.
+//! Shared memory of the invocations of a random program: elements, memory operands and barriers.
 
 /// An element of a slot.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Index {
     /// The invocation's own.
     Own,
-    /// That of the invocation so much further, around the end.
+    /// The element of the invocation with a number larger by this, modulo the number of
+    /// invocations.
     Shift(u32),
-    /// That of the invocation whose number differs in these bits, which is of the same subgroup.
+    /// The element of the invocation whose number differs in these bits. It is in the same
+    /// subgroup.
     Xor(u32),
     /// This one, the same for all.
     At(u32),
-    /// The one that a variable says, modulo the workgroup's size.
+    /// The element whose number is in a variable, modulo the workgroup's size.
     By(usize),
 }
 
 impl Index {
-    /// Among whom such accesses meet.
+    /// The invocations among which such accesses conflict.
     pub(crate) fn reach(self) -> Reach {
         match self {
             Index::Own => Reach::Own,
@@ -26,13 +27,13 @@ impl Index {
         }
     }
 
-    /// Whether different invocations access different elements.
+    /// Returns true if different invocations access different elements.
     pub(crate) fn is_permutation(self) -> bool {
         matches!(self, Index::Own | Index::Shift(_) | Index::Xor(_))
     }
 }
 
-/// Among whom accesses of one element meet.
+/// The invocations among which accesses of one element conflict.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reach {
     Own,
@@ -40,7 +41,7 @@ pub(crate) enum Reach {
     Workgroup,
 }
 
-/// Which invocations make an access.
+/// The invocations that make an access.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     /// All.
@@ -51,7 +52,7 @@ pub(crate) enum When {
     Only(u32),
 }
 
-/// How an access is marked.
+/// The memory operands of an access.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
     /// Volatile.
@@ -60,7 +61,7 @@ pub(crate) struct Access {
     pub scope: Scope,
 }
 
-/// An atomic operation whose order does not matter for what is left in memory.
+/// An atomic operation whose order does not matter for the final memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Atomic {
     Add,
@@ -70,7 +71,7 @@ pub(crate) enum Atomic {
 }
 
 impl Atomic {
-    /// What is left.
+    /// The result of the operation.
     pub(crate) fn apply(self, a: u32, b: u32) -> u32 {
         match self {
             Atomic::Add => a.wrapping_add(b),
@@ -127,7 +128,7 @@ pub(crate) const MAKE_VISIBLE: u32 = 0x4000;
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) struct Fence {
     pub scope: Scope,
-    /// As in SPIR-V.
+    /// The memory semantics, as in SPIR-V.
     pub bits: u32,
 }
 
@@ -138,12 +139,12 @@ impl Fence {
         bits: 0,
     };
 
-    /// Whether earlier accesses stay before it.
+    /// Returns true if earlier accesses stay before it.
     pub(crate) fn releases(self) -> bool {
         self.bits & (RELEASE | ACQUIRE_RELEASE | SEQUENTIALLY_CONSISTENT) != 0
     }
 
-    /// Whether later accesses stay after it.
+    /// Returns true if later accesses stay after it.
     pub(crate) fn acquires(self) -> bool {
         self.bits & (ACQUIRE | ACQUIRE_RELEASE | SEQUENTIALLY_CONSISTENT) != 0
     }
@@ -172,14 +173,14 @@ impl std::fmt::Debug for Fence {
     }
 }
 
-/// How often a loop is run.
+/// The number of iterations of a loop.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) struct Count {
     /// The number, or which push constant has it.
     pub of: Of,
     /// So many iterations less.
     pub less: u32,
-    /// Whether the loop asks to be unrolled (`true`), or not to be.
+    /// The loop control of the loop: `true` for Unroll, `false` for DontUnroll.
     pub unroll: Option<bool>,
 }
 

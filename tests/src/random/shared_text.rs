@@ -1,5 +1,5 @@
-//! What invocations share, as instructions: accesses of slots, atomic operations, barriers,
-//! functions that contain some, and what the last workgroup does.
+//! Shared memory as instructions: accesses of slots, atomic operations, barriers, functions with
+//! barriers, and the sums of the last workgroup.
 
 use super::share::{ACQUIRE, ACQUIRE_RELEASE, Access, BUFFER, Count, Fence, Index};
 use super::share::{MAKE_AVAILABLE, MAKE_VISIBLE, Of, SHARED_MEMORY, Scope, When};
@@ -8,7 +8,7 @@ use super::text::Writer;
 use super::tree::{Dialect, Last, Top};
 use std::fmt::Write;
 
-/// Everything that one workgroup knows is known to the next one that asks.
+/// An access that publishes everything that one workgroup knows to the next one that acquires.
 const PUBLISHED: Access = Access {
     volatile: false,
     scope: Scope::Device,
@@ -97,7 +97,7 @@ impl Writer {
         format!("%{}local", self.frame)
     }
 
-    /// Whether the workgroup's number is odd.
+    /// The condition that the workgroup's number is odd.
     pub(super) fn is_odd(&mut self) -> String {
         let bit = self.id(&format!("OpBitwiseAnd %u32 %{}wid %c1", self.frame));
         self.id(&format!("OpINotEqual %bool {bit} %c0"))
@@ -184,7 +184,7 @@ impl Writer {
         self.id(&format!("OpLoad %u32 {pointer}{marks}"))
     }
 
-    /// How often a loop is run.
+    /// The number of iterations of a loop.
     pub(super) fn times(&mut self, count: Count) -> String {
         let all = match count.of {
             Of::Number(number) => return format!("%c{}", number - count.less),

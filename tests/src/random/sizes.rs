@@ -1,4 +1,4 @@
-//! How many variables, workgroups and slots a program has.
+//! The numbers of variables, workgroups and slots of a program.
 
 /// Variables of an invocation.
 pub const VARIABLES: usize = 6;

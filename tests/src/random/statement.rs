@@ -1,9 +1,9 @@
-//! What an invocation of a random program does on its own, and how that is chosen.
+//! Statements of a single invocation of a random program, and their random choice.
 
 use super::sizes::VARIABLES;
 use fastrand::Rng;
 
-/// What an invocation does.
+/// A statement of an invocation.
 #[derive(Clone, Debug)]
 pub(crate) enum Statement {
     /// A variable becomes a value.
@@ -12,14 +12,14 @@ pub(crate) enum Statement {
     Put { index: usize, from: usize },
     /// A variable becomes an element of the array.
     Get { to: usize, index: usize },
-    /// One of two branches, as a bit of a variable says.
+    /// One of two branches, by a bit of a variable.
     If {
         variable: usize,
         bit: u32,
         yes: Vec<Statement>,
         no: Vec<Statement>,
     },
-    /// As often as the low bits of a variable say.
+    /// A loop whose number of iterations is the low bits of a variable.
     Loop {
         variable: usize,
         body: Vec<Statement>,
@@ -33,7 +33,7 @@ pub(crate) enum Statement {
         variable: usize,
         bit: u32,
     },
-    /// A variable becomes what a function makes of two.
+    /// A variable is replaced by a function of two.
     Call {
         to: usize,
         function: usize,
@@ -42,7 +42,7 @@ pub(crate) enum Statement {
     },
 }
 
-/// How control leaves.
+/// A way to leave a construct.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Leave {
     /// Out of the innermost loop.
@@ -56,7 +56,7 @@ pub(crate) enum Leave {
 /// A value out of two variables.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Expression {
-    /// What is done.
+    /// The operation.
     pub(super) op: Operation,
     /// The operands.
     pub(super) a: usize,
@@ -64,7 +64,7 @@ pub(crate) struct Expression {
     pub(super) b: usize,
 }
 
-/// Operations on words; [`text`] and [`run`] say what they are.
+/// Operations on words; [`text`] and [`run`] define them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Add,
@@ -87,9 +87,9 @@ pub(crate) enum Operation {
     Least,
     /// The upper word of the product.
     MulHigh,
-    /// Of the low halves, in 16 bits.
+    /// The sum of the lower 16 bits, in 16 bits.
     Add16,
-    /// The low halves as floats: product and sum, rounded each, as bits.
+    /// The lower 16 bits as floats: product and sum, each rounded, as bits.
     Float,
     /// Of the low bytes, signed.
     Mul8,
@@ -134,16 +134,16 @@ const OPERATIONS: [Operation; 22] = [
 /// Functions of a program.
 pub(super) const FUNCTIONS: usize = 2;
 
-/// Where a statement stands, for what it may be.
+/// The surroundings of a statement, which restrict it.
 #[derive(Copy, Clone)]
 pub(super) struct Surroundings {
     /// Statements around it.
     pub depth: u32,
-    /// Whether one of them is a loop.
+    /// True if one of them is a loop.
     pub in_loop: bool,
     /// Functions that it may call.
     pub callable: usize,
-    /// Whether it is in a function.
+    /// True if it is in a function.
     pub in_function: bool,
 }
 

@@ -158,9 +158,10 @@ pub(super) struct Writer {
     pub(super) variables: String,
     /// All functions but the first.
     pub(super) functions: String,
-    /// In front of the names of the function's variables.
+    /// The prefix of the names of the function's variables.
     pub(super) frame: String,
-    /// Where the loops around lead to, the innermost last: out, and to the next iteration.
+    /// The targets of the enclosing loops, the innermost last: the merge block and the continue
+    /// target.
     pub(super) loops: Vec<(String, String)>,
     /// Results that must not be fused with others.
     pub(super) contracted: Vec<String>,
@@ -449,7 +450,7 @@ impl Writer {
         }
     }
 
-    /// Whether a bit of a variable is set.
+    /// The condition that a bit of a variable is set.
     pub(super) fn bit(&mut self, variable: usize, bit: u32) -> String {
         let value = self.get(variable);
         let shifted = self.id(&format!("OpShiftRightLogical %u32 {value} %c{bit}"));

@@ -1,4 +1,4 @@
-//! A program as a tree: what its workgroups do, one thing after the other.
+//! A program as a tree: the statements of its workgroups, in order.
 
 use super::share::{Access, Atomic, Count, Fence, Index, Scope, When};
 use super::statement::Statement;
@@ -8,20 +8,20 @@ use super::statement::Statement;
 pub struct Program {
     /// Invocations of a workgroup.
     pub size: usize,
-    /// Which rules the module follows.
+    /// The rules that the module follows.
     pub(crate) dialect: Dialect,
     /// Push constants: how often loops are run.
     pub counts: [u32; 4],
-    /// What the invocations of a workgroup do, one thing after the other.
+    /// The statements of the invocations of a workgroup, in order.
     pub(crate) tops: Vec<Top>,
-    /// What happens to the last workgroup that comes to the end.
+    /// The work of the last workgroup that reaches the end.
     pub(crate) last: Option<Last>,
     /// Functions; each calls only those before it.
     pub(crate) functions: Vec<Function>,
 }
 
 impl Program {
-    /// What the invocations of a workgroup do, a line for each thing.
+    /// A text with the statements of the invocations of a workgroup, one per line.
     pub fn outline(&self) -> String {
         let mut lines = format!(
             "{} invocations, {:?}, counts {:?}\n",
@@ -34,7 +34,7 @@ impl Program {
         lines
     }
 
-    /// Whether it is valid in Vulkan.
+    /// Returns true if it is valid in Vulkan.
     pub fn is_for_vulkan(&self) -> bool {
         self.dialect != Dialect::Universal
     }
@@ -58,57 +58,57 @@ fn outline(tops: &[Top], depth: usize, lines: &mut String) {
     }
 }
 
-/// Which rules a module follows.
+/// The rules that a module follows.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// The memory model GLSL450, in Vulkan: accesses have no marks.
     Glsl,
     /// The same, with orders that SPIR-V has and Vulkan forbids.
     Universal,
-    /// Vulkan's memory model; each access makes available or visible what it accesses.
+    /// Vulkan's memory model; each access makes its memory available or visible.
     VulkanAccess,
     /// Vulkan's memory model; the barriers do.
     VulkanBarrier,
 }
 
 impl Dialect {
-    /// Whether the memory model is Vulkan's.
+    /// Returns true if the memory model is Vulkan's.
     pub(crate) fn has_vulkan_model(self) -> bool {
         matches!(self, Dialect::VulkanAccess | Dialect::VulkanBarrier)
     }
 }
 
-/// The last workgroup that comes to the end adds up what all of them left in a buffer. Each
-/// publishes that at device scope, and counts itself by an atomic addition.
+/// The last workgroup that reaches the end adds up the results of all workgroups in a buffer. Each
+/// publishes its results at device scope, and counts itself with an atomic addition.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Last {
-    /// What is added up.
+    /// The slot that is added up.
     pub from: usize,
-    /// Only the invocation that counts publishes at device scope: what the others wrote it knows by
-    /// a barrier of the workgroup.
+    /// True if only the invocation that counts publishes at device scope. It sees the writes of the
+    /// others after a workgroup barrier.
     pub by_one: bool,
 }
 
-/// A function of two words with variables and an array of its own, which begin as those of an
-/// invocation do.
+/// A function of two words with its own variables and array, which are initialised like those of an
+/// invocation.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
-    /// What it does.
+    /// The statements.
     pub(super) body: Vec<Statement>,
-    /// What it returns when it gets to its end.
+    /// The variable that it returns at its end.
     pub(super) result: usize,
 }
 
-/// What all invocations of a workgroup do together.
+/// A statement that all invocations of a workgroup execute together.
 #[derive(Clone, Debug)]
 pub(crate) enum Top {
     /// Each for itself.
     Local(Statement),
     /// `to` becomes the combination over the subgroup.
     Reduce {
-        /// How values are combined.
+        /// The operation that combines the values.
         with: Combine,
-        /// Whether lane by lane, or over all.
+        /// True for a scan, false for a reduction.
         scan: bool,
         /// Destination and source.
         to: usize,
@@ -169,13 +169,13 @@ pub(crate) enum Top {
     ByGroup(Vec<Top>, Vec<Top>),
     /// The same several times over.
     Repeat(Count, Vec<Top>),
-    /// In a function of its own, which has pointers to the variables.
+    /// In a separate function, which has pointers to the variables.
     Inline(Vec<Top>),
     /// Workgroups with odd numbers end here.
     EndOdd,
 }
 
-/// How a subgroup combines.
+/// The operation with which a subgroup combines values.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {
     Add,

@@ -1,4 +1,4 @@
-//! Chooses what the invocations of a random program do together, so that nothing races.
+//! Chooses the collective operations of the invocations of a random program, without races.
 
 use super::order::{Known, flaw, memory};
 use super::reshape::reshape;
@@ -73,7 +73,7 @@ fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
     &from[rng.usize(..from.len())]
 }
 
-/// What stands around a place.
+/// The surroundings of a place.
 #[derive(Copy, Clone, Default)]
 struct Around {
     /// Loops, branches and windows.
@@ -89,14 +89,14 @@ impl Around {
 }
 
 struct Walk {
-    /// What is known at this place.
+    /// The knowledge at this place.
     state: Known,
     dialect: Dialect,
     /// Invocations of a workgroup.
     size: u32,
     /// Slots that an exchange around this place uses.
     busy: [bool; SLOTS],
-    /// How often orders stand on memory barriers of their own, in five.
+    /// The share of fences on separate memory barriers, in fifths.
     apart: u8,
     rng: Rng,
 }
@@ -147,7 +147,7 @@ impl Walk {
         }
     }
 
-    /// Something that no other subgroup takes part in.
+    /// A statement in which no other subgroup takes part.
     fn own(&mut self, to: &mut Vec<Top>) {
         let rng = &mut self.rng;
         to.push(match rng.u8(..10) {
@@ -428,7 +428,7 @@ impl Walk {
         self.busy[slot] = false;
     }
 
-    /// That these slots may be written.
+    /// Adds what is needed so that these slots may be written.
     fn settle(&mut self, slots: &[usize], scope: Scope, around: Around, to: &mut Vec<Top>) {
         let index = if scope == Scope::Subgroup {
             Index::Xor(1)
@@ -454,8 +454,8 @@ impl Walk {
         }
     }
 
-    /// The end of the program: sometimes an arrive that nobody waits for, sometimes workgroups that
-    /// end with it. Whether some do.
+    /// The end of the program: sometimes an arrive without a wait, sometimes workgroups that end
+    /// with it. Returns true if some do.
     fn end(&mut self, to: &mut Vec<Top>) -> bool {
         if !self.chance(1, 5) {
             return false;
@@ -516,7 +516,7 @@ impl Walk {
         }
     }
 
-    /// Which classes go with the barrier itself, and which with memory barriers beside it.
+    /// The storage classes of the barrier itself, and those of memory barriers next to it.
     fn distribute(&mut self, classes: u32) -> [u32; 2] {
         let mut beside = 0;
         for class in [BUFFER, SHARED_MEMORY] {
@@ -563,7 +563,7 @@ impl Walk {
         }
     }
 
-    /// What a control barrier carries.
+    /// The semantics that a control barrier has.
     fn carried(&mut self, order: u32, classes: u32, scope: Scope, place: FenceCarrier) -> Fence {
         if classes == 0 {
             Fence {
@@ -651,7 +651,7 @@ impl Walk {
     }
 }
 
-/// Which memories the slots of an exchange are of: whether each is a buffer.
+/// The memories of the slots of an exchange: true for a buffer.
 const KINDS: [&[bool]; 5] = [
     &[false],
     &[true],
@@ -665,7 +665,7 @@ const PLAIN: Access = Access {
     scope: Scope::Workgroup,
 };
 
-/// What carries a fence.
+/// The instruction that a fence belongs to.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum FenceCarrier {
     Memory,

@@ -18,11 +18,11 @@ pub struct Case {
 /// A buffer of a launch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Buffer {
-    /// How the kernel names it.
+    /// The name of the buffer in the kernel.
     pub place: BufferName,
     /// Its name in the source.
     pub name: String,
-    /// What its words are.
+    /// The type of its words.
     pub element: Element,
     /// The words before the launch.
     pub before: Vec<u32>,
@@ -30,7 +30,7 @@ pub struct Buffer {
     pub after: Option<Vec<u32>>,
 }
 
-/// How a kernel names a buffer.
+/// The name of a buffer in a kernel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BufferName {
     /// Descriptor set and binding.
@@ -39,7 +39,7 @@ pub enum BufferName {
     Argument(u32),
 }
 
-/// What a word of a buffer is.
+/// The type of a word in a buffer.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Element {
     /// An unsigned number; results are compared exactly.
@@ -52,8 +52,8 @@ pub enum Element {
 }
 
 impl Case {
-    /// Compares what a launch left in the buffers (one slice per buffer, in their order) with what
-    /// is expected.
+    /// Compares the contents of the buffers after a launch (one slice per buffer, in their order)
+    /// with the expected contents.
     ///
     /// # Errors
     /// The first word that differs, with buffer, index, expected and found value.

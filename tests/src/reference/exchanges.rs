@@ -173,7 +173,7 @@ pub fn volume(groups: [u32; 3], workgroup_size: [u32; 3]) -> Case {
     }
 }
 
-/// The kernel of the suite `sizes` that asks its workgroup four questions, in workgroups of `size`
+/// The kernel of the suite `sizes` that evaluates four group votes in workgroups of `size`
 /// invocations: the first and the third are true.
 pub fn votes(groups: [u32; 3], size: u32) -> Case {
     let count = groups.iter().product::<u32>() * size;

@@ -1,4 +1,4 @@
-//! Host references: for every kernel one launch with fixed inputs, and what its buffers hold
+//! Host references: for every kernel one launch with fixed inputs, and the contents of its buffers
 //! afterwards.
 //!
 //! Plain Rust without barriers: each function states the result as a formula over the inputs, not

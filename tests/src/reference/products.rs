@@ -1,5 +1,5 @@
-//! Matrix products. The elements are small whole numbers, so that every order of summation gives
-//! the same floats.
+//! Matrix products. The elements are small integers, so every order of summation has the same
+//! result.
 
 use super::case::{Case, Element, input, output};
 use super::noise::noise;
@@ -18,14 +18,14 @@ pub const KERNELS: &[&str] = &[
 ];
 
 /// A launch of `c = a b` with `a` of m rows and k columns, `b` of k rows and n columns, all
-/// row-major. The result is not computed: for large matrices that takes long, and
-/// [`Product::element`] gives single elements.
+/// row-major. The result is not computed, because that takes long for large matrices;
+/// [`Product::element`] computes single elements.
 #[derive(Clone, Debug)]
 pub struct Product {
     /// m, n and k.
     pub size: [u32; 3],
-    /// Whether the elements of `a` and `b` are floats of 16 bits, of which a word holds two, the
-    /// first in its low half. Else all are of 32 bits.
+    /// True if the elements of `a` and `b` are 16-bit floats; each word holds two, the first in its
+    /// lower 16 bits. Otherwise all elements have 32 bits.
     pub halves: bool,
     /// The launch; its buffers are `a`, `b` and `c`.
     pub case: Case,
@@ -146,7 +146,7 @@ fn small(count: u32, salt: u32) -> Vec<f32> {
         .collect()
 }
 
-/// The values as halves, two in a word.
+/// The values as 16-bit floats, two in a word.
 fn pairs(values: &[f32]) -> Vec<u32> {
     values
         .chunks_exact(2)
@@ -154,7 +154,7 @@ fn pairs(values: &[f32]) -> Vec<u32> {
         .collect()
 }
 
-/// The bits of a half, for whole numbers of at most eleven bits.
+/// The bits of a 16-bit float, for integers of at most eleven bits.
 fn half(value: f32) -> u32 {
     let bits = value.to_bits();
     if value == 0.0 {

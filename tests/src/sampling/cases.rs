@@ -13,7 +13,7 @@ fn anywhere(_: &Case, lane: usize) -> [f32; 4] {
     [0, 1, 2, 3].map(|index| random(lane, index, 320) as f32 / 64.0 - 2.0)
 }
 
-/// The same, with a layer from -1 to beyond the last one behind the first directions.
+/// The same, with a layer from -1 to beyond the last one after the first coordinates.
 fn layered(case: &Case, lane: usize) -> [f32; 4] {
     let mut place = anywhere(case, lane);
     let count = usize::from(case.levels.directions);
@@ -45,7 +45,7 @@ fn stepped_linear(_: &Case, lane: usize) -> [f32; 4] {
     [x as f32 / 4.0, y as f32 / 4.0, 0.0, 0.0]
 }
 
-/// With a divisor of 2 behind the directions.
+/// With a divisor of 2 after the coordinates.
 fn projected(case: &Case, lane: usize) -> [f32; 4] {
     let [x, y, ..] = anywhere(case, lane);
     [2.0 * x, 2.0 * y, 2.0, 0.0]
@@ -132,7 +132,7 @@ OpExtension \"SPV_KHR_compute_shader_derivatives\"|OpExecutionMode %main Derivat
 const QUADS: &str = "OpCapability ComputeDerivativeGroupQuadsKHR
 OpExtension \"SPV_KHR_compute_shader_derivatives\"|OpExecutionMode %main DerivativeGroupQuadsKHR";
 
-/// A reference and what it is compared with: as wide as the plane's texels are.
+/// A depth reference as wide as the plane's texels, and the comparison with it.
 const REFERENCE: &str = "%r = OpConvertUToF %float %x
 %d = OpImageSampleDrefExplicitLod %float %s %p2 %r Lod %f0
 %value = OpCompositeConstruct %float4 %d %f0 %f0 %f1";

@@ -1,11 +1,11 @@
-//! What a sampler makes of an image, computed on the host: written anew, apart from the simulator.
+//! Sampling on the host, written independently of the simulator.
 
-/// What an image has of a texel beside its place.
+/// The mip levels and layers of an image, in addition to the position of a texel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
     /// Mip levels.
     pub count: u8,
-    /// How many directions have half the texels in the next level; behind them are layers.
+    /// The number of dimensions that have half the texels in the next level; layers follow them.
     pub directions: u8,
     /// Samples of a texel.
     pub samples: u8,
@@ -90,8 +90,8 @@ impl<'c> Host<'c> {
         self.texel(at, level)
     }
 
-    /// What a filter makes of one level at a place, layer behind the directions, of the texels that
-    /// `of` says.
+    /// Filters one level of the texels of `of` at a place; in the coordinates, the layer follows
+    /// the dimensions.
     pub(super) fn filtered(
         &self,
         place: [f32; 3],

@@ -1,4 +1,4 @@
-//! Samples of every form: cases with what comes out, for a machine that executes a kernel.
+//! Samples of every form: cases with their results, for a machine that executes a kernel.
 
 mod cases;
 mod host;
@@ -11,45 +11,45 @@ use anyhow::{Result, ensure};
 /// Invocations of the launch, in one workgroup of 8 by 8.
 pub const LANES: usize = 64;
 
-/// What comes out for the place and the number of an invocation.
+/// The expected texel for the coordinates and the number of an invocation.
 pub type Expected = fn(&Host<'_>, [f32; 4], usize) -> [f32; 4];
 
-/// A way to sample: the code, where, and what comes out.
+/// A way to sample: the code, the coordinates, and the expected result.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     /// Its name.
     pub name: &'static str,
     /// Dim, depth, arrayed, multisampled of OpTypeImage.
     pub image: &'static str,
-    /// Texels in each direction, layers behind them.
+    /// Texels in each dimension, then layers.
     pub extent: [u32; 3],
     /// Mip levels and samples.
     pub levels: Levels,
-    /// A filter, what is outside, and what else differs from the defaults, with commas between.
+    /// A filter, an address mode, and other differences from the defaults, separated by commas.
     pub sampler: &'static str,
-    /// Capabilities and extensions; behind `|` the execution modes that need them.
+    /// Capabilities and extensions; after `|`, the execution modes that need them.
     pub modes: &'static str,
     /// Sets `%value`, four floats, by `%s` (image and sampler), `%i` (the image), `%p` (four floats
     /// of the invocation) and its first ones `%p2` and `%p3`.
     pub body: &'static str,
     /// The place of an invocation.
     pub places: fn(&Case, usize) -> [f32; 4],
-    /// What comes out there.
+    /// The expected result.
     pub expected: Expected,
-    /// Why NVIDIA GPUs cannot do it: words of the diagnostic.
+    /// The reason why NVIDIA GPUs do not support it: words of the diagnostic.
     pub amd_only: Option<&'static str>,
 }
 
 impl<'c> Host<'c> {
-    /// That of a case.
+    /// The host of a case.
     pub fn from_case(case: &'c Case) -> Host<'c> {
         Host::new(case.extent, case.levels, case.sampler)
     }
 }
 
 impl Case {
-    /// A shader with an image (0:0) and a sampler (0:3) of their own, the places of its invocations
-    /// (0:1) and what comes out (0:2), as text.
+    /// A shader as text, with its own image (0:0) and sampler (0:3), the coordinates of its
+    /// invocations (0:1), and the results (0:2).
     pub fn module(&self) -> String {
         let (image, modes, body) = (self.image, self.modes, self.body);
         let (capabilities, modes) = modes.split_once('|').unwrap_or((modes, ""));
@@ -158,7 +158,7 @@ OpFunctionEnd"
         places.collect()
     }
 
-    /// Whether `got` is what comes out, four floats of each invocation.
+    /// Checks that `got` is the expected result, four floats of each invocation.
     ///
     /// # Errors
     /// The first invocation that has something else.

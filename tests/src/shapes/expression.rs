@@ -1,4 +1,4 @@
-//! Expressions of 32-bit words: what they are worth, and their text.
+//! Expressions of 32-bit words: their values, and their text.
 
 use fastrand::Rng;
 use std::fmt::Write;
@@ -37,7 +37,7 @@ pub enum Operation {
     Borrow,
     /// The upper word of the signed product.
     SMulHigh,
-    /// Half of the first, signed, by the second with its lowest bit set.
+    /// The quotient of half the first word (signed) and the second word with its lowest bit set.
     SDiv,
     /// The remainder of that, with the sign of the dividend.
     SRem,
@@ -58,14 +58,14 @@ const NARROW: [Operation; 20] = [
     SRem, SMod, Mul,
 ];
 
-/// How two words become two numbers of 64 bits.
+/// The way to combine two words into two 64-bit numbers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Pairs {
     /// Each word by itself, without sign.
     Zeros,
     /// Each word by itself, with its sign.
     Signs,
-    /// The first word with the second above it, and the other way round.
+    /// The first word with the second word above it, and vice versa.
     Both,
     /// The first word with the second above it; the second by itself.
     Mixed,
@@ -89,7 +89,7 @@ pub enum Expression {
     ByteSum(Box<Expression>),
     /// An operation on the low 8 or 16 bits; the result has as many.
     Narrow(u32, Operation, Box<Expression>, Box<Expression>),
-    /// An operation on numbers of 64 bits, and whether the upper word is taken.
+    /// An operation on 64-bit numbers; true if the upper word is the result.
     Wide(Operation, Pairs, bool, Box<Expression>, Box<Expression>),
     /// The upper word of a sum, or of a difference, of pairs of words, word by word with carry.
     Long(bool, Box<Expression>, Box<Expression>),
@@ -163,7 +163,7 @@ impl Expression {
         }
     }
 
-    /// A random expression of at most `depth` operations in a path, of words and halves.
+    /// A random expression of at most `depth` operations in a path, of 32-bit and 16-bit words.
     pub(crate) fn random(rng: &mut Rng, depth: u32) -> Expression {
         if depth == 0 || rng.u32(..8) == 0 {
             return match rng.u32(..4) {
@@ -192,7 +192,7 @@ impl Expression {
         }
     }
 
-    /// What it is worth where the environment is `inputs`.
+    /// The value of the expression for `inputs`.
     pub(crate) fn value(&self, inputs: [u32; 4]) -> u32 {
         match self {
             Input(number) => inputs[*number],
@@ -283,7 +283,8 @@ impl Expression {
         }
     }
 
-    /// Writes it; gives the name of its value. `inputs` are the names of the environment.
+    /// Writes the expression, and returns the name of its value. `inputs` are the names of the
+    /// environment.
     pub(crate) fn text(&self, inputs: &[String; 4], out: &mut Text) -> String {
         match self {
             Input(number) => inputs[*number].clone(),
@@ -662,7 +663,7 @@ impl Text {
         format!("%n{}", self.names)
     }
 
-    /// Adds an instruction that has a result; gives its name.
+    /// Adds an instruction with a result, and returns the name of the result.
     pub(crate) fn push(&mut self, instruction: &str) -> String {
         let name = self.name();
         self.line(&format!("{name} = {instruction}"));

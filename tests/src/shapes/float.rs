@@ -13,7 +13,7 @@ pub enum Float {
     SelectUnequal,
     /// The constant where x is unordered or equal to it, else y.
     SelectUnorderedEqual,
-    /// A comparison of x and the constant, by number, selects y or the constant, or the other way.
+    /// A comparison of x and the constant, by number, selects y or the constant, or vice versa.
     Select(usize, bool),
     /// (0 - x) * y.
     ZeroMinus,
@@ -21,32 +21,32 @@ pub enum Float {
     ZeroMinusMin,
     /// (0 - x) and the sign of y's product with 0.
     ZeroProduct,
-    /// x * y, rounded to a half.
+    /// x * y, rounded to 16 bits.
     HalfProduct,
-    /// -(x * y), rounded to a half.
+    /// -(x * y), rounded to 16 bits.
     HalfNegated,
-    /// The second number of (y, x) * (x, y), rounded to a half.
+    /// The second component of (y, x) * (x, y), rounded to 16 bits.
     HalfOfVector,
-    /// The lesser or the greater of x and y, of which one may be NaN; as halves or not.
+    /// The minimum or the maximum of x and y, one of which may be NaN.
     Extreme {
-        /// Whether they are halves.
+        /// True for 16-bit floats.
         half: bool,
-        /// Whether the greater is taken.
+        /// True for the maximum, false for the minimum.
         most: bool,
     },
-    /// x, not below -2 and not above 3, and -2 if it is NaN; as a half or not.
+    /// x, clamped to [-2, 3], and -2 if it is NaN.
     Clamp {
-        /// Whether it is a half.
+        /// True for a 16-bit float.
         half: bool,
     },
-    /// As [`Float::Select`], of halves.
+    /// As [`Float::Select`], for 16-bit floats.
     SelectHalf(usize, bool),
     /// The lesser or the greater of numbers that are not NaN, by the instruction that may take
     /// either where one is.
     Plain {
-        /// Whether they are halves.
+        /// True for 16-bit floats.
         half: bool,
-        /// Whether the greater is taken.
+        /// True for the maximum, false for the minimum.
         most: bool,
     },
 }
@@ -93,7 +93,7 @@ impl Float {
         }
     }
 
-    /// The comparison of a select, and whether the constant is what it gives where it holds.
+    /// The comparison of a select, and true if the constant is the result where it holds.
     fn select(self) -> Option<(Comparison, bool)> {
         match self {
             Float::SelectUnequal => Some((COMPARISONS[1], false)),
@@ -239,7 +239,7 @@ impl Float {
     }
 }
 
-/// `number` rounded to a half, as a number of 32 bits.
+/// `number` rounded to 16 bits, as a 32-bit float.
 fn halved(number: &str, out: &mut Text) -> String {
     let half = out.push(&format!("OpFConvert %f16 {number}"));
     out.push(&format!("OpFConvert %f32 {half}"))
@@ -250,7 +250,7 @@ fn small(number: f32) -> f32 {
     ((number.to_bits() & 7) as i32 - 3) as f32
 }
 
-/// A half as a number of 32 bits; it is not denormal.
+/// A 16-bit float as a 32-bit float; it is not denormal.
 fn from_half(bits: u16) -> f32 {
     let (sign, exponent, fraction) = (bits >> 15, bits >> 10 & 31, bits & 0x3ff);
     let exponent = match exponent {
@@ -292,7 +292,7 @@ fn normal_text(half: bool, inputs: &[String; 4], out: &mut Text) -> (&'static st
     }
 }
 
-/// A half as a number of 32 bits.
+/// A 16-bit float as a 32-bit float.
 fn widened(half: bool, number: String, out: &mut Text) -> String {
     if half {
         out.push(&format!("OpFConvert %f32 {number}"))

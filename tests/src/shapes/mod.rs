@@ -25,7 +25,7 @@ const PART: u32 = 31;
 /// The lane that others read.
 const LANE: u32 = 5;
 
-/// What the shapes of a kernel are about.
+/// The subject of the shapes of a kernel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Arithmetic.
@@ -41,7 +41,7 @@ impl Family {
     pub const ALL: [Family; 3] = [Family::Arithmetic, Family::Indices, Family::Lanes];
 }
 
-/// What gives one word of each invocation.
+/// A computation of one word of each invocation.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// Arithmetic on the invocation's four words.
@@ -52,7 +52,7 @@ pub enum Shape {
     Index {
         /// The first that loads nothing.
         below: u32,
-        /// How far its element is from its own.
+        /// The distance of its element from its own.
         add: u32,
     },
     /// Two loops, one in the other, that lanes leave at different times. The environment of what
@@ -60,7 +60,7 @@ pub enum Shape {
     Carried(Expression),
     /// `id & (word << shift)` of lane 5 of a wave.
     MaskedId {
-        /// How many low bits the mask lacks.
+        /// The number of low bits that are not in the mask.
         shift: u32,
     },
 }
@@ -104,7 +104,7 @@ pub fn found(family: Family) -> Vec<Shape> {
     }
 }
 
-/// The shapes of a kernel: those of kernel 0 begin with [`found`].
+/// The shapes of a kernel. The shapes of kernel 0 begin with [`found`].
 pub fn shapes(family: Family, seed: u64) -> Vec<Shape> {
     let mut rng = Rng::with_seed(seed ^ 0x5a9e_0000 ^ family as u64);
     let mut shapes = match seed {
@@ -154,14 +154,14 @@ pub fn inputs(seed: u64) -> Vec<u32> {
     (0..SIZE * GROUPS * 4).map(word).collect()
 }
 
-/// What the buffer that is indexed holds.
+/// The content of the indexed buffer.
 pub fn indexed() -> Vec<u32> {
     (0..PART * GROUPS as u32)
         .map(|at| at.wrapping_mul(0x0101_0503) + 7)
         .collect()
 }
 
-/// What an invocation leaves for a shape.
+/// The result of an invocation for a shape.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum Wanted {
     /// This word.
@@ -181,7 +181,7 @@ impl Wanted {
     }
 }
 
-/// What invocation `at` of all leaves for `shape`, in waves of `wave` invocations.
+/// The result of invocation `at` for `shape`, in waves of `wave` invocations.
 pub fn value(shape: &Shape, at: usize, words: &[u32], indexed: &[u32], wave: usize) -> Wanted {
     let of = |at: usize| std::array::from_fn(|number| words[4 * at + number]);
     let own: [u32; 4] = of(at);

@@ -1,6 +1,6 @@
-//! Random programs whose results depend on which invocations execute group operations together:
-//! branches, loops of every form, switches and the ways out of them, nested and in functions, with
-//! group operations anywhere.
+//! Random programs whose results depend on the set of invocations that executes a group operation
+//! together. They have branches, loops of every form and switches, with all kinds of exits, nested
+//! and in functions, and group operations anywhere.
 //!
 //! A program is a tree (`Statement`). [`run`] executes it on sets of invocations, as SPIR-V
 //! defines tangles (SPV_KHR_maximal_reconvergence); [`text`] writes it as a module, [`shrink`]
@@ -46,7 +46,7 @@ impl Program {
     }
 }
 
-/// What an invocation does.
+/// A statement of an invocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Statement {
     /// The word becomes itself times an odd number, and this number more.
@@ -62,16 +62,16 @@ pub(crate) enum Statement {
         phi: bool,
         /// A value of the header is added to the word in the merge block.
         header: bool,
-        /// Where one side only leaves the construct around it: without a merge instruction.
+        /// True if there is no merge instruction; only one side leaves the construct around it.
         bare: bool,
     },
     /// A loop with a counter, which is added to the word after it.
     Loop {
         form: Form,
-        /// How often at most.
+        /// The maximum number of iterations.
         times: Times,
         body: Vec<Statement>,
-        /// What its continue construct does: no statement that leaves.
+        /// The statements of its continue construct, none of which leaves.
         again: Vec<Statement>,
     },
     /// On bits of the word from this one on; the last branch is the default. The numbers of cases
@@ -82,16 +82,16 @@ pub(crate) enum Statement {
     },
     /// To the merge block of the loop or switch around.
     Break,
-    /// To the continue target of the loop around; where only the tail leaves it, as long as
-    /// [`MOST_CONTINUES`] says.
+    /// A branch to the continue target of the enclosing loop. If only the tail leaves the loop, at
+    /// most [`MOST_CONTINUES`] times.
     Continue,
     /// The end of the function.
     Return,
-    /// The word becomes what this function makes of it.
+    /// The word is replaced by the result of this function.
     Call(usize),
 }
 
-/// What decides.
+/// The condition of a branch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
     /// Bits of the invocation's number have a value.
@@ -102,7 +102,7 @@ pub(crate) enum Condition {
     Odd,
 }
 
-/// Where a loop is left when it has been executed as often as it may.
+/// The place at which a loop exits when it has reached its number of iterations.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// In its header, before the body.
@@ -116,7 +116,7 @@ pub(crate) enum Form {
     Latch,
 }
 
-/// How often a loop is executed.
+/// The number of iterations of a loop.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Times {
     /// So often.
@@ -128,9 +128,9 @@ pub(crate) enum Times {
 /// A group operation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// Who is there.
+    /// The number of active invocations.
     Count,
-    /// Who of them has this bit.
+    /// The active invocations that have this bit.
     Ballot(u32),
     /// The sum.
     Add,
@@ -148,7 +148,7 @@ pub(crate) enum Group {
     Any(u32),
 }
 
-/// What the word of invocation `id` is at first.
+/// The initial word of invocation `id`.
 pub(crate) fn first_word(id: u32) -> u32 {
     id.wrapping_mul(0x9e37_79b1) ^ 0x5bd1_e995
 }

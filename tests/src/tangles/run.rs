@@ -1,5 +1,5 @@
-//! A program on sets of invocations: each statement is executed by a tangle, and says which of its
-//! invocations go on, and where the others go.
+//! Executes a program on sets of invocations. Each statement is executed by a tangle, and returns
+//! the invocations that continue and the targets of the others.
 
 use super::{
     Condition, Form, Group, ITERATIONS, MOST_CONTINUES, Program, Statement, Times, first_word,
@@ -25,7 +25,7 @@ pub fn run(program: &Program, subgroup: u32) -> Vec<u32> {
     words
 }
 
-/// Where the invocations of a tangle go after a statement.
+/// The successors of the invocations of a tangle after a statement.
 #[derive(Copy, Clone, Default)]
 struct Ways {
     next: Set,
@@ -51,7 +51,7 @@ fn has_bit(word: u32, bit: u32) -> bool {
 }
 
 impl Run<'_> {
-    /// Those of `set` for whose word `is` holds.
+    /// The invocations of `set` whose word satisfies `is`.
     fn those(&self, set: Set, is: impl Fn(u32) -> bool) -> Set {
         let those = members(set).filter(|lane| is(self.words[*lane]));
         those.fold(0, |set, lane| set | 1 << lane)

@@ -3,7 +3,7 @@
 use super::{Condition, Form, Group, MOST_CONTINUES, Program, Statement, Times};
 use std::fmt::Write;
 
-/// The module. Binding 0 takes the words of all invocations.
+/// The module. The words of all invocations are stored in binding 0.
 pub fn text(program: &Program) -> String {
     let mut functions = String::new();
     for (number, body) in program.functions.iter().enumerate() {

@@ -33,7 +33,7 @@ pub fn program(seed: u64) -> Program {
     }
 }
 
-/// What is around a statement.
+/// The surroundings of a statement.
 #[derive(Copy, Clone, Default)]
 struct At {
     depth: u32,

@@ -1,6 +1,6 @@
-//! Random compute shaders that come across what SPIR-V leaves undefined, and what they leave on the
-//! host. Only what depends on an undefined value may be anything: all other outputs have one value,
-//! whatever the rest of the shader does.
+//! Random compute shaders with undefined values of SPIR-V, and their results on the host. Only
+//! outputs that depend on an undefined value may be arbitrary: all others have one value, whatever
+//! the rest of the shader does.
 //!
 //! A program is a list of `Statement`s on the variables of one invocation. [`text`] writes it as a
 //! module, [`run`] executes it on numbers that may be undefined.
@@ -21,13 +21,13 @@ pub const VARIABLES: usize = 5;
 /// A program.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What an invocation does.
+    /// The statements of an invocation.
     pub(crate) statements: Vec<Statement>,
     /// Places that it writes, each at most once: word `place * INVOCATIONS + id` of the results.
     pub outputs: usize,
 }
 
-/// What an invocation does.
+/// A statement of an invocation.
 #[derive(Clone, Debug)]
 pub(crate) enum Statement {
     /// Computes a variable from two others and a number.
@@ -38,14 +38,14 @@ pub(crate) enum Statement {
         b: usize,
         number: u32,
     },
-    /// Two ways, by a bit of a variable.
+    /// Two branches, by a bit of a variable.
     If {
         variable: usize,
         bit: u32,
         yes: Vec<Statement>,
         no: Vec<Statement>,
     },
-    /// As often as the lowest two bits of a variable say.
+    /// A loop whose number of iterations is the lowest two bits of a variable.
     Loop {
         variable: usize,
         body: Vec<Statement>,
@@ -54,7 +54,7 @@ pub(crate) enum Statement {
     Write { place: usize, from: usize },
 }
 
-/// How a variable is computed from variables `a` and `b` and a number.
+/// The operation that computes a variable from variables `a` and `b` and a number.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// The number.
@@ -153,8 +153,8 @@ pub fn program(seed: u64) -> Program {
     }
 }
 
-/// What the invocations of the program of a seed begin with: variable after variable, but for the
-/// last one, which is the number of the invocation.
+/// The initial values of the invocations of the program of a seed: variable after variable, except
+/// the last one, which is the number of the invocation.
 pub fn inputs(seed: u64) -> Vec<u32> {
     let mut rng = Rng::with_seed(seed ^ 0x5eed);
     let mut one = || match rng.u32(..6) {
@@ -178,7 +178,7 @@ impl Walk {
         (0..count).map(|_| self.statement(depth)).collect()
     }
 
-    /// A variable that is assigned; the last one stays what it is.
+    /// A variable to assign; the last one never changes.
     fn target(&mut self) -> usize {
         self.rng.usize(..VARIABLES - 1)
     }

@@ -1,5 +1,5 @@
-//! A program on the host, on numbers that may be undefined: `None` is some number that nobody
-//! knows. What SPIR-V calls undefined behaviour is taken for an undefined value too, as drivers do.
+//! Executes a program on the host, on numbers that may be undefined: `None` is an arbitrary number.
+//! Undefined behaviour of SPIR-V also counts as an undefined value, as in drivers.
 
 use super::{INVOCATIONS, Operation, Program, Statement, VARIABLES};
 
@@ -77,7 +77,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// Nobody knows whether these statements are executed.
+    /// Executes statements of which it is undefined whether they are executed.
     fn perhaps(&mut self, statements: &[Statement]) {
         for statement in statements {
             match statement {

@@ -22,8 +22,8 @@ OpBranch %end
     module("%c0 = OpConstant %uint 0\n", "", &code)
 }
 
-/// A module in which each invocation fills the first elements of an array of its own in a loop, as
-/// many as its number says, and writes one of them to binding 1.
+/// A module in which each invocation fills the first elements of a private array in a loop, as many
+/// as its number, and writes one of them to binding 1.
 pub fn filled() -> String {
     let code = "%id = OpLoad %uint %ids
 OpBranch %head
@@ -57,7 +57,7 @@ OpStore %place %value
     )
 }
 
-/// The module. Binding 0 has the inputs, binding 1 takes the results.
+/// The module. Binding 0 has the inputs; the results are stored in binding 1.
 pub fn text(program: &Program) -> String {
     let mut writer = Writer {
         code: String::new(),

@@ -1,5 +1,5 @@
-//! Other forms of the binary interface on the simulated machine: kernels leave what they leave with
-//! the default form, and the audit finds nothing.
+//! Other forms of the binary interface on the simulator: kernels have the same results as with the
+//! default form, and the audit has no findings.
 
 use crate::images;
 use crate::sim;
@@ -159,8 +159,9 @@ fn own() -> AbiTable {
     }
 }
 
-/// Each invocation reads the buffer of an array that its number says and the length of it, what it
-/// wrote itself by another variable of the same binding, and a buffer that is only read.
+/// Each invocation reads three values: from the buffer of an array with its number, and that
+/// buffer's length; its own result through another variable of the same binding; and a buffer that
+/// is only read.
 const BUFFERS: &str = "\
 OpCapability Shader
 OpCapability ShaderNonUniform
@@ -250,7 +251,7 @@ OpReturn
 OpFunctionEnd
 ";
 
-/// So many words, each of which `word` says.
+/// So many words, computed by `word`.
 fn words(count: u32, word: impl Fn(u32) -> u32) -> Vec<u8> {
     (0..count).flat_map(|i| word(i).to_le_bytes()).collect()
 }
@@ -351,7 +352,7 @@ OpReturn
 OpFunctionEnd
 ";
 
-/// The descriptors of [`TEXELS`] without gaps, behind an address in a root table.
+/// The descriptors of [`TEXELS`] without gaps, at an address in a root table.
 fn own_texels(target: &str) -> AbiForm {
     let stride = if is_nvptx(target) { 8 } else { 16 };
     let reach = |binding, offset| Reach {
@@ -445,7 +446,7 @@ fn loads(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// An image of an AMD GPU takes 32 bytes.
+/// An image of an AMD GPU needs 32 bytes.
 fn too_small() -> Result<()> {
     let refused = |target, size| -> Result<bool> {
         let mut options = always_split(target)?;
@@ -462,7 +463,7 @@ fn too_small() -> Result<()> {
     Ok(())
 }
 
-/// The reflection has what a host needs to write the sets.
+/// The reflection has the data that a host needs to write the sets.
 fn reflection() -> Result<()> {
     let output = compile_bytes(&assembled(BUFFERS)?, "sm_90", |options| {
         options.abi = sets(DescriptorSize::Bytes16);

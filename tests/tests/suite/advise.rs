@@ -1,4 +1,4 @@
-//! Advice on strategies, and the choice that goes by it.
+//! Advice on strategies, and the choice that follows it.
 
 use crate::cli::{expect, path};
 use crate::support::{always_split_on, compile_bytes, is_nvptx, ptxas, told, trial};
@@ -48,7 +48,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// With what `auto` chooses no fewer workgroups are resident at once than with full barriers.
+/// With the choice of `auto`, at least as many workgroups are resident as with full barriers.
 fn occupancy(fixture: &Fixture, target: &str) -> Result<()> {
     let ptxas = if is_nvptx(target) {
         Some(ptxas(target)?.program().to_path_buf())
@@ -98,8 +98,9 @@ const SHARE: usize = 40;
 /// And one in so many in a sample.
 const SHARE_OF_SAMPLE: usize = 80;
 
-/// Where barriers of real modules are split by choice, no kernel loses workgroups beside the module
-/// as it is given, and none spills more. `SPLITBAR_CORPUS=all` takes every module.
+/// If splitbar chooses the barriers of published modules to split, no kernel has fewer resident
+/// workgroups than the original module, and none spills more. `SPLITBAR_CORPUS=all` uses every
+/// module.
 fn nothing_is_lost(target: &str) -> Result<()> {
     let ptxas = if is_nvptx(target) {
         Some(ptxas(target)?.program().to_path_buf())
@@ -221,7 +222,7 @@ fn fast_goes_by_the_module() -> Result<()> {
     Ok(())
 }
 
-/// A profile decides against the threshold, both ways, and is refused where it does not belong.
+/// A profile decides against the threshold, in both directions, and is rejected for another module.
 fn profiles_decide() -> Result<()> {
     let fixture = Fixture::load("tiled_matmul")?;
     let module = fixture.module()?;
@@ -346,7 +347,7 @@ fn pictures() -> Result<()> {
     Ok(())
 }
 
-/// With `--estimate` each strategy has its cycles, as `sim --timing` says them, or why it has none.
+/// With `--estimate` each strategy has the cycles of `sim --timing`, or the reason why it has none.
 fn launches_are_estimated() -> Result<()> {
     let module = path("reduction")?;
     let launch = ["--groups", "3,1,1", "--buffer", "0:0=seq:u32:384"];
@@ -506,7 +507,7 @@ fn ensure_holds(text: &str, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// The candidates of the advice for one GPU by strategy: registers, and workgroups at once.
+/// The candidates of the advice for one GPU by strategy: registers, and resident workgroups.
 fn advised(advice: &Value) -> Result<BTreeMap<&str, (u64, u64)>> {
     let candidates = advice["candidates"].as_array().context("candidates")?;
     let candidate = |candidate: &'_ Value| {

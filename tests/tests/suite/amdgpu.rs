@@ -1,5 +1,5 @@
-//! AMDGPU: every target with every strategy, wave size and kind of workgroup; what LLVM would crash
-//! on or get wrong is never asked of it.
+//! AMDGPU: every target with every strategy, wave size and kind of workgroup. LLVM never receives
+//! code that it crashes on or miscompiles.
 
 use crate::generations::kernels::{ARRIVE, LOAD, MULTIPLY, WAIT, exchange};
 use crate::support::{assembled, compile_bytes, instruction, linkable, told, trial};
@@ -65,9 +65,9 @@ fn grid(target: &'static Target) -> Result<()> {
     Ok(())
 }
 
-/// An exchange through LDS with a load of global memory in its window. Without BackOffBarrier LLVM
-/// waits for that load at `s_barrier`, and the explicit form does not; where nothing is
-/// outstanding, nobody waits. With it the load stays in flight.
+/// An exchange through LDS with a load of global memory in its window. Without BackOffBarrier, LLVM
+/// waits for that load at `s_barrier`; the explicit form does not, and without outstanding
+/// operations there is no wait. With BackOffBarrier, the load stays in flight.
 fn back_off_barrier() -> Result<()> {
     let (loading, idle) = (
         exchange(256, ARRIVE, LOAD, WAIT)?,
@@ -118,7 +118,7 @@ fn back_off_barrier() -> Result<()> {
     Ok(())
 }
 
-/// A kernel of OpenCL 2.2 whose eight waves meet at a named barrier.
+/// A kernel of OpenCL 2.2 whose eight waves synchronise at a named barrier.
 fn opencl() -> Result<Vec<u8>> {
     assembled(
         "OpCapability NamedBarrier
@@ -195,7 +195,8 @@ fn named_refused() -> Result<()> {
     Ok(())
 }
 
-/// The halves of a workgroup meet at named barriers of their own, beside a split barrier of all.
+/// The two halves of a workgroup synchronise at separate named barriers, next to a split barrier of
+/// all.
 fn halves() -> Result<()> {
     linkable("gfx1250")?;
     let module = assembled(HALVES)?;
@@ -229,9 +230,9 @@ fn halves() -> Result<()> {
     Ok(())
 }
 
-/// See [`halves`]: 256 invocations in eight waves. Every invocation writes its number, meets its
-/// half, takes what its neighbour there wrote, meets all, and takes what its neighbour in the other
-/// half took.
+/// See [`halves`]: 256 invocations in eight waves. Every invocation writes its number, synchronises
+/// with its half of the workgroup, and reads the number of its neighbour there. Then it
+/// synchronises with all, and reads the value of its neighbour in the other half.
 const HALVES: &str = "OpCapability NamedBarrier
 OpCapability SubgroupDispatch
 OpCapability SplitBarrierINTEL

@@ -1,6 +1,6 @@
-//! What every atomic operation becomes on every generation: `fixtures/atomics/TARGET.txt`, a line
-//! for each operation, order, scope and kind of memory, and the instructions between the accesses
-//! of the source around it: its own, and those that order memory.
+//! The lowering of every atomic operation on every generation. `fixtures/atomics/TARGET.txt` has a
+//! line for each operation, order, scope and kind of memory, with the instructions between the
+//! accesses around it: its own, and those that order memory.
 //!
 //! As with the fences, people read the tables beside the memory model of LLVM's AMDGPUUsage and the
 //! PTX ISA; `cargo xtask bless` writes them. Checked apart is that an operation orders as much as
@@ -59,7 +59,7 @@ const OPERATIONS: &[(&str, &str, &[Order])] = &[
 /// Scope: of memory.
 const SCOPES: &[(&str, u32)] = &[("workgroup", 2), ("device", 1), ("cross-device", 0)];
 
-/// Where it happens.
+/// The memory of the operation.
 const PLACES: &[&str] = &["local", "global"];
 
 /// One operation.
@@ -95,9 +95,9 @@ fn table(target: &str) -> Result<()> {
     confirm(&table_of("atomics", target), &text)
 }
 
-/// A relaxed operation orders nothing. One that releases has in front of it what a release fence of
-/// all memory is, for the same scope; one that acquires has behind it what an acquire fence does to
-/// caches: the waits there are for the operation alone.
+/// A relaxed operation orders nothing. A releasing operation follows the instructions of a release
+/// fence of all memory with the same scope. An acquiring operation is followed by the cache
+/// operations of an acquire fence; the waits there are only for the operation.
 fn check(case: &Case, target: &str, before: &[String], after: &[String]) -> Result<()> {
     let waits = |line: &&String| line.starts_with("s_wait");
     let effects = |lines: &[String]| -> BTreeSet<String> {
@@ -147,7 +147,8 @@ fn check(case: &Case, target: &str, before: &[String], after: &[String]) -> Resu
     Ok(())
 }
 
-/// Whether a fence of PTX is that of the table, or sequentially consistent with the same scope.
+/// Returns true if a fence of PTX is that of the table, or sequentially consistent with the same
+/// scope.
 fn wide(line: &str, fence: &[String]) -> bool {
     let stronger = |line: &str| line.replace("fence.sc.", "fence.acq_rel.");
     fence.iter().any(|fence| {
@@ -159,7 +160,7 @@ fn wide(line: &str, fence: &[String]) -> bool {
     })
 }
 
-/// What a fence of all memory is, by the blessed table.
+/// The instructions of a fence of all memory, from the blessed table.
 fn fence(target: &str, order: &str, scope: &str) -> Result<Vec<String>> {
     let path = splitbar_tests::fixture::root().join(format!("fixtures/fences/{target}.txt"));
     let table = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -176,8 +177,8 @@ fn fence(target: &str, order: &str, scope: &str) -> Result<Vec<String>> {
         .collect())
 }
 
-/// The ordering instructions in front of the operation in kernel number `index`, its own, and the
-/// ordering ones behind it, up to the accesses next to it.
+/// The ordering instructions before the operation in kernel number `index`, the operation itself,
+/// and the ordering instructions after it, up to the accesses next to it.
 fn around(assembly: &str, index: usize, target: &str) -> Result<[Vec<String>; 3]> {
     let (access, own) = if is_nvptx(target) {
         (r"^(ld|st|atom|red)\.", r"^(ld|st|atom|red)\..*[usb]64\b")
@@ -314,7 +315,7 @@ OpMemoryModel Physical64 OpenCL
     Ok((assembled(&text)?, cases))
 }
 
-/// The body of kernel number `index`, with names of its own.
+/// The body of kernel number `index`, with unique names.
 fn body(index: usize, operation: &str, old: &str) -> String {
     let text = format!(
         "%k = OpFunction %void None %fn

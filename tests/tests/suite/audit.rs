@@ -1,4 +1,5 @@
-//! The audit of final code: nothing is missing in what we make, and what is taken away is missed.
+//! The audit of final code: splitbar's code has no findings, and the audit detects removed
+//! instructions.
 
 mod corpus;
 mod fates;
@@ -85,7 +86,7 @@ fn audited<'o>(output: &'o Output, target: &Target) -> Result<Vec<(Function, &'o
     Ok(found)
 }
 
-/// Every kernel is clean with every strategy that takes it.
+/// Every kernel has no findings with every strategy that supports it.
 fn strategies(name: &str, fixtures: &[Fixture]) -> Result<()> {
     let mut clean = 0;
     for fixture in fixtures {
@@ -158,8 +159,8 @@ fn foreign_code() -> Result<()> {
     Ok(())
 }
 
-/// What machine code says is what assembly text says: the same functions, instruction by
-/// instruction, and the same control flow.
+/// Machine code and assembly text are read as the same functions, instruction by instruction, with
+/// the same control flow.
 fn objects() -> Result<()> {
     let kernels = ["tiled_matmul_double_buffered", "reduction"];
     let ways = [SplitBarriers::Never, SplitBarriers::Always];
@@ -195,8 +196,8 @@ fn objects() -> Result<()> {
     Ok(())
 }
 
-/// Assembly of somebody else: what the fences of a device need on each generation, then one of them
-/// left out.
+/// Assembly of another compiler: the instructions that fences of the device need on each
+/// generation, then with one of them removed.
 fn foreign_caches() -> Result<()> {
     let amdgpu = |body: &str| format!("\t.type\tk,@function\nk:\n{body}\ts_endpgm\n");
     let ptx = |body: &str| {

@@ -1,5 +1,5 @@
-//! `splitbar batch`: the outputs are those of `lower`, whatever is interrupted, and build systems
-//! make only what changed.
+//! `splitbar batch`: its outputs are the same as those of `lower`, even after an interruption, and
+//! build systems rebuild only changed files.
 
 use crate::cli::expect;
 use crate::support::{Ran, assembled, trial};
@@ -325,7 +325,7 @@ fn a_failure_ends_it_or_not() -> Result<()> {
     Ok(())
 }
 
-/// Some modules of the corpus below `in`, enough that a batch takes a while.
+/// Some modules of the corpus below `in`, so many that a batch needs some time.
 fn with_corpus(place: &Place, count: usize) -> Result<()> {
     let modules = corpus::modules()?;
     let some = modules.iter().step_by(modules.len() / count).take(count);
@@ -381,7 +381,7 @@ fn interrupted_runs_go_on() -> Result<()> {
     same_files(&place)
 }
 
-/// That `out` and `whole` have the same files.
+/// Checks that `out` and `whole` have the same files.
 fn same_files(place: &Place) -> Result<()> {
     let (out, whole) = (files(&place.path("out"))?, files(&place.path("whole"))?);
     for path in out.keys().chain(whole.keys()) {
@@ -416,7 +416,7 @@ fn killed_workers_lose_nothing() -> Result<()> {
     same_files(&place)
 }
 
-/// Kills the processes that `process` has started, and says how many there were.
+/// Kills the processes that `process` has started, and returns their number.
 fn kill_workers(process: u32) -> Result<usize> {
     let mut killed = 0;
     for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
@@ -441,7 +441,7 @@ fn late_jobs_are_not_kept() -> Result<()> {
     Ok(())
 }
 
-/// What both modules begin with.
+/// The beginning of both modules.
 const HEADER: &str = "OpCapability Kernel
 OpCapability Addresses
 OpCapability Linkage
@@ -468,7 +468,7 @@ OpStore %out %new Aligned 4
 OpReturn
 OpFunctionEnd";
 
-/// That function.
+/// The library with that function.
 const LIBRARY: &str = "OpDecorate %twice LinkageAttributes \"twice\" Export
 %uint = OpTypeInt 32 0
 %of_uint = OpTypeFunction %uint %uint
@@ -498,7 +498,7 @@ fn example(name: &str) -> Result<Place> {
     Ok(place)
 }
 
-/// Runs a build tool in `place`, and gives what it says.
+/// Runs a build tool in `place`, and returns its output.
 fn build(place: &Place, program: &Path, arguments: &[&str]) -> Result<String> {
     let splitbar = tools::splitbar()?;
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -121,7 +121,7 @@ fn archives_are_the_same() -> Result<()> {
     Ok(())
 }
 
-/// What a library gives out is what the header declares: nothing of LLVM, of Rust or of C++.
+/// A library exports the functions that the header declares, and nothing of LLVM, Rust or C++.
 fn symbols() -> Result<()> {
     let header = std::fs::read_to_string(source("c/include/splitbar.h"))?;
     let names = regex::Regex::new(r"\b(splitbar_[a-z_]+)\(")?;

@@ -170,8 +170,8 @@ fn unsupported_is_3() -> Result<()> {
     Ok(())
 }
 
-/// A module with the stages of a whole pipeline: the kernels are compiled, and a note says what is
-/// left out.
+/// A module with the stages of a whole pipeline: the kernels are compiled, and a note names the
+/// other stages.
 fn other_stages_are_left_out() -> Result<()> {
     let module = |kernel: &str| {
         crate::support::assembled(&format!(
@@ -270,7 +270,7 @@ fn every_emit_works() -> Result<()> {
     Ok(())
 }
 
-/// Where there is a ptxas it is an ELF file, where there is none a diagnostic; AMD GPUs have none.
+/// With ptxas, a cubin is an ELF file; without ptxas, it is a diagnostic. AMD GPUs have no cubins.
 fn cubins_come_from_ptxas() -> Result<()> {
     let module = path("reduction")?;
     let cubin = |target, ptxas: &str, code| {
@@ -658,7 +658,8 @@ fn model_proves_or_says_why_not() -> Result<()> {
     Ok(())
 }
 
-/// A program that is no ptxas or no linker is no bug of splitbar: it is named with what it said.
+/// A program that is not a ptxas or a linker is not a bug of splitbar: the diagnostic names it,
+/// with its output.
 fn tools_that_fail_are_named() -> Result<()> {
     let module = path("reduction")?;
     let folder = tempfile::tempdir()?;
@@ -711,7 +712,7 @@ fn tools_that_fail_are_named() -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with an output is said before the module is looked at, which is damaged here.
+/// Errors about outputs are reported before the module is read, which is damaged here.
 fn outputs_are_asked_for_first() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let file = |name: &str| folder.path().join(name).display().to_string();

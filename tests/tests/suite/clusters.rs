@@ -1,5 +1,5 @@
-//! Kernels that are launched in clusters of workgroups, on GPUs that have them: the workgroups of a
-//! cluster run side by side on the simulator, and meet at its barrier.
+//! Kernels that are launched in clusters of workgroups, on GPUs that support them. The workgroups
+//! of a cluster run concurrently on the simulator, and synchronise at its barrier.
 //!
 //! SPIR-V has no scope for a cluster. `--strategy cluster --cluster-size X,Y,Z` lets the pairs of
 //! scope Workgroup meet in the whole cluster: every kernel of the fixtures is such a kernel then,
@@ -56,7 +56,7 @@ fn pair_of(groups: [u32; 3]) -> [u32; 3] {
     std::array::from_fn(|a| if Some(a) == axis { 2 } else { 1 })
 }
 
-/// Whoever meets more than he needs to, computes the same.
+/// Synchronising more workgroups than necessary does not change the results.
 fn same_results(fixture: &Fixture, gpu: &str) -> Result<()> {
     linkable(gpu)?;
     let size = pair_of(
@@ -75,7 +75,7 @@ fn same_results(fixture: &Fixture, gpu: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every invocation writes a word; behind the barrier it reads that of its neighbour in the next
+/// Every invocation writes a word. After the barrier it reads the word of its neighbour in the next
 /// workgroup of the cluster, in each of two iterations.
 fn exchange(gpu: &str) -> Result<()> {
     linkable(gpu)?;
@@ -159,7 +159,7 @@ fn run(output: &Output, index: u32) -> Result<Outcome> {
     Ok(Job::compiled(output, 0)?.run(&inputs, Schedule::nth(index, 7))?)
 }
 
-/// What is found under one schedule of each kind.
+/// The findings under one schedule of each kind.
 fn found(output: &Output) -> Result<Vec<FindingKind>> {
     let mut kinds = Vec::new();
     for index in 0..SCHEDULES {
@@ -200,7 +200,7 @@ fn one_wave_arrives() -> Result<()> {
     Ok(())
 }
 
-/// Where there are clusters, the kernel is compiled for them; elsewhere the size is refused.
+/// The kernel is compiled for clusters on targets that have them; on others the size is an error.
 fn every_target() -> Result<()> {
     let module = assembled(EXCHANGE)?;
     let mut with = 0;
@@ -223,7 +223,7 @@ fn every_target() -> Result<()> {
     Ok(())
 }
 
-/// What nobody can launch.
+/// Cluster sizes that no device can launch.
 fn refused() -> Result<()> {
     let module = assembled(EXCHANGE)?;
     for (size, says) in [

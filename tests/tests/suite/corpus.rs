@@ -1,5 +1,5 @@
-//! Real modules: nothing that people publish takes the compiler down. Unsupported is an answer; a
-//! panic, an abort or a bug report is not.
+//! Published modules: none of them crashes the compiler. It may report them as unsupported, but
+//! must not panic, abort or report a bug.
 //!
 //! Each module is compiled in a process of its own, without the command line's shield, so that a
 //! crash is seen as one. Normally every module meets one of the targets, in turn;

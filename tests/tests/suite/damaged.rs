@@ -27,7 +27,7 @@ const COUNT: u64 = 60;
 const CHUNK: u64 = 20;
 /// Larger modules tell no more and take longer.
 const MOST_BYTES: usize = 24 << 10;
-/// What one module may take.
+/// The time limit of one module.
 const MOST_TIME: Duration = Duration::from_secs(20);
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -100,13 +100,13 @@ fn survive(seeds: Range<u64>) -> Result<()> {
     Ok(())
 }
 
-/// How a run of the command line ended.
+/// The end of a run of the command line.
 enum Ended {
     /// With code or with a diagnostic.
     Answer,
     /// It did not.
     Late,
-    /// In another way.
+    /// Any other end.
     Wrong(String),
 }
 

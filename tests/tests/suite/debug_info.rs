@@ -1,5 +1,5 @@
-//! Debug information that leads to the source, source lines and comments in assembly: that the code
-//! is the same, and that what they say is right.
+//! Debug information for the source, source lines and comments in assembly: the code is the same,
+//! and the information is right.
 
 use crate::places::{FORMS, compiled, glsl_kernels};
 use crate::support::{assembled, assembles, compile_bytes, is_nvptx, linkable, ptxas, told, trial};
@@ -367,7 +367,7 @@ fn ptx() -> Result<()> {
     Ok(())
 }
 
-/// Names and texts of a module that would be read as more assembly stay what they are.
+/// Names and texts of a module that look like assembly do not add instructions.
 fn hostile() -> Result<()> {
     // The assembler of the tests has no notation for the end of a line.
     const END_OF_LINE: &[u8] = b"~END~";

@@ -1,5 +1,5 @@
-//! What the table of enumerants says, seen at what `compile` does: refusals have their codes, and
-//! what is honoured is in the code (docs/enumerants.md).
+//! The table of enumerants agrees with `compile`: unsupported ones have their codes, and supported
+//! ones are in the code (docs/enumerants.md).
 
 use crate::support::{assembled, compile_bytes, target, trial};
 use anyhow::{Result, bail, ensure};
@@ -59,7 +59,7 @@ fn refused() -> Result<()> {
     Ok(())
 }
 
-/// Variables of every class stand where the decoration Alignment asks for.
+/// Variables of every class have the alignment of the decoration Alignment.
 fn alignment() -> Result<()> {
     for gpu in ["gfx1201", "sm_90"] {
         let output = compile_bytes(&assembled(ALIGNED)?, gpu, |options| {
@@ -86,7 +86,7 @@ fn alignment() -> Result<()> {
     Ok(())
 }
 
-/// A callee that changes what it got by value changes a copy.
+/// A callee that changes a parameter passed by value changes a copy.
 fn by_value() -> Result<()> {
     let output = compile_bytes(&assembled(BY_VALUE)?, "sm_80", |_| {})?;
     let inputs = Inputs::new([1, 1, 1], vec![(BufferName::Argument(0), vec![0; 4])]);

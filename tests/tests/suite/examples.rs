@@ -1,6 +1,6 @@
-//! The programs of docs/examples: their kernel computes what it says on the simulator, and each
-//! launcher runs: on a device where there is one, and on a driver that launches on the simulator
-//! (`tests/launch`).
+//! The programs of docs/examples: the simulator computes the documented results of their kernel,
+//! and each launcher runs on a device if there is one, and on a driver that launches on the
+//! simulator (`tests/launch`).
 
 use crate::cli::expect;
 use crate::support::{linkable, trial};
@@ -13,7 +13,7 @@ use splitbar_tests::tools::{self, GLSLANG_VARIABLE};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A program that launches: its file, and what is compiled for it.
+/// A program that launches: its file, and the input to compile for it.
 #[derive(Copy, Clone)]
 struct Launcher {
     file: &'static str,
@@ -35,7 +35,7 @@ const HIP: Launcher = Launcher {
     code: "exchange.co",
 };
 
-/// What the programs print.
+/// The output of the programs.
 const RIGHT: &str = "256 elements are right";
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -73,7 +73,7 @@ fn module() -> String {
     examples().join("exchange.spv").display().to_string()
 }
 
-/// What exchange.comp says of one workgroup after the other.
+/// The results of exchange.comp, one workgroup after the other.
 fn expected() -> Vec<u8> {
     let mirror = |i: u32| i / 64 * 64 + 63 - i % 64;
     let words = (0..256u32).map(|i| mirror(i) + 7 * i);
@@ -145,7 +145,7 @@ fn pipe() -> Result<()> {
     Ok(())
 }
 
-/// What a compiler prints into the same pipe is told from a module that was cut.
+/// Text that a compiler prints into the same pipe is distinguished from a truncated module.
 fn text_behind() -> Result<()> {
     let module = std::fs::read(module())?;
     let both = [&module[..], b"rounds.comp\n"].concat();
@@ -159,7 +159,7 @@ fn text_behind() -> Result<()> {
     Ok(())
 }
 
-/// Who launches without a buffer learns which there are.
+/// A launch without a buffer is an error that lists the buffers.
 fn no_buffers() -> Result<()> {
     let launch = [
         "--target", "sm_90", "--groups", "4,1,1", "--push", "07000000",
@@ -253,7 +253,7 @@ fn stand_in(file: &str) -> PathBuf {
     root().join("tests/launch").join(file)
 }
 
-/// What launches on the simulator.
+/// Runs a launch on the simulator.
 fn simulator(command: &mut Command, launcher: Launcher) -> Result<()> {
     let program = tools::splitbar()?;
     let sim = format!(
@@ -307,7 +307,8 @@ fn simulated_python(launcher: Launcher) -> Result<()> {
     is_right(&run(&mut launch, folder.path())?)
 }
 
-/// With the vendor's header and library, on its GPU. Without a GPU the program says `none`.
+/// Runs the program with the vendor's header and library, on its GPU. Without a GPU the program
+/// prints `none`.
 fn device(launcher: Launcher, library: &str, none: &str) -> Result<()> {
     let folder = tempfile::tempdir()?;
     lower(launcher, folder.path())?;

@@ -1,5 +1,5 @@
 //! Random kernels whose invocations exchange words through workgroup memory, with barriers that are
-//! narrowed to subgroups: they leave what they leave on the host, with no finding of the simulator.
+//! narrowed to subgroups. They have the results of the host, without findings of the simulator.
 //!
 //! `SPLITBAR_EXCHANGES=3000 cargo test -p splitbar-tests --test suite -- exchanges/` runs more of
 //! them, `SPLITBAR_FIRST_SEED=N` begins with this one.
@@ -100,7 +100,7 @@ fn all(seeds: std::ops::Range<u64>) -> Result<()> {
     Ok(())
 }
 
-/// How many barriers fewer of the workgroup the kernel executes, on all targets together.
+/// The number of workgroup barriers that the kernel executes less, on all targets together.
 fn one(seed: u64) -> Result<usize> {
     let kernel = exchanges::kernel(seed);
     let module = assembled(&exchanges::text(&kernel))?;
@@ -126,7 +126,8 @@ fn one(seed: u64) -> Result<usize> {
     Ok(fewer)
 }
 
-/// That the kernel leaves what it leaves on the host; the barriers of the workgroup in its plan.
+/// Checks that the kernel has the results of the host, and returns the workgroup barriers in its
+/// plan.
 fn agrees(
     kernel: &Kernel,
     module: &[u8],

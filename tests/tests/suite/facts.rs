@@ -1,5 +1,5 @@
-//! The table of instruction facts against final code: the memory that the simulator sees an
-//! instruction access lies within its row. The simulator knows nothing of the table.
+//! The table of instruction facts agrees with final code: an instruction accesses only memory that
+//! its row has. The simulator does not use the table.
 //!
 //! Of the published modules a plain run takes some; `SPLITBAR_CORPUS=all` takes all.
 
@@ -27,7 +27,7 @@ const MOST_SOURCES: usize = 64;
 /// Trials of the published modules for each GPU.
 const PARTS: usize = 4;
 
-/// Of how many published modules a plain run takes one in each trial.
+/// A plain run uses one of so many published modules in each test.
 const SAMPLE: usize = 320;
 
 /// Instructions of waves that a launch of a published module may take: a guessed size can be a loop
@@ -62,7 +62,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// That the accesses of published modules are described, at -O0.
+/// The accesses of published modules are described, at -O0.
 fn published_modules(target: &str, part: usize) -> Result<()> {
     let step = if corpus::is_complete() { PARTS } else { SAMPLE };
     let modules = corpus::modules()?.iter();
@@ -81,8 +81,8 @@ fn published_modules(target: &str, part: usize) -> Result<()> {
     Ok(())
 }
 
-/// How many accesses of a published module are described: those of the first launch that has any;
-/// 0 where none can be made. Whether the guess was a good one does not matter.
+/// The number of described accesses of a published module, in the first launch that has any; 0 if
+/// no launch can be made. It does not matter whether the guess was a good one.
 fn of_published(bytes: &[u8], target: &str) -> Result<usize> {
     let compiled = |spec: &[(u32, u32)], size: Option<[u32; 3]>| {
         compile_bytes(bytes, target, |options| {
@@ -162,7 +162,8 @@ fn accesses_are_described(
     Ok(())
 }
 
-/// How many of the accesses are in the rows of their instructions: all that have one.
+/// The number of accesses in the rows of their instructions. All accesses that have a row must be
+/// in it.
 fn are_described(bytes: &[u8], accesses: &[Accessed]) -> Result<usize> {
     let mut problems = Diagnostics::new();
     let module = Module::parse(bytes).map_err(|problem| anyhow::anyhow!("{problem}"))?;
@@ -187,10 +188,10 @@ fn are_described(bytes: &[u8], accesses: &[Accessed]) -> Result<usize> {
     Ok(described)
 }
 
-/// Returns true if the row of `inst` has the access, or the rows of what it is computed from: LLVM
-/// narrows a load to the component that is extracted, and takes a value from memory where a
-/// variable has it. The loop of an asynchronous copy has the place of a branch, and what LLVM moves
-/// to the end of a block has that of the block's branch.
+/// Returns true if the row of `inst` has the access, or a row of the instructions that it is
+/// computed from. LLVM narrows a load to the component that is extracted, and reads a value from
+/// memory if a variable has it. The loop of an asynchronous copy has the place of a branch.
+/// Instructions that LLVM moves to the end of a block have the place of the block's branch.
 fn is_described<'m>(declarations: &Declarations<'m>, inst: Inst<'m>, access: &Accessed) -> bool {
     let is_copy = |inst: Inst<'_>| inst.facts().class == Class::AsyncCopy;
     if inst.facts().class == Class::Branch {

@@ -1,7 +1,7 @@
-//! Faults of LLVM and the guards against them (docs/llvm.md): kernels of small shapes
-//! (`splitbar_tests::shapes`) leave on the simulator what they leave on the host, and without a
-//! guard the shape in which its fault was found does not. A test that fails because the results
-//! are right without a guard says that the guard and its row can go.
+//! Faults of LLVM and the guards against them (docs/llvm.md). Kernels of small shapes
+//! (`splitbar_tests::shapes`) have the same results on the simulator as on the host. Without a
+//! guard, the shape in which its fault was found does not. If a test fails because the results are
+//! right without a guard, the guard and its row can be removed.
 //!
 //! `SPLITBAR_SHAPES=1000 cargo test --release -p splitbar-tests --test suite -- faults/` runs so
 //! many kernels of each family, `SPLITBAR_FIRST_SEED=N` begins with this one, and
@@ -138,7 +138,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     all.chain(modules).collect()
 }
 
-/// What the code of a module takes: instructions, and registers where the assembly says them.
+/// The size of a module's code: instructions, and registers if the assembly has them.
 #[derive(Clone, Copy, Default)]
 struct Size {
     instructions: usize,

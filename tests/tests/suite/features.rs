@@ -24,7 +24,8 @@ use std::sync::{Arc, OnceLock};
 /// One GPU of each vendor, and one of AMD's that has waves of 64 and other instructions.
 const TARGETS: [&str; 3] = ["gfx1201", "sm_80", "gfx906"];
 
-/// Where lanes reach each other in other ways: the reductions and scans of subgroups run there too.
+/// Targets on which lanes communicate in other ways. Reductions and scans of subgroups run there
+/// too.
 const OTHER_LANES: [Lanes; 4] = [
     Lanes::new("gfx1030", Some(64), None),
     Lanes::new("gfx1100", Some(64), None),
@@ -32,7 +33,8 @@ const OTHER_LANES: [Lanes; 4] = [
     Lanes::new("sm_75", None, None),
 ];
 
-/// Where a subgroup is a part of a wave: all that subgroups and groups do runs there too.
+/// Targets on which a subgroup is part of a wave. All subgroup and group instructions run there
+/// too.
 const PARTS: [Lanes; 10] = [
     Lanes::new("gfx1201", None, Some(8)),
     Lanes::new("gfx1201", None, Some(16)),
@@ -57,8 +59,8 @@ const OF_SUBGROUPS: [&str; 7] = [
     "amd",
 ];
 
-/// What converts 8-bit floats by instructions of its own, and gfx942, whose own have other formats:
-/// what is computed of such floats runs there too.
+/// Targets with instructions to convert 8-bit floats, and gfx942, whose instructions have other
+/// formats. Features with such floats run there too.
 const OTHER_FLOATS: [Lanes; 6] = [
     Lanes::new("gfx942", None, None),
     Lanes::new("gfx950", None, None),
@@ -71,13 +73,13 @@ const OTHER_FLOATS: [Lanes; 6] = [
 /// The families of [`OTHER_FLOATS`].
 const OF_FLOATS: [&str; 2] = ["float8", "cooperative_vector"];
 
-/// How invocations are divided.
+/// The division of invocations into waves and subgroups.
 #[derive(Copy, Clone)]
 struct Lanes {
     target: &'static str,
     /// Invocations of a wave; none is the target's.
     wave: Option<u32>,
-    /// Invocations of a subgroup; none are those of a wave.
+    /// Invocations of a subgroup; `None` for the wave size.
     subgroup: Option<u32>,
 }
 
@@ -90,7 +92,7 @@ impl Lanes {
         }
     }
 
-    /// What a test on it is called.
+    /// The name of a test.
     fn name(self) -> String {
         let part = |name: &str, size: Option<u32>| {
             size.map_or_else(String::new, |size| format!(".{name}{size}"))
@@ -106,7 +108,7 @@ const MOST: u32 = 1024;
 /// Features of a module.
 const TOGETHER: usize = 32;
 
-/// A module's worth of features on one target, run when the first of its tests asks.
+/// A module with features on one target. It is run when the first of its tests needs the result.
 struct Chunk {
     family: Arc<Family>,
     first: usize,
@@ -217,7 +219,7 @@ fn on_lanes(family: &Arc<Family>, chunk: Vec<usize>, lanes: Lanes) -> Trial {
     })
 }
 
-/// A subgroup of two invocations has no quads: what works on them is refused.
+/// A subgroup of two invocations has no quads, so quad instructions are rejected.
 fn no_quads_in_pairs() -> Result<()> {
     let family = features::families()
         .into_iter()
@@ -337,7 +339,7 @@ impl Chunk {
     }
 }
 
-/// What becomes of each feature: all in one module, or each in one of its own where that fails.
+/// The outcome of each feature: all in one module, or each in a separate module if that fails.
 fn outcomes(features: &[&Feature], flavour: Flavour, lanes: Lanes) -> Vec<Result<Worst, String>> {
     if let Ok(outcome) = execute(features, flavour, lanes) {
         return outcome;
@@ -351,7 +353,7 @@ fn outcomes(features: &[&Feature], flavour: Flavour, lanes: Lanes) -> Vec<Result
     features.iter().map(alone).collect()
 }
 
-/// What becomes of each feature in one module.
+/// The outcome of each feature in one module.
 fn execute(
     features: &[&Feature],
     flavour: Flavour,
@@ -431,8 +433,8 @@ fn execute(
         .collect())
 }
 
-/// The bytes of a buffer with the addresses of others in it. The simulator puts each behind the one
-/// before, wherever that ends.
+/// The bytes of a buffer with the addresses of others in it. The simulator places each buffer
+/// directly after the previous one.
 fn linked(own: &Own) -> Vec<u8> {
     let mut bytes = own.bytes.clone();
     for (at, buffer, plus) in &own.links {

@@ -1,6 +1,6 @@
-//! What every fence becomes on every generation: `fixtures/fences/TARGET.txt`, a line for each
-//! order, scope and kind of memory, and the instructions that the assembly has between the last
-//! access before the fence and the first one behind it, with everything outstanding that can be.
+//! The lowering of every fence on every generation. `fixtures/fences/TARGET.txt` has a line for
+//! each order, scope and kind of memory, with the instructions between the last access before the
+//! fence and the first access after it. All operations that can be outstanding are.
 //!
 //! The tables are read by people, beside the memory model of LLVM's AMDGPUUsage and the PTX ISA;
 //! `cargo xtask bless` writes them. What a table may never say is checked apart: that a wait which
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// One of each kind of memory hardware; behind the slash another placement of the workgroup.
+/// One target for each kind of memory hardware; after the slash another placement of the workgroup.
 const TARGETS: &[&str] = &[
     "gfx600",
     "gfx700",
@@ -124,7 +124,7 @@ fn table(name: &str) -> Result<()> {
     confirm(&table_of("fences", &name.replace('/', ".")), &text)
 }
 
-/// What the target's row says that a fence does about caches: what the audit looks for.
+/// The cache operations of a fence by the target's row, for which the audit looks.
 fn of_caches(
     gpu: &Amdgpu,
     placement: Placement,
@@ -145,7 +145,7 @@ fn of_caches(
     Ok(both.filter(|_| memory != "local").collect())
 }
 
-/// Where the table NAME of `fixtures/FOLDER` is.
+/// The path of the table NAME of `fixtures/FOLDER`.
 pub(crate) fn table_of(folder: &str, name: &str) -> PathBuf {
     let folder = splitbar_tests::fixture::root()
         .join("fixtures")
@@ -163,7 +163,7 @@ fn accesses(placement: Placement) -> (usize, usize) {
 }
 
 /// The instructions that order memory between the last access of the source before the fence and
-/// the first one behind it.
+/// the first access after it.
 fn between_accesses(assembly: &str, target: &str, placement: Placement) -> Result<Vec<String>> {
     let (before, all) = self::accesses(placement);
     let accesses: &[&str] = if is_nvptx(target) {
@@ -193,7 +193,7 @@ fn between_accesses(assembly: &str, target: &str, placement: Placement) -> Resul
     Ok(lines)
 }
 
-/// Whether an instruction waits, or writes back or invalidates a cache.
+/// Returns true if an instruction waits, or writes back or invalidates a cache.
 pub(crate) fn orders(line: &str) -> bool {
     [
         "s_wait",
@@ -221,9 +221,9 @@ pub(crate) fn waited(lines: &[String]) -> BTreeSet<Counter> {
 }
 
 /// A load and a store of global memory and a store to workgroup memory, the fence, and a load of
-/// each. Every address depends on an argument, so that the wait for the arguments stands before all
-/// of them. A workgroup that is spread over compute units has no workgroup memory, and the kernel
-/// does without.
+/// each. Every address depends on an argument, so the wait for the arguments precedes all of them.
+/// If a workgroup is spread over compute units, it has no workgroup memory, and the kernel does not
+/// access it.
 fn kernel(scope: u32, semantics: u32, placement: Placement) -> Result<Vec<u8>> {
     let text = source(scope, semantics);
     match placement {

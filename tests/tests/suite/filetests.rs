@@ -1,4 +1,4 @@
-//! The checks of every `NAME.toml`, and the plan snapshots beside it.
+//! The checks of every `NAME.toml`, and the plan snapshots next to it.
 //!
 //! `cargo xtask bless` writes the snapshots; without it nothing is ever written.
 

@@ -1,5 +1,5 @@
 //! Findings of modules with debug lines name the line of the source: those of `check`, of the
-//! simulator and of the audit, counted. Those without one are in a list.
+//! simulator and of the audit, counted. A list has the findings without a line.
 
 use crate::places::{FORMS, compiled};
 use crate::sim::inputs;
@@ -17,8 +17,8 @@ use splitbar_tests::reference;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Findings of `fixtures/invalid` that are about the module or a declaration: lines are in force
-/// in functions alone.
+/// Findings of `fixtures/invalid` about the module or a declaration: lines are in force only in
+/// functions.
 const OF_DECLARATIONS: &str = "fixtures/places/check.txt";
 
 pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
@@ -49,7 +49,7 @@ fn invalid() -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The text with an OpLine of its own line before each instruction of a function.
+/// The text with a separate OpLine before each instruction of a function.
 fn with_lines(text: &str) -> String {
     const HEAD: [&str; 7] = [
         ";",

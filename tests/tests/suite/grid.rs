@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use splitbar::{Optimization, Output};
 use splitbar_tests::fixture::{Fixture, GRID};
 
-/// What a trial does with one fixture on one target at one level.
+/// The test of one fixture on one target at one level.
 type Step = fn(&Fixture, &str, Optimization) -> Result<()>;
 
 pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
@@ -38,7 +38,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// LLVM's verifier runs inside the compilation; what it refuses is an error.
+/// LLVM's verifier runs inside the compilation; code that it rejects is an error.
 fn built(fixture: &Fixture, target: &str, level: Optimization) -> Result<Output> {
     let output = compile(fixture, target, level)?;
     if output.warnings().has_errors() {

@@ -19,7 +19,7 @@ const KERNELS: [(&str, &str); 4] = [
     ("spec_size", "sm_75"),
 ];
 
-/// Damages for each kernel, unless the environment says another number.
+/// Damages for each kernel, unless the environment has another number.
 const DAMAGES: u32 = 60;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -55,8 +55,8 @@ const LARGE: [(&str, Shape, usize); 3] = [
 /// The seconds that a large kernel may take.
 const SECONDS: u32 = 10;
 
-/// A large kernel is compiled, or it is said that it takes too long: soon after the limit at the
-/// latest.
+/// A large kernel is compiled, or a diagnostic reports that it needs too much time, soon after the
+/// limit at the latest.
 fn answer(shape: Shape, count: usize) -> Result<()> {
     let module = shape(count)?;
     let limit = SECONDS.to_string();
@@ -109,7 +109,7 @@ fn survive(kernel: &str, target: &str, damages: u32) -> Result<()> {
     Ok(())
 }
 
-/// The module with damage of this number, and what it is.
+/// The module with damage of this number, and a description of the damage.
 fn damage(module: &[u8], number: u32) -> (Vec<u8>, String) {
     let mut state = number.wrapping_mul(0x9e37_79b9) ^ 0x5b17_ba12;
     let mut random = |below: u32| {

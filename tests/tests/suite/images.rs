@@ -1,5 +1,5 @@
-//! Storage images and texel buffers on the simulated machine: compiled kernels leave what the host
-//! says.
+//! Storage images and texel buffers on the simulator: compiled kernels have the results of the
+//! host.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, is_nvptx, linkable, run, told, trial,
@@ -17,11 +17,11 @@ use splitbar::{AbiForm, Optimization};
 const AMD: [&str; 4] = ["gfx1030", "gfx1100", "gfx1200", "gfx1201"];
 const NVIDIA: [&str; 3] = ["sm_60", "sm_80", "sm_90"];
 
-/// A kernel with images, its launch, and what it leaves.
+/// A kernel with images, its launch, and its results.
 struct Case {
     module: String,
     groups: [u32; 3],
-    /// In the order of the bindings: format, extent, whether it is a texel buffer, bytes before.
+    /// In the order of the bindings: format, extent, true for a texel buffer, bytes before.
     images: Vec<(&'static str, [u32; 3], bool, Vec<u8>)>,
     /// The bytes afterwards of those that are written, by binding.
     after: Vec<(usize, Vec<u8>)>,
@@ -74,8 +74,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Whether the kernels that the target has instructions for leave what they should, with images
-/// handed over in this form.
+/// Checks the results of the kernels that the target has instructions for, with images passed in
+/// this form.
 pub(crate) fn in_form(form: &AbiForm, target: &str, optimization: Optimization) -> Result<()> {
     let cases = if is_nvptx(target) {
         [read_kernel(), store_kernel()]
@@ -171,7 +171,8 @@ fn refusals() -> Result<()> {
     Ok(())
 }
 
-/// `--image` says what a buffer is; what is no format or extent is wrong usage.
+/// `--image` declares that a buffer is an image; anything that is not a format or an extent is
+/// wrong usage.
 fn command_line() -> Result<()> {
     let module = assembled(READS)?;
     let run = |first: &str| {
@@ -267,7 +268,7 @@ fn write_kernel() -> Case {
     }
 }
 
-/// As [`write_kernel`], but for the sums, whose image is only read.
+/// As [`write_kernel`], for the sums, whose image is only read.
 fn store_kernel() -> Case {
     let case = write_kernel();
     let [sums, buffer, layers] = case
@@ -289,8 +290,7 @@ fn store_kernel() -> Case {
     }
 }
 
-/// The simulator is not the only one that reads the code: every ptxas that knows the GPU takes what
-/// reads and stores become, for each shape.
+/// Every ptxas that supports the GPU accepts the code of reads and stores, for each shape.
 fn taken_by_ptxas(target: &str) -> Result<()> {
     let tools = all_ptxas(target)?;
     let edges = EDGES.map(|(shape, extent)| edges(shape, extent, ""));
@@ -357,9 +357,9 @@ fn edge_values(extent: u32) -> Vec<u32> {
     ]
 }
 
-/// Every combination of coordinates at the edges: each invocation stores what it reads from its
-/// texel, and then writes the texel, or adds to it. Outside of the image reads give 0 and the rest
-/// does nothing (Vulkan, "Robust Image Access"; OpenCL leaves it open).
+/// Every combination of coordinates at the edges: each invocation stores the value of its texel,
+/// and then writes the texel, or adds to it. Outside the image, reads return 0 and other operations
+/// have no effect (Vulkan, "Robust Image Access"; undefined in OpenCL).
 fn edges(shape: &'static str, extent: [u32; 3], how: &str) -> Case {
     let along = |direction: usize| match extent[direction] {
         1 => vec![0],

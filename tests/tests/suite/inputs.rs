@@ -1,5 +1,5 @@
-//! Files of every kind given to every command: each says what it was given and where that belongs,
-//! or takes it.
+//! Files of every kind as inputs of every command: each command accepts the file, or reports its
+//! kind and the command that accepts it.
 
 use crate::cli::path;
 use crate::support::{run, trial};
@@ -7,10 +7,10 @@ use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use std::path::Path;
 
-/// A command, with the file in place of `FILE`, and the kinds that it takes.
+/// A command, with `FILE` in place of the file, and the kinds that it accepts.
 type Command = (&'static str, &'static [&'static str], &'static [Kind]);
 
-/// A file: its name, its bytes, what commands call it, and a part of what they advise.
+/// A file: its name, its bytes, the name of its kind in diagnostics, and a part of the help.
 struct File {
     kind: Kind,
     name: &'static str,
@@ -283,7 +283,7 @@ fn of_command((_, arguments, takes): &Command) -> Result<()> {
     Ok(())
 }
 
-/// What the command says of the file on both streams, and its exit code. Names of files are
+/// The output of the command about the file on both streams, and its exit code. Names of files are
 /// without the folder.
 fn given(arguments: &[&str], folder: &Path, file: &str) -> Result<(String, Option<i32>)> {
     let place = |name: &str| folder.join(name).display().to_string();

@@ -1,5 +1,5 @@
-//! The door for LLVM IR: kernels that call split barriers by name, on the simulator; what is wrong
-//! with a module is said; one without such calls is left alone.
+//! The interface for LLVM IR: kernels that call split barriers by name, on the simulator. Errors in
+//! a module are reported, and a module without such calls does not change.
 
 pub(crate) mod kernels;
 mod loops;
@@ -17,7 +17,7 @@ const TARGETS: [&str; 9] = [
     "gfx906", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_80", "sm_90",
 ];
 
-/// How the pairs are lowered: as it pays, as a split wherever there is one, as full barriers.
+/// The lowering of the pairs: split if that pays off, split if possible, and as full barriers.
 const STRATEGIES: [&str; 3] = ["auto", "auto=always-split", "fused"];
 
 /// A test without parameters.
@@ -76,7 +76,7 @@ fn rotate(target: &str) -> Result<String> {
     })
 }
 
-/// What rotate.ll leaves after so many rounds, where element i of its first buffer is i.
+/// The results of rotate.ll after so many rounds, if element i of its first buffer is i.
 fn rotated(rounds: u32) -> Vec<u8> {
     let of = |id: u32| -> u32 {
         let each = (0..rounds).map(|round| ((id + 1) % 64 + round) + round * (id + round));
@@ -85,7 +85,7 @@ fn rotated(rounds: u32) -> Vec<u8> {
     (0..64).flat_map(|id| of(id).to_le_bytes()).collect()
 }
 
-/// Compiles `text` and gives what `emit` names.
+/// Compiles `text`, and returns the output that `emit` names.
 fn lowered(text: &str, target: &str, arguments: &[&str]) -> Result<Vec<u8>> {
     let command = [&["lower-ir", "-", "--target", target][..], arguments].concat();
     Ok(expect(&command, text.as_bytes(), 0)?.stdout)
@@ -100,7 +100,7 @@ fn results(target: &'static str, strategy: &str, level: &str) -> Result<()> {
     )
 }
 
-/// That the kernel, compiled and simulated, gives the results of the host, and nothing is found.
+/// Checks that the compiled kernel has the results of the host on the simulator, without findings.
 fn simulated(text: &str, target: &str, arguments: &[&str]) -> Result<()> {
     const ROUNDS: u32 = 5;
     let folder = tempfile::tempdir()?;
@@ -172,7 +172,7 @@ fn halves_stay_apart() -> Result<()> {
     Ok(())
 }
 
-/// The halves under every name, with the arguments that each takes.
+/// Arrive and wait under every name, with the arguments of each.
 fn names_and_forms() -> Result<()> {
     let text = rotate("gfx1201")?;
     let (arrive, wait) = (
@@ -217,7 +217,7 @@ fn names_and_forms() -> Result<()> {
     Ok(())
 }
 
-/// A half in a function of its own, with operands that are its parameters.
+/// An arrive or a wait in a separate function, with operands that are its parameters.
 fn functions_go_into_kernels() -> Result<()> {
     for target in ["gfx1201", "sm_90"] {
         let text = rotate(target)?.replace(
@@ -235,7 +235,7 @@ define void @arrive(i32 %scope, i32 %semantics) noinline {
     Ok(())
 }
 
-/// Calls that ask not to be inlined, and a selector that no SPIR-V integer holds.
+/// Calls with noinline, and a selector that no SPIR-V integer can represent.
 fn what_compilers_write_goes_in() -> Result<()> {
     linkable("gfx1201")?;
     // As clang 16 has it.
@@ -323,7 +323,7 @@ done:
     Ok(())
 }
 
-/// Where a kernel's parameters lie, and what they are.
+/// The reflection lists the offsets and kinds of a kernel's parameters.
 fn arguments_are_reflected() -> Result<()> {
     for (target, pointer) in [("gfx1201", 4), ("sm_90", 8)] {
         let text = rotate(target)?.replace(
@@ -495,8 +495,8 @@ joined:
     Ok(())
 }
 
-/// What LLVM ends the process on, and code that nobody reads: by the program and by the library,
-/// whose process goes on.
+/// Modules on which LLVM ends the process, and code that no reader supports, have a diagnostic:
+/// from the program, and from the library, whose process continues.
 fn what_llvm_does_not_take_has_a_code() -> Result<()> {
     let foreign = |target| -> Result<String> {
         let text = rotate(target)?;
@@ -534,7 +534,7 @@ fn what_llvm_does_not_take_has_a_code() -> Result<()> {
     Ok(())
 }
 
-/// A module without split barriers comes out as it went in, and its code is that of LLVM.
+/// A module without split barriers does not change, and its code is LLVM's.
 fn others_are_left_alone() -> Result<()> {
     for target in ["gfx1201", "sm_90"] {
         let text: String = rotate(target)?

@@ -310,7 +310,7 @@ fn memory_is_limited() -> Result<()> {
     Ok(())
 }
 
-/// The program is killed while it waits for its worker: the worker ends, and no output is there.
+/// The program is killed while it waits for its worker: the worker ends, and there is no output.
 fn the_owner_s_end_is_the_worker_s() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (module, output) = (folder.path().join("k.spv"), folder.path().join("k.s"));
@@ -341,7 +341,7 @@ fn the_owner_s_end_is_the_worker_s() -> Result<()> {
     Ok(())
 }
 
-/// That the process of this number ends.
+/// Checks that the process with this number ends.
 fn ends(process: &str) -> Result<()> {
     let stat = format!("/proc/{process}/stat");
     until(&format!("process {process} ends"), || {
@@ -360,7 +360,7 @@ fn child(process: u32) -> Result<String> {
     })
 }
 
-/// Less time than any process takes to start; and work without an end.
+/// Less time than any process needs to start; and work without an end.
 fn every_command_has_limits() -> Result<()> {
     let kernel = Fixture::load("reduction")?.module_path();
     let kernel = kernel.display().to_string();
@@ -414,7 +414,7 @@ fn every_command_has_limits() -> Result<()> {
     Ok(())
 }
 
-/// Nothing else is on the standard error then, whatever the dying process says.
+/// Standard error then has nothing else, whatever the dying process prints.
 fn limits_are_told_as_json() -> Result<()> {
     let large = branches(2_000)?;
     let sim = ["sim", "-", "--target", "sm_80", "--groups", "1,1,1"];
@@ -574,7 +574,7 @@ fn no_folders_are_left() -> Result<()> {
     Ok(())
 }
 
-/// In the note on a stage that takes long, and in what is said at the limit.
+/// The pass is named in the note on a stage that takes long, and in the diagnostic at the limit.
 fn long_compilations_name_the_pass() -> Result<()> {
     let lower = [
         "lower",
@@ -599,8 +599,7 @@ fn long_compilations_name_the_pass() -> Result<()> {
     Ok(())
 }
 
-/// Reading several modules and values is the worker's work, and what is wrong with them is told as
-/// before.
+/// The worker reads several modules and values, and their errors are reported as without a worker.
 fn the_worker_links_and_specializes() -> Result<()> {
     let module = Fixture::load("spec_size")?.module()?;
     let options = always_split("sm_80")?;
@@ -632,7 +631,7 @@ fn the_worker_links_and_specializes() -> Result<()> {
     Ok(())
 }
 
-/// Asks again until there is an answer, for some seconds.
+/// Repeats `ask` until it has an answer, for some seconds.
 fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> Result<T> {
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_secs(20) {

@@ -1,5 +1,5 @@
-//! What SPV_INTEL_joint_matrix adds to cooperative matrices gives the right elements on the
-//! simulator: over the edges of memory too, which nothing beyond is touched of.
+//! The operations that SPV_INTEL_joint_matrix adds to cooperative matrices have the right results
+//! on the simulator, also across the bounds of memory: no element outside is accessed.
 
 use crate::support::{assembled, compile_bytes, linkable, target, told, trial};
 use anyhow::{Context, Result, ensure};

@@ -1,5 +1,5 @@
-//! Launches that no simulator can run have an answer at once: a code or wrong usage, and little
-//! memory. Long runs say how far they are.
+//! Launches that no simulator can run are rejected immediately, with a code or as wrong usage, and
+//! with little memory. Long runs report their progress.
 
 use crate::support::{Ran, assembled, run, trial};
 use anyhow::{Result, ensure};
@@ -9,11 +9,11 @@ use splitbar_tests::tools;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Far more than a refusal takes, and far less than the launch would.
+/// Far more than a rejection needs, and far less than the launch would.
 const AT_ONCE: Duration = Duration::from_secs(20);
 
-/// A launch of the kernel that is right but for the arguments that follow; its name, the exit code,
-/// and what is said.
+/// A launch of the kernel that is right except for these arguments: its name, the arguments, the
+/// exit code, and the message.
 const REFUSED: [(&str, &[&str], i32, &str); 19] = [
     ("workgroups", &["--groups", "4294967295,1,1"], 3, "SB3020"),
     (
@@ -141,8 +141,8 @@ const REFUSED: [(&str, &[&str], i32, &str); 19] = [
     ),
 ];
 
-/// Flags for PTX that say something else than the PTX does, or how a module is compiled; and what
-/// is said.
+/// Flags for PTX that contradict the PTX, or that affect only the compilation of a module; and the
+/// message.
 const OF_MODULES: [(&str, &str); 10] = [
     ("--spec=0=1", "--spec is for modules"),
     ("--strategy=fused", "--strategy is for modules"),
@@ -191,7 +191,7 @@ fn simulated(arguments: &[&str]) -> Result<Ran> {
     simulated_of(&kernel, arguments)
 }
 
-/// As [`simulated`], of the kernel in the file `kernel`.
+/// As [`simulated`], for the kernel in the file `kernel`.
 fn simulated_of(kernel: &Path, arguments: &[&str]) -> Result<Ran> {
     let kernel = kernel.display().to_string();
     let mut all = vec!["sim", kernel.as_str(), "--target", "sm_80"];
@@ -248,7 +248,7 @@ fn dump_over_input() -> Result<()> {
     Ok(())
 }
 
-/// PTX as an input: what has no effect on it is refused.
+/// PTX as an input: flags without an effect on it are rejected.
 fn compiled() -> Result<()> {
     let kernel = Fixture::load("reduction")?.module_path();
     let kernel = kernel.display().to_string();
@@ -281,7 +281,7 @@ fn compiled() -> Result<()> {
     Ok(())
 }
 
-/// A kernel with 64 bytes of local memory of its own, and a pointer to some that the launch adds.
+/// A kernel with 64 bytes of static local memory, and a pointer to memory that the launch adds.
 const LOCAL_MEMORY: &str = "
     OpCapability Kernel
     OpCapability Addresses
@@ -312,7 +312,7 @@ const LOCAL_MEMORY: &str = "
     OpReturn
     OpFunctionEnd";
 
-/// Local memory that the launch adds lies behind the kernel's own, and on its boundaries.
+/// Local memory that the launch adds is after the kernel's own, with its alignment.
 fn local_memory() -> Result<()> {
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), assembled(LOCAL_MEMORY)?)?;
@@ -374,7 +374,7 @@ fn code_object() -> Result<()> {
     Ok(())
 }
 
-/// With `--verbose` the standard error says how far it is; without, and where the output is for
+/// With `--verbose` standard error shows the progress. Without it, and if the output is for
 /// programs, it does not.
 fn progress() -> Result<()> {
     let arguments = ["--groups", "2,1,1", "--schedules", "3"];

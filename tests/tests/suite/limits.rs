@@ -127,7 +127,8 @@ fn limited(row: &Row, target: &str) -> Result<()> {
     refused(&module(row)?, target, row.code, "OpVariable")
 }
 
-/// That the module is refused with `code` alone, at an instruction of this name; or compiled.
+/// Checks that the module is rejected with only `code`, at an instruction of this name; or that it
+/// is compiled.
 fn refused(module: &[u8], target: &str, code: Option<&str>, instruction: &str) -> Result<()> {
     let lower = ["lower", "-", "--target", target, "--format", "json"];
     let ran = run(&lower, module, true)?;
@@ -156,8 +157,8 @@ fn refused(module: &[u8], target: &str, code: Option<&str>, instruction: &str) -
     Ok(())
 }
 
-/// What does not fit together although each fits: its name, and the module for a number of bytes of
-/// each, the most that fits, the code, and the instruction.
+/// Objects that fit one by one, but not together: the name, the module for a number of bytes of
+/// each, the largest number that fits, the code, and the instruction.
 const SUMS: [(&str, Sum); 4] = [
     (
         "private",
@@ -212,7 +213,8 @@ fn summed(sum: Sum, target: &str) -> Result<()> {
     refused(&larger, target, Some(sum.code), sum.instruction)
 }
 
-/// What the modules with sums share: arrays `%a` of so many bytes, and a buffer's word at `%to`.
+/// The common part of the modules with sums: arrays `%a` of so many bytes, and a word of the buffer
+/// at `%to`.
 fn with_array(bytes: u32, class: &str, global: &str, functions: &str) -> Result<Vec<u8>> {
     assembled(&format!(
         "; Version: 1.3
@@ -242,7 +244,7 @@ OpDecorate %out Binding 0
     ))
 }
 
-/// Puts the buffer's word into a word of a variable, and that of the next one into the buffer.
+/// Copies the buffer's word into a word of a variable, and that of the next one into the buffer.
 fn touch(variable: &str, name: &str) -> String {
     format!(
         "%to{name} = OpAccessChain %pout %out %zero
@@ -269,7 +271,7 @@ fn two_variables(bytes: u32, class: &str) -> Result<Vec<u8>> {
     with_array(bytes, class, global, &main)
 }
 
-/// One variable in the entry point, and one in what it calls.
+/// One variable in the entry point, and one in a function that it calls.
 fn two_functions(bytes: u32) -> Result<Vec<u8>> {
     let function = |name: &str, call: &str| {
         format!(
@@ -286,7 +288,7 @@ fn two_functions(bytes: u32) -> Result<Vec<u8>> {
     )
 }
 
-/// An OpenCL kernel that takes two structures by value.
+/// An OpenCL kernel with two structures as parameters by value.
 fn two_arguments(bytes: u32) -> Result<Vec<u8>> {
     assembled(&format!(
         "; Version: 1.2
@@ -321,7 +323,7 @@ OpFunctionEnd",
     ))
 }
 
-/// Every command says so with exit code 3, though the constant of such a type has no value.
+/// Every command reports it with exit code 3, although the constant of such a type has no value.
 fn unknown_types_are_unsupported() -> Result<()> {
     let row = Row {
         name: "",

@@ -1,7 +1,7 @@
-//! What LLVM 23.1 gets wrong without a word, or crashes on (docs/llvm.md): every fixture, compiled
-//! for the GPUs where it happens with the options that come nearest to it, has nothing that would
-//! meet it. A row also holds what LLVM makes of the trap, or what leads it there: the row's own
-//! check has to refuse that.
+//! Faults of LLVM 23.1 that silently produce wrong code or crash (docs/llvm.md). Every fixture is
+//! compiled for the affected GPUs with the options that come nearest to the fault, and its output
+//! must not have the trap. A row also has LLVM's output for the trap, or the input that leads to
+//! it, which the row's own check must reject.
 
 use crate::support::{always_split_on, assembled, compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
@@ -19,26 +19,26 @@ use splitbar_plan::{AmdgpuStep, Step};
 use splitbar_tests::check::Check as Order;
 use splitbar_tests::fixture::Fixture;
 
-/// A trap, and what shows that no output meets it.
+/// A trap, and the evidence that no output has it.
 struct Trap {
     name: &'static str,
-    /// Where it happens.
+    /// The GPUs with the fault.
     on: fn(&Amdgpu) -> bool,
     /// The options that come nearest to it.
     options: fn(&mut Options),
     /// The kernels that come near it; empty: all.
     kernels: &'static [&'static str],
-    /// What is looked at.
+    /// The text to search.
     text: Text,
-    /// What is wrong in it.
+    /// The pattern that must not be in it.
     check: Check,
-    /// A line that shows that the trap was near, of an output or of what is said where there is
-    /// none: without one, nothing was checked.
+    /// A line that shows that the trap was near, in an output or in a diagnostic: without one,
+    /// nothing was checked.
     near: &'static str,
     /// Text that the check refuses.
     hit: &'static str,
-    /// Takes out of a plan what keeps its code from the trap, where that is part of the plan: some
-    /// output then meets it.
+    /// Removes the step of a plan that keeps its code from the trap, if it is part of the plan:
+    /// some output then has the trap.
     cure: Option<fn(&mut EntryPlan)>,
 }
 
@@ -385,7 +385,7 @@ fn avoided(trap: &Trap, fixtures: &[Fixture]) -> Result<()> {
     }
 }
 
-/// That some output meets the trap once `cure` has changed the plans.
+/// Checks that some output has the fault after `cure` has changed the plans.
 fn met_without(trap: &Trap, cure: fn(&mut EntryPlan), fixtures: &[Fixture]) -> Result<()> {
     let targets = Target::all()
         .iter()
@@ -412,7 +412,7 @@ fn met_without(trap: &Trap, cure: fn(&mut EntryPlan), fixtures: &[Fixture]) -> R
     bail!("without what keeps them from the trap, all outputs are the same to the check")
 }
 
-/// Keeps those of a plan's steps that `keep` says.
+/// Keeps the steps of a plan for which `keep` returns true.
 fn change(plan: &mut EntryPlan, keep: fn(&Step) -> bool) {
     let at = plan.at_instruction.values_mut();
     for steps in at.chain(plan.before_instruction.values_mut()) {
@@ -420,8 +420,8 @@ fn change(plan: &mut EntryPlan, keep: fn(&Step) -> bool) {
     }
 }
 
-/// An access of memory behind a wait for the counter of copies, with nothing between that orders
-/// memory.
+/// An access of memory after a wait for the counter of copies, without an instruction between them
+/// that orders memory.
 fn access_behind_bare_wait(ir: &str) -> Option<String> {
     let mut bare = false;
     for line in ir.lines() {
@@ -439,7 +439,7 @@ fn access_behind_bare_wait(ir: &str) -> Option<String> {
     None
 }
 
-/// What the function does behind a copy: a wait or a return without a mark.
+/// Checks the function after a copy: returns a wait or a return without a mark.
 fn copy_without_a_mark(ir: &str) -> Option<String> {
     let mut unmarked = false;
     for line in ir.lines().filter(|line| !line.starts_with("declare")) {
@@ -501,9 +501,9 @@ fn copy_behind_lds_access_in(function: &Function) -> Option<String> {
 }
 
 /// A load that LLVM makes scalar, an exchange through the buffer that it reads, and a store by
-/// another wave behind the barrier: whatever the fence orders, the load is waited for before the
-/// wave arrives. LLVM 23.1 alone leaves it in flight on gfx12 and, for fences of global memory
-/// alone, on gfx90a and later. Without the wait, the audit finds it.
+/// another wave after the barrier. Whatever the fence orders, the code waits for the load before
+/// the wave arrives. LLVM 23.1 itself leaves it in flight on gfx12 and, for fences of only global
+/// memory, on gfx90a and later. Without the wait, the audit reports it.
 fn scalar_load() -> Result<()> {
     let module = assembled(SCALAR_LOAD)?;
     let older = [
@@ -530,9 +530,9 @@ fn scalar_load() -> Result<()> {
     Ok(())
 }
 
-/// A program whose block with two predecessors gives a bitcast to a phi, on whose way a loop uses
-/// the same register: without optimisation, where LLVM 23.1 loses that value, it has the results
-/// that it has with optimisation.
+/// A program whose block with two predecessors is the source of a bitcast in a phi, while a loop on
+/// the path uses the same register. LLVM 23.1 loses that value without optimisation. The results
+/// must be the same with and without optimisation.
 fn shared_block() -> Result<()> {
     let module = assembled(include_str!("llvm_traps/shared_block.spvasm"))?;
     const INVOCATIONS: usize = 2 * 128;
@@ -588,9 +588,8 @@ fn packed_extremes_end_the_process() -> Result<()> {
     Ok(())
 }
 
-/// A program with reads of other lanes that LLVM 23.1 simplifies where it comes by twice: it then
-/// asks a uniformity analysis that refers to cycles which were freed. Without the cure the process
-/// dies here.
+/// A program with reads of other lanes that LLVM 23.1 simplifies when it visits them twice: it then
+/// uses a uniformity analysis that refers to freed cycles. Without the cure the process dies here.
 fn freed_cycles() -> Result<()> {
     let module = assembled(include_str!("llvm_traps/freed_cycles.spvasm"))?;
     for name in ["gfx942", "gfx1030", "gfx1201"] {

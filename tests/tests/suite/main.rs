@@ -1,5 +1,5 @@
-//! Every fixture on every target, and the command line: one binary, because linking LLVM takes
-//! time.
+//! Every fixture on every target, and the command line. The suite is one binary, because linking
+//! LLVM takes time.
 //!
 //! The harness gives each fixture and target a test with a name of its own:
 //! `cargo test -p splitbar-tests --test suite -- filetest/scan`. What needs a program that is not

@@ -23,8 +23,8 @@ type Native = (
     usize,
 );
 
-/// Target, lanes of a wave, elements of A, B and the sum, rows x columns x depth, what the assembly
-/// must have, and how often.
+/// Target, lanes of a wave, elements of A, B and the sum, rows x columns x depth, the expected line
+/// of the assembly, and its number.
 #[rustfmt::skip] // a table
 const NATIVE: &[Native] = &[
     ("gfx908", 64, [F16, F16, F32], [16, 16, 16], "v_mfma_f32_16x16x16f16", 1),
@@ -97,7 +97,7 @@ const TARGETS: [&str; 9] = [
     "gfx600", "gfx906", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_60", "sm_80", "sm_90",
 ];
 
-/// Sizes that tiles do not divide, and types that no instruction takes.
+/// Sizes that tiles do not divide, and types that no instruction supports.
 const ODD: [([Element; 3], [u32; 3]); 7] = [
     ([F16, F16, F32], [16, 16, 16]),
     ([F32, F32, F32], [3, 5, 7]),
@@ -108,7 +108,7 @@ const ODD: [([Element; 3], [u32; 3]); 7] = [
     ([F16, F16, F16], [4, 2, 1]),
 ];
 
-/// Elements of A, B and the sum, and the shape of every form of `mma.sync` that LLVM is asked for.
+/// Elements of A, B and the sum, and the shape of every form of `mma.sync` that splitbar uses.
 #[rustfmt::skip] // a table
 const FORMS: [([Element; 3], [u32; 3]); 19] = [
     ([F16, F16, F32], [16, 16, 4]),
@@ -165,8 +165,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// What a trial is called: where the simulator does not run the GPU, it is about the code alone and
-/// its name says so.
+/// The name of a test. If the simulator does not run the GPU, the test checks only the code, and
+/// its name has that.
 fn named(kind: &str, gpu: &str) -> String {
     let code = if is_simulated(gpu) { "" } else { "_code" };
     format!("{kind}{code}")
@@ -191,7 +191,7 @@ fn compiled(product: &Product, gpu: &str, wave: u32, invocations: u32) -> Result
     })
 }
 
-/// How often the assembly has a line with `mnemonic`.
+/// The number of lines of the assembly with `mnemonic`.
 fn count(assembly: &str, mnemonic: &str) -> usize {
     assembly
         .lines()
@@ -224,7 +224,7 @@ fn any(gpu: &str, product: Product) -> Result<()> {
     Ok(())
 }
 
-/// Every ptxas that knows the GPU takes all forms that are instructions there.
+/// Every ptxas that supports the GPU accepts all forms that are instructions there.
 fn all_forms(target: &'static Target) -> Result<()> {
     let tools = all_ptxas(target.name)?;
     let mut instructions = 0;

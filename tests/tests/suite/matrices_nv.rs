@@ -11,8 +11,8 @@ const TARGETS: [&str; 6] = ["gfx906", "gfx942", "gfx1100", "gfx1201", "sm_75", "
 /// Rows and columns.
 const SIDE: usize = 16;
 
-/// A kernel that multiplies what its buffers 0 and 1 hold, adds buffer 2, and multiplies the result
-/// by itself. `kept`: operands come out of variables, and are converted.
+/// A kernel that multiplies the matrices in its buffers 0 and 1, adds buffer 2, and multiplies the
+/// result by itself. `kept`: operands are loaded from variables, and are converted.
 fn module(invocations: u32, integers: bool, kept: bool) -> String {
     let (element, sum, capability) = if integers {
         (

@@ -75,9 +75,9 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// What does not fit into the memory for exchanges goes in pieces: matrices of 64 and 36 KiB, and
-/// 64 KiB of sums of columns. (A matrix B of more than 32 KiB takes more registers of gfx12.5 than
-/// the simulator knows.)
+/// Exchanges that do not fit in the memory are made in parts: matrices of 64 and 36 KiB, and 64 KiB
+/// of sums of columns. (A matrix B of more than 32 KiB needs more registers of gfx12.5 than the
+/// simulator supports.)
 fn pieces() -> Vec<(&'static str, Case)> {
     use Operation::{Columns, Convert, Numbers, Transpose};
     let wide = ["gfx906", "gfx1100"];

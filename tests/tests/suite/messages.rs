@@ -1,7 +1,7 @@
-//! Messages between workgroups and between waves on the simulated machine: one stores data and then
-//! raises a flag, another reads the flag and then the data. Ordered by atomics or by fences nothing
-//! is found; without, something is. AMDGPU code has one instruction for plain and for atomic
-//! stores: what the compiler knows decides.
+//! Messages between workgroups and between waves on the simulator: one stores data and then sets a
+//! flag, another reads the flag and then the data. With atomics or fences there are no findings;
+//! without them, there are. AMDGPU code has the same instruction for plain and for atomic stores,
+//! so the compiler's knowledge decides.
 
 use crate::support::{assembled, compile_bytes, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
@@ -16,8 +16,8 @@ const TARGETS: [&str; 12] = [
     "sm_75", "sm_80", "sm_90",
 ];
 
-/// What the writer does behind its data, what the reader does in front of it, and what has to be
-/// found.
+/// The operations of the writer after its data, the operations of the reader before it, and the
+/// expected findings.
 struct Case {
     name: &'static str,
     write: &'static str,
@@ -34,7 +34,7 @@ enum Found {
     Disorder,
 }
 
-/// Waits until the flag is raised; `SEMANTICS` are those of the load.
+/// Waits until the flag is set; `SEMANTICS` are the semantics of the load.
 const SPIN: &str = "\
 OpBranch %again
 %again = OpLabel
@@ -49,7 +49,7 @@ OpBranch %again
 %raised = OpLabel
 ";
 
-/// Looks once, as no compiler has to keep on looking at a plain flag.
+/// Loads the flag once, because a compiler may load a plain flag only once.
 const LOOK: &str = "%seen = OpLoad %uint %flag\n";
 
 const CASES: [Case; 8] = [
@@ -103,13 +103,13 @@ const CASES: [Case; 8] = [
     },
 ];
 
-/// Who talks to whom.
+/// The writer and the reader.
 #[derive(Copy, Clone, Debug)]
 enum Between {
     /// Two workgroups, through buffers.
     Workgroups,
-    /// Two waves of one workgroup, through its memory; the kernel has a barrier in a function of
-    /// its own.
+    /// Two waves of one workgroup, through its memory; the kernel has a barrier in a separate
+    /// function.
     Waves,
 }
 

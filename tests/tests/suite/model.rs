@@ -1,5 +1,5 @@
-//! The execution model: every kernel as it is lowered is proved, and docs/model.md says what the
-//! explorer says.
+//! The execution model: the lowering of every kernel is proved, and docs/model.md agrees with the
+//! explorer.
 
 use crate::support::{always_split, confirm, target, trial};
 use anyhow::{Context, Result, ensure};
@@ -33,7 +33,7 @@ const STRATEGIES: &[(Strategy, &str, FuseAt)] = &[
 /// Waves and phases of the tables.
 const SIZES: [(u8, u8); 3] = [(2, 4), (3, 3), (4, 2)];
 
-/// The traces that the document shows: protocol, use, and what is to be learned.
+/// The traces that the document shows: protocol, use, and explanation.
 const TRACES: &[(Known, Usage, &str)] = &[
     (
         catalogue::SYMMETRIC_NAMED,
@@ -109,8 +109,8 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// A kernel is proved as it is lowered: with the strategy if the planner takes it, with its own
-/// choice in any case.
+/// The lowering of a kernel is proved: with the strategy if the planner accepts it, and with its
+/// own choice in any case.
 fn kernel(fixture: &Fixture, strategy: Strategy, on: &str, fuse_at: FuseAt) -> Result<()> {
     let bytes = fixture.module()?;
     let mut own = always_split(on)?;
@@ -164,7 +164,7 @@ fn copies_arrive() -> Result<()> {
     Ok(())
 }
 
-/// The report of the smallest size where something goes wrong, else of the largest.
+/// The report of the smallest size with an error, otherwise of the largest.
 fn report(protocol: &dyn Protocol, usage: Usage) -> Option<Report> {
     let mut last = None;
     for (waves, phases) in SIZES {
@@ -247,7 +247,7 @@ fn rules() -> Result<String> {
     Ok(text)
 }
 
-/// The page with what stands between `<!-- name -->` and the next `<!-- end -->` replaced.
+/// The page with the text between `<!-- name -->` and the next `<!-- end -->` replaced.
 pub(crate) fn filled(page: &str, name: &str, text: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- {name} -->\n"), "<!-- end -->");
     let (head, tail) = page

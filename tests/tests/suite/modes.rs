@@ -1,7 +1,7 @@
-//! The execution modes of AMD GPUs (`--wavefront-size`, `--cu-mode`, `--tgsplit`): every fixture in each of
-//! them, unoptimised and optimised. Every function is compiled for the mode, and the simulator,
-//! where it runs the GPU, gets the reference's results. And the three ways to wait (`--waits`),
-//! beside each other.
+//! The execution modes of AMD GPUs (`--wavefront-size`, `--cu-mode`, `--tgsplit`): every fixture in
+//! each mode, unoptimised and optimised. Every function is compiled for the mode, and the results
+//! on the simulator, if it supports the GPU, are those of the reference. It also compares the three
+//! values of `--waits`.
 
 use crate::sim;
 use crate::support::{assembled, compile_bytes, linkable, target, told, trial};
@@ -18,7 +18,7 @@ struct Mode {
     gpu: &'static str,
     wave: u32,
     placement: Placement,
-    /// What the attributes of every function say.
+    /// The attributes of every function.
     says: &'static str,
 }
 
@@ -120,9 +120,9 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// `--waits conservative` is the oracle: nothing on memory of others is outstanding at a barrier
-/// that releases. What the other two leave outstanding there is nothing that the fences speak of,
-/// and the results are the same.
+/// `--waits conservative` is the oracle: at a barrier that releases, no operation on shared memory
+/// is outstanding. The other two leave only operations outstanding there that no fence orders, and
+/// the results are the same.
 fn oracle(gpu: &str, fixtures: &[Fixture]) -> Result<()> {
     linkable(gpu)?;
     let (mut judged, mut left) = (0, 0);

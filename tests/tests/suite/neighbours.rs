@@ -32,13 +32,13 @@ const LEVELS: &[(u32, Optimization)] = &[
     (3, Optimization::O3),
 ];
 
-/// How the halves of an exchange order memory.
+/// The memory orders of the arrive and the wait of an exchange.
 struct Pattern {
     name: &'static str,
     before: &'static str,
     after: &'static str,
     strategy: Option<Strategy>,
-    /// Whether the plan has one fence on each side.
+    /// True if the plan has one fence on each side.
     merged: bool,
 }
 
@@ -200,8 +200,8 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// Every invocation stores to global and to workgroup memory; then it reads what one of another
-/// wave has stored.
+/// Every invocation stores to global and to workgroup memory; then it reads the word that an
+/// invocation of another wave has stored.
 fn kernel(before: &str, after: &str) -> Result<Vec<u8>> {
     assembled(&format!(
         "OpCapability Shader
@@ -290,7 +290,7 @@ fn built(of: &Pattern, name: &str, level: Optimization) -> Result<Output> {
     })
 }
 
-/// Where the plan merges, no place has more than one fence, and the two sides have one each.
+/// If the plan merges fences, no place has more than one fence, and the two sides have one each.
 fn planned(of: &Pattern, name: &str) -> Result<()> {
     let plan = built(of, name, Optimization::O2)?.plan();
     let fences = plan.matches("fence ").count();
@@ -304,8 +304,8 @@ fn planned(of: &Pattern, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// What orders memory on the way from the last store before the barrier to the first load behind
-/// it.
+/// The instructions that order memory from the last store before the barrier to the first load
+/// after it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Side {
     waited: BTreeSet<Counter>,
@@ -361,7 +361,7 @@ fn sides(assembly: &str) -> Result<[Side; 2]> {
     }))
 }
 
-/// The pattern orders what one fence on each side does.
+/// The pattern orders as much as one fence on each side.
 fn same_code(of: &Pattern, name: &str, level: Optimization) -> Result<()> {
     let whole = Pattern {
         strategy: of.strategy,
@@ -424,7 +424,7 @@ impl Observer for Texts {
     }
 }
 
-/// How many fences of each order, scope and memory a module has.
+/// The number of fences of each order, scope and memory in a module.
 fn fences(ir: &str) -> BTreeMap<String, usize> {
     let memories: BTreeMap<&str, &str> = ir
         .lines()
@@ -470,7 +470,7 @@ fn none_dropped(module: &[u8], name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whatever writes a fence puts something behind it.
+/// Every fence is followed by the marker that keeps neighbours apart.
 fn kept_apart(ir: &str) -> Result<()> {
     let mut lines = ir.lines().map(str::trim);
     while let Some(line) = lines.next() {
@@ -525,7 +525,7 @@ fn taken_apart(fixture: &Fixture, name: &str) -> Result<usize> {
     Ok(count)
 }
 
-/// Takes the plan's fences of all memory apart, and says how many there were.
+/// Splits the plan's fences of all memory, and returns their number.
 fn split(plan: &mut EntryPlan) -> usize {
     let mut count = 0;
     for steps in plan.at_instruction.values_mut() {

@@ -1,5 +1,5 @@
-//! NVPTX: every target with every strategy and kind of workgroup, and what PTX must say or may
-//! never rely on, in every fixture.
+//! NVPTX: every target with every strategy and kind of workgroup, and the text that the PTX of
+//! every fixture must or must not contain.
 
 use crate::strategies;
 use crate::support::{compile_bytes, target, told, trial};
@@ -114,8 +114,8 @@ fn every_text(fixture: &Fixture) -> Result<()> {
 struct Text<'t> {
     lines: Vec<&'t str>,
     invocations: u32,
-    /// ptxas counts the barriers of a kernel, and what it reserves limits how many workgroups share
-    /// an SM.
+    /// ptxas counts the barriers of a kernel. The reserved barriers limit the number of workgroups
+    /// on an SM.
     limited: bool,
     barriers: Vec<Barrier<'t>>,
 }
@@ -177,7 +177,7 @@ impl<'t> Text<'t> {
     }
 }
 
-/// What nothing may depend on.
+/// Checks that the code relies only on guarantees of PTX.
 ///
 /// Sources: PTX ISA, "bar, barrier" (numbers 0 to 15; counts are multiples of the warp size; an
 /// arrive followed by another barrier instruction on the same barrier counts twice), "Special

@@ -81,7 +81,8 @@ fn run((name, reference): Kernel, bytes: &[u8], target: &str) -> Result<()> {
     Ok(())
 }
 
-/// The lines of each invocation, in its order; those of different ones may stand in any.
+/// Checks the lines of each invocation, in its order; lines of different invocations can be in any
+/// order.
 fn check_lines(outcome: &Outcome, want: Option<&[String]>) -> Result<()> {
     let printed = outcome.printed.as_ref();
     ensure!(printed.is_some() == want.is_some(), "a printf buffer");
@@ -99,7 +100,7 @@ fn check_lines(outcome: &Outcome, want: Option<&[String]>) -> Result<()> {
     Ok(())
 }
 
-/// Where the buffer is too small, whole records are missing, and their calls give -1.
+/// If the buffer is too small, whole records are missing, and their calls return -1.
 fn check_full_buffer(job: Job, inputs: &Inputs, want: &[u32]) -> Result<()> {
     let outcome = job
         .with_print_capacity(1000)

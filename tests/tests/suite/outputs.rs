@@ -49,7 +49,8 @@ fn deterministic(fixture: &Fixture, target: &str) -> Result<()> {
     Ok(())
 }
 
-/// What must not depend on a measurement. (Bitcode numbers its types in another order then.)
+/// The outputs that must not depend on a measurement. (Bitcode then numbers its types in another
+/// order.)
 #[derive(PartialEq)]
 struct Code {
     ir: String,
@@ -134,8 +135,8 @@ fn reflect(fixture: &Fixture, target: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a launcher computes with: every argument in the block at a multiple of its alignment, and
-/// as much workgroup memory as the code object says (AMDGPU).
+/// Checks the values that a launcher computes with: the offset of every argument is a multiple of
+/// its alignment, and the workgroup memory is that of the code object (AMDGPU).
 fn launchable(entry: &Value) -> Result<()> {
     let number = |value: &Value| value.as_u64().context("no number");
     let (bytes, align) = (

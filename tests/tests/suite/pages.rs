@@ -1,4 +1,4 @@
-//! The pages of the documentation: what they show is run.
+//! The pages of the documentation: their commands are run, and their outputs are compared.
 //!
 //! The fenced blocks of a page are done in their order, in one folder that has only
 //! `bindings`, `docs` and `fixtures`. Their first line says how:
@@ -107,7 +107,7 @@ const WINDOWS: [Window; 5] = [
     },
 ];
 
-/// The numbers of instructions that pages show in windows are those of the code.
+/// The numbers of instructions in windows that pages show agree with the code.
 fn windows() -> Result<()> {
     for window in WINDOWS {
         let Window {
@@ -166,8 +166,7 @@ fn read(page: &str) -> String {
     std::fs::read_to_string(root().join(page)).unwrap_or_default()
 }
 
-/// A fenced block, or a row of a table: what its first line says, its text, and the number of that
-/// line.
+/// A fenced block, or a row of a table: its first line, its text, and the number of that line.
 struct Block<'p> {
     says: &'p str,
     text: String,
@@ -259,7 +258,7 @@ fn step(block: &Block<'_>, folder: &Path, beside: &Path, said: &mut String) -> R
     Ok(())
 }
 
-/// Runs commands and gives what they print on both streams.
+/// Runs commands, and returns their output on both streams.
 fn commands(text: &str, how: &str, folder: &Path) -> Result<String> {
     let mut path: Vec<PathBuf> = tools::splitbar()?
         .parent()
@@ -323,7 +322,8 @@ fn link(place: &Path, name: &Path) -> Result<()> {
     Ok(())
 }
 
-/// That `said` has the lines of `shown` in this order, one behind the other but where `...` stands.
+/// Checks that `said` has the lines of `shown` in this order. They must be adjacent, except at
+/// `...`.
 fn printed(shown: &str, said: &str) -> Result<()> {
     let mut lines = said.lines().map(str::trim_end).peekable();
     let mut skips = true;

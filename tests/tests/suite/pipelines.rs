@@ -1,5 +1,5 @@
-//! Random loops with barriers, pipelined in every form, on both vendors' GPUs, without and with
-//! optimisation: they leave what they leave on the host, with no finding of the simulator.
+//! Random loops with barriers, pipelined in every form, on GPUs of both vendors, without and with
+//! optimisation. They have the results of the host, without findings of the simulator.
 //!
 //! `SPLITBAR_PIPELINES=3000 cargo test -p splitbar-tests --test suite -- pipelines/` runs more of
 //! them, `SPLITBAR_FIRST_SEED=N` begins with this one.
@@ -95,9 +95,9 @@ fn auto_takes_the_faster_version() -> Result<()> {
     Ok(())
 }
 
-/// With `auto=measured` the launch decides: this product gains from pipelining where one workgroup
-/// runs at a time, and not where four fill each other's waits. Another launch than the kernel's is
-/// a reason to leave the loops alone.
+/// With `auto=measured` the launch decides: this product gains from pipelining if one workgroup
+/// runs at a time, and not if four hide each other's waits. For a launch that does not fit the
+/// kernel, the loops are not pipelined.
 fn a_launch_decides() -> Result<()> {
     let loops = |buffers: u32, resident: Option<u32>| -> Result<String> {
         let mut options = Options::new(Target::by_name("gfx1201").context("no such target")?);
@@ -211,7 +211,8 @@ fn one(seed: u64) -> Result<()> {
     by_option(seed, &program, &given)
 }
 
-/// That the option does what the pass does, with other barriers split and with these as they are.
+/// Checks that the option has the effect of the pass, with other barriers split and with these
+/// unchanged.
 fn by_option(seed: u64, program: &Program, module: &[u8]) -> Result<()> {
     let all = [
         SplitBarriers::Never,
@@ -232,7 +233,7 @@ fn by_option(seed: u64, program: &Program, module: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// How the loop of `seed` is pipelined.
+/// The way in which the loop of `seed` is pipelined.
 fn form(seed: u64) -> PipelineLoops {
     let ahead = [
         Ahead::Loads,
@@ -249,13 +250,13 @@ fn form(seed: u64) -> PipelineLoops {
     }
 }
 
-/// Whether a stage has a loop that is not unrolled.
+/// Returns true if a stage has a loop that is not unrolled.
 fn has_a_loop(program: &Program) -> bool {
     let mut arrays = program.arrays.iter();
     arrays.any(|array| array.fill == Fill::Strided)
 }
 
-/// That the module leaves what the program does.
+/// Checks that the module has the results of the program.
 fn agrees(seed: u64, program: &Program, module: &[u8], options: Options) -> Result<()> {
     let output = crate::random::compiled(module, options)?;
     let job = Job::compiled(&output, 0)?;

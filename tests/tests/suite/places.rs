@@ -1,5 +1,5 @@
-//! Places in the source: modules that glslang makes with debug lines, in both forms, and what the
-//! commands that name words say of them.
+//! Places in the source: modules that glslang compiles with debug lines, in both forms, and the
+//! output of the commands that name words.
 
 use crate::cli::expect;
 use crate::support::{linkable, timed_matmul, trial};

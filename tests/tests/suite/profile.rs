@@ -28,8 +28,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// The buffer of the profile after a launch on `target`, what was launched, and waves of a
-/// workgroup.
+/// The buffer of the profile after a launch on `target`, the launch, and the waves of a workgroup.
 fn measure(measured: &Measured, target: &str, clocks: Clocks, index: u32) -> (Vec<u8>, Job, u32) {
     let target = Target::by_name(target).unwrap();
     let output = splitbar::Compiler::new(&Options::new(target))

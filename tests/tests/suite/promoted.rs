@@ -1,5 +1,5 @@
-//! Every kernel with its copies made asynchronous, on the simulated machine: the results are those
-//! of the host references, and nothing is found. A copy that is not waited for in time is read too
+//! Every kernel with asynchronous copies, on the simulator: the results are those of the host
+//! references, without findings. If the wait for a copy is too late, the destination is read too
 //! early under one of the schedules.
 
 use crate::sim::{agrees, compare, inputs};
@@ -83,8 +83,8 @@ fn simulated(fixture: &Fixture, target: &str) -> Result<()> {
     agrees(fixture, &output, SCHEDULES)
 }
 
-/// Where the mbarrier waits for copies, nobody else does: without their arrival they are read too
-/// early.
+/// If the mbarrier waits for copies, no other instruction does: without their arrival they are read
+/// too early.
 fn nobody_waits(target: &str) -> Result<()> {
     let fixture = Fixture::load("async_double_buffer")?;
     let mut options = always_split(target)?;
@@ -156,7 +156,7 @@ fn runs(job: &Job, case: &Case) -> Result<()> {
     Ok(())
 }
 
-/// Without the zeros a copy reads what lies outside, or takes what stands where zeros should.
+/// Without the zeros, a copy reads memory outside, or the memory in place of the zeros.
 fn no_zeros(target: &str) -> Result<()> {
     linkable(target)?;
     let fixture = Fixture::load("async_bounds")?;

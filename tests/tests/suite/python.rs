@@ -1,4 +1,4 @@
-//! The Python wheel in a fresh environment, with its own tests; and docs/python.md as it stands.
+//! The Python wheel in a fresh environment, with its own tests; and the code of docs/python.md.
 
 use crate::support::{done, made_by_xtask, trial};
 use anyhow::{Result, ensure};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// Modules of the corpus that a plain run compiles in several ways.
 const SOME: usize = 12;
 
-/// How pip installs: it compiles nothing, since few of the files are imported.
+/// Options of pip: it compiles nothing, since few of the files are imported.
 const INSTALL: &[&str] = &[
     "install",
     "--quiet",
@@ -77,7 +77,7 @@ fn environment() -> Result<&'static Environment> {
     added.map(|()| made)
 }
 
-/// An environment with what the tests need from Python's index.
+/// An environment with the packages that the tests need from Python's index.
 fn make(python: &Path) -> Result<Environment> {
     let folder = tempfile::tempdir()?;
     let environment = Environment { folder };

@@ -1,7 +1,7 @@
-//! Memory that is decorated Coherent or Volatile: every way from a decoration to an access, in the
-//! code of both vendors and on the simulated machine. One workgroup stores data and raises a flag;
-//! the other loads the flag in a loop until it is up, and copies the data. Without the decoration
-//! the load leaves the loop, which then never ends.
+//! Memory that is decorated Coherent or Volatile: every path from a decoration to an access, in the
+//! code of both vendors and on the simulator. One workgroup stores data and sets a flag. The other
+//! loads the flag in a loop until it is set, and copies the data. Without the decoration, the load
+//! is moved out of the loop, which then never ends.
 
 use crate::support::{assembled, compile_bytes, is_nvptx, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
@@ -12,8 +12,8 @@ use splitbar::simulate::machine::{FindingKind, Schedule};
 use splitbar::simulate::{BufferName, Inputs, Job, Texels};
 use splitbar_tests::check::Check;
 
-/// What accesses look like on a target: its name, a coherent store, a coherent load, a volatile
-/// load, a volatile store.
+/// The accesses of a target: its name, a coherent store, a coherent load, a volatile load, a
+/// volatile store.
 type Row = (&'static str, [&'static str; 4]);
 
 /// One of each memory hardware. Sources: LLVM AMDGPUUsage, "Memory Model" (load and store atomic
@@ -96,7 +96,7 @@ const TARGETS: &[Row] = &[
 /// Targets that have image instructions, of both vendors.
 const IMAGES: [&str; 5] = ["gfx1030", "gfx1100", "gfx1201", "sm_75", "sm_90"];
 
-/// Where the decoration of a buffer stands, with `QUALIFIER` for its name.
+/// Declarations of a buffer, with `QUALIFIER` at the place of the decoration.
 const BUFFERS: &[(&str, &str)] = &[
     ("variable", "OpDecorate %b QUALIFIER"),
     ("member", "OpMemberDecorate %block 0 QUALIFIER"),
@@ -235,8 +235,8 @@ fn ends(text: &str, target: &str, is_image: bool) -> Result<()> {
     Ok(())
 }
 
-/// Two reads of one texel stay two, and one whose result nobody wants stays, by the operand and by
-/// the decoration; without either one of the three is left.
+/// Two reads of one texel stay two, and a read whose result is not used stays, with the operand and
+/// with the decoration. Without either, one of the three remains.
 fn volatile_texels() -> Result<()> {
     let text = |decoration: &str, operand: &str| {
         TEXELS
@@ -317,8 +317,8 @@ fn workgroup() -> Result<()> {
     Ok(())
 }
 
-/// A block with a structure in it: flag, data, what the other workgroup saw. The flag is read by a
-/// function that gets a pointer.
+/// A block with a structure in it: the flag, the data, and the value that the other workgroup
+/// reads. A function with a pointer parameter reads the flag.
 const BUFFER: &str = "\
 OpCapability Shader
 OpExtension \"SPV_KHR_storage_buffer_storage_class\"
@@ -393,7 +393,7 @@ OpReturn
 OpFunctionEnd
 ";
 
-/// The same behind a pointer that is a push constant: nobody sees where it comes from.
+/// The same through a pointer in a push constant, whose origin is unknown.
 const REFERENCE: &str = "\
 OpCapability Shader
 OpCapability PhysicalStorageBufferAddresses
@@ -472,7 +472,8 @@ OpReturn
 OpFunctionEnd
 ";
 
-/// The same in the texels of an image. The coordinates have a part that is 0 and that nobody knows.
+/// The same in the texels of an image. The coordinates have a component that is 0, which the
+/// compiler does not know.
 const IMAGE: &str = "\
 OpCapability Shader
 OpMemoryModel Logical GLSL450
@@ -583,7 +584,7 @@ OpReturn
 OpFunctionEnd
 ";
 
-/// From one half of a block to the other.
+/// Copies from one half of a block to the other.
 const COPIES: &str = "\
 OpCapability Shader
 OpExtension \"SPV_KHR_storage_buffer_storage_class\"

@@ -1,5 +1,6 @@
-//! Random programs on both vendors' GPUs, with every strategy and optimisation: the simulator's
-//! results are those of the host, and neither it nor the rules find anything.
+//! Random programs on GPUs of both vendors, with every strategy and optimisation level: the
+//! simulator's results are those of the host, and neither the simulator nor the rules have
+//! findings.
 //!
 //! A plain run takes the first programs, and with them every target at every level by every
 //! strategy. More programs take one way each, all ways in turn:
@@ -43,12 +44,12 @@ const LEVELS: [(&str, Optimization); 3] = [
 const SEEDS: u64 = 48;
 /// Programs of one trial, where there are many.
 pub(crate) const CHUNK: u64 = 100;
-/// How long a program may be made smaller.
+/// The time limit for reducing a program.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// So many failures of a run are made smaller.
 const MADE_SMALLER: u64 = 4;
 
-/// How a program is compiled.
+/// The way to compile a program.
 #[derive(Copy, Clone)]
 pub(crate) struct Way {
     pub(crate) target: &'static Target,
@@ -111,7 +112,7 @@ where
         .map_err(|error| anyhow::anyhow!("{name}={value}: {error}"))
 }
 
-/// What a run consists of.
+/// The programs of a run, and the ways to compile them.
 pub(crate) fn plan() -> Result<(std::ops::Range<u64>, Vec<Way>)> {
     let first: u64 = variable("SPLITBAR_FIRST_SEED")?.unwrap_or(0);
     let count: u64 = variable("SPLITBAR_SEEDS")?.unwrap_or(SEEDS);
@@ -149,7 +150,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Runs these programs, and says of each one that fails how to run it alone.
+/// Runs these programs, and reports for each failure the command that runs only that program.
 fn all(seeds: std::ops::Range<u64>, ways: &[Way], share: u64) -> Result<()> {
     linkable("gfx1201")?;
     static DONE: AtomicU64 = AtomicU64::new(0);
@@ -176,7 +177,8 @@ fn all(seeds: std::ops::Range<u64>, ways: &[Way], share: u64) -> Result<()> {
     bail!("programs whose reports stand above: {}", failed.join(", "))
 }
 
-/// How to run a program alone, what is wrong with it, and what a smaller one is.
+/// A report of an error: the command that runs only this program, the difference, and a reduced
+/// program.
 fn report(seed: u64, program: &Program, way: Way, error: &anyhow::Error) -> String {
     let run = |program: &Program| agrees(seed, program, options(seed, program, way)).err();
     let error = format!("{error:#}");
@@ -210,7 +212,7 @@ fn code(text: &str) -> &str {
     words.find(is_code).unwrap_or_default()
 }
 
-/// Options that follow from the seed: what changes code and must not change results.
+/// Options that follow from the seed: they change code and must not change results.
 pub(crate) fn options(seed: u64, program: &Program, way: Way) -> Options {
     // The parts of the seed that the way does not follow from.
     let mut rest = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
@@ -280,7 +282,7 @@ pub(crate) fn compiled(bytes: &[u8], mut options: Options) -> Result<Output> {
         .map_err(|refused| errors(&refused))
 }
 
-/// The errors among what was reported.
+/// The errors among the diagnostics.
 pub(crate) fn errors(refused: &Failure) -> anyhow::Error {
     let all = refused.diagnostics.iter();
     let errors: Vec<String> = all
@@ -294,7 +296,7 @@ fn bytes_of(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// That the program leaves on the simulated machine what it leaves on the host.
+/// Checks that the program has the same results on the simulator as on the host.
 fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
     let mut bytes = assembled(&random::text(program))?;
     let splits = options.split_barriers == SplitBarriers::Always;
@@ -328,7 +330,7 @@ pub(crate) fn wave_size(output: &Output) -> Result<usize> {
     Ok(entry.plan.wave_size as usize)
 }
 
-/// That `job` leaves what the program leaves on the host, and nothing is found.
+/// Checks that `job` has the results of the program on the host, without findings.
 pub(crate) fn leaves(seed: u64, program: &Program, job: &Job, subgroup: usize) -> Result<()> {
     let words = random::inputs(seed, program);
     let slots = random::buffers(seed, program);

@@ -290,7 +290,7 @@ fn source() -> Result<()> {
     browse(&page(&[&module, "--targets", "gfx1201"], b"")?, LIGHT)
 }
 
-/// What no string of a module may do.
+/// Text that no string of a module may inject as markup.
 const MARKUP: &str =
     "</script><img src=x onerror=window.pwned=1>\\\"'<!--]]>&lt;\u{2028}\u{2029}\u{202e}";
 
@@ -485,7 +485,7 @@ fn launch() -> Result<()> {
     Ok(())
 }
 
-/// The three forms have the same verdict, and every run gives the same bytes.
+/// The three forms have the same verdict, and every run has the same bytes.
 fn forms_agree() -> Result<()> {
     let module = path("reduction")?;
     let arguments = [module.as_str(), "--targets", TARGETS];
@@ -529,7 +529,7 @@ fn refused() -> Result<()> {
     Ok(())
 }
 
-/// The page's code has the types that it says.
+/// The page's code has the types of its annotations.
 fn types() -> Result<()> {
     let tsc = harness::program("SPLITBAR_TSC", "tsc")?;
     let folder: &Path = &root().join("lowering/driver/src/report/page");

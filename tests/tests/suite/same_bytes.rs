@@ -38,7 +38,7 @@ const SETTINGS: [Settings; 8] = [
     &[("split-barriers", "always"), ("strategy", "auto")],
 ];
 
-/// How many of them mean the default.
+/// The number of them that mean the default.
 const DEFAULTS: usize = 4;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -116,8 +116,8 @@ fn everywhere(kernel: &str, target: &'static str) -> Result<()> {
     Ok(())
 }
 
-/// The simulator runs the code that the program makes: its estimate of a module is that of the
-/// code which `lower` makes of it.
+/// The simulator runs the code that the program generates: its estimate of a module is the estimate
+/// of the code from `lower`.
 fn simulated(target: &'static str) -> Result<()> {
     linkable(target)?;
     let module = path("reduction")?;

@@ -1,5 +1,5 @@
-//! Images with samplers on the simulated machine: what compiled kernels sample and gather is what
-//! the host says.
+//! Images with samplers on the simulator: samples and gathers of compiled kernels have the results
+//! of the host.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, is_nvptx, linkable, run, told, trial,
@@ -65,7 +65,7 @@ impl Shape {
         self.directions + usize::from(self.layered)
     }
 
-    /// Whether both vendors gather from it.
+    /// Returns true if both vendors gather from it.
     fn gathers(&self) -> bool {
         self.name == "plane"
     }
@@ -166,8 +166,8 @@ OpFunctionEnd"
         )
     }
 
-    /// Where each invocation samples: multiples of 1/64 from -2 to 3, so that all shares and sums
-    /// are exact; layers from -1 to beyond the last one.
+    /// The coordinates that each invocation samples: multiples of 1/64 from -2 to 3, so that all
+    /// weights and sums are exact; layers from -1 to beyond the last one.
     fn places(&self) -> Vec<[f32; 3]> {
         let mut state = 99u64;
         let mut random = |below: u64| {
@@ -232,7 +232,7 @@ OpFunctionEnd"
         self.texel(texel)
     }
 
-    /// What is sampled at a place, and what is gathered there.
+    /// The result of a sample and of a gather at a place.
     fn expected(&self, place: [f32; 3], filter: &str, outside: &str) -> [[f32; 4]; 2] {
         let mut base = [0i64; 3];
         let mut corner = [0i64; 3];
@@ -343,7 +343,7 @@ fn taken_by_ptxas(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// `--sampler` says how an image is sampled; an image without one is a finding.
+/// `--sampler` sets the sampler of an image; an image without one is a finding.
 fn command_line() -> Result<()> {
     let module = assembled(&SHAPES[1].module())?;
     let run = |sampler: &[&str]| {

@@ -1,6 +1,6 @@
-//! Samples of every form on the simulated machine: samplers of their own and those of the module,
-//! mip levels, gradients, quads, offsets, comparisons, gathers, cubes, several samples, queries.
-//! What compiled kernels leave is what the host says.
+//! Samples of every form on the simulator: separate samplers and constant samplers, mip levels,
+//! gradients, quads, offsets, comparisons, gathers, cubes, several samples, queries. Compiled
+//! kernels have the results of the host.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, is_nvptx, linkable, run, told, trial,
@@ -62,7 +62,7 @@ fn inputs(case: &Case) -> Inputs {
     Inputs::new([1, 1, 1], buffers)
 }
 
-/// Runs `job` and compares what it leaves with what the host says.
+/// Runs `job`, and compares its results with those of the host.
 fn compared(case: &Case, job: Job) -> Result<()> {
     let texels = Texels {
         format: Format::by_name("r32f").context("no such format")?,
@@ -246,7 +246,7 @@ OpFunctionEnd";
     Ok(())
 }
 
-/// A texture object has one sampler: the reflection says which, and two are refused.
+/// A texture object has one sampler: the reflection names it, and two samplers are rejected.
 fn two_samplers() -> Result<()> {
     let case = sampling::all();
     let case = case.first().context("no case")?;

@@ -1,5 +1,5 @@
-//! JSON that the program writes, beside docs/schemas: reflections of every kernel on every target,
-//! diagnostics of every kind, advice.
+//! The JSON output of the program agrees with docs/schemas: reflections of every kernel on every
+//! target, diagnostics of every kind, advice.
 
 use crate::cli::{LINES, expect, path};
 use crate::support::{assembled, compile, compile_bytes, trial};
@@ -38,7 +38,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// Those of all kernels that the target takes.
+/// The reflections of all kernels that the target supports.
 fn reflections(fixtures: &[Fixture], target: &str) -> Result<()> {
     let schemas = Schemas::read()?;
     let mut checked = 0;
@@ -106,7 +106,7 @@ fn rare_keys() -> Result<()> {
     Ok(())
 }
 
-/// docs/launching.md says what to pass for each kind of argument, and has no other rows.
+/// docs/launching.md describes each kind of argument, and has no other rows.
 fn arguments_have_rows() -> Result<()> {
     let page = std::fs::read_to_string(root().join("docs/launching.md"))?;
     let section = page.split("\n## Arguments\n").nth(1);
@@ -137,7 +137,7 @@ fn arguments_have_rows() -> Result<()> {
     Ok(())
 }
 
-/// What the rules say of every invalid module, and what arguments and limits lead to.
+/// The diagnostics of every invalid module, and those about arguments and limits.
 fn diagnostics() -> Result<()> {
     let schemas = Schemas::read()?;
     let mut seen = BTreeSet::new();

@@ -1,5 +1,6 @@
-//! Workgroup memory beyond what code for NVIDIA GPUs can declare: variables in dynamic shared
-//! memory, whose size the reflection tells and the launch passes; and the limits of each GPU.
+//! Workgroup memory beyond the maximum that code for NVIDIA GPUs can declare: variables in dynamic
+//! shared memory, whose size is in the reflection and is passed by the launch; and the limits of
+//! each GPU.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, linkable, target, told, trial,
@@ -13,22 +14,22 @@ use splitbar::{Optimization, Output, Strategy};
 /// Invocations of the workgroup.
 const INVOCATIONS: u32 = 128;
 
-/// A kernel whose invocations leave two words in workgroup memory, at the ends of two variables of
-/// so many words, and read those of their mirror image behind a split barrier.
+/// A kernel whose invocations store two words in workgroup memory, at the ends of two variables of
+/// so many words, and read those of their mirror image after a split barrier.
 struct Kernel {
     name: &'static str,
     /// Words of the two variables.
     words: [u32; 2],
-    /// Decorations, and what stands before the first function.
+    /// Decorations, and the declarations before the first function.
     decorations: &'static str,
-    /// What stands behind the wait, with a value `%sum`: it gives `%result`.
+    /// The code after the wait, with a value `%sum`; it defines `%result`.
     end: &'static str,
-    /// Bytes of all that, without what the barrier takes.
+    /// Bytes of all that, without the memory of the barrier.
     bytes: u32,
 }
 
 impl Kernel {
-    /// Whether its end adds the number of invocations.
+    /// Returns true if its end adds the number of invocations.
     fn reduces(&self) -> bool {
         self.end != PLAIN
     }
@@ -79,7 +80,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     runs.chain(assembled).collect()
 }
 
-/// ptxas takes the variables, and counts them no more.
+/// ptxas accepts the variables, and does not count them.
 fn takes_it(gpu: &str) -> Result<()> {
     let tools = all_ptxas(gpu)?;
     let kernel = KERNELS.iter().find(|kernel| kernel.name == "60_kib");

@@ -1,5 +1,5 @@
-//! Every kernel on the simulated machine: the results are those of the host references under all
-//! schedules, and nothing is found.
+//! Every kernel on the simulator: the results are those of the host references under all schedules,
+//! without findings.
 
 use crate::support::{assembled, compile, compile_bytes, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
@@ -130,7 +130,7 @@ fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
-/// Whether the buffers hold what the reference says.
+/// Checks that the buffers have the contents of the reference.
 pub(crate) fn compare(case: &Case, outcome: &Outcome) -> Result<(), String> {
     let words: Vec<Vec<u32>> = outcome
         .buffers

@@ -1,5 +1,5 @@
-//! Mutants: every wait, every fence and every barrier is left out in turn, and something has to
-//! notice.
+//! Mutants: every wait, every fence and every barrier is removed in turn, and the removal must be
+//! detected.
 //!
 //! From the machine code of AMD GPUs (`amdgpu.rs`), from PTX (`ptx.rs`), and from the plan's steps
 //! before they are lowered (`steps.rs`), of kernels in SPIR-V and in LLVM IR. A mutant is noticed

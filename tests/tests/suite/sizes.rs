@@ -1,7 +1,7 @@
-//! Workgroups of every kind of size, one to three dimensions, with every strategy, wave size and
-//! generation: full and partial last waves, one wave, the most that there are, some that end before
-//! others. A strategy takes a size or says why it cannot; what it takes runs on the simulator and
-//! gives the reference's results.
+//! Workgroups of every kind of size, in one to three dimensions, with every strategy, wave size and
+//! generation: full and partial last waves, one wave, the maximum number of waves, waves that end
+//! before others. A strategy supports a size or reports the reason; supported sizes run on the
+//! simulator, with the results of the reference.
 
 use crate::sim;
 use crate::support::{assembled, compile_bytes, is_nvptx, linkable, told, trial};
@@ -13,8 +13,8 @@ use splitbar::{Placement, Strategy};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::reference::{self, Case};
 
-/// What is compiled for. AMD: gfx6 to gfx9 (waves of 64), both wave sizes, native and named
-/// barriers, CU mode; NVIDIA: named barriers, counter, both mbarriers, cluster.
+/// The targets. AMD: gfx6 to gfx9 (waves of 64), both wave sizes, native and named barriers, CU
+/// mode; NVIDIA: named barriers, counter, both mbarriers, cluster.
 const GPUS: [(&str, Placement); 11] = [
     ("gfx906", Placement::Default),
     ("gfx942", Placement::Default),
@@ -64,9 +64,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect()
 }
 
-/// Asks the workgroup four questions: whether all of its invocations have a number below its size,
-/// whether all have one below that of the last, whether any is the last, and whether any has a
-/// number that is none. The answers are bits 0 to 3.
+/// Evaluates four group votes: all invocations have a number below the workgroup size; all have a
+/// number below that of the last; any is the last; any has a number that does not exist. The
+/// results are bits 0 to 3.
 const VOTES: &str = "
     OpCapability Kernel
     OpCapability Addresses
@@ -125,7 +125,7 @@ const VOTES: &str = "
     OpFunctionEnd
 ";
 
-/// GPUs whose workgroups vote: `bar.red` of each way to write fences, and waves of both widths.
+/// GPUs with group votes: `bar.red` with each way to write fences, and waves of both sizes.
 const VOTING: [&str; 6] = ["gfx906", "gfx1201", "sm_50", "sm_75", "sm_80", "sm_90"];
 
 /// A vote counts each invocation that there is, and none of the lanes of the last wave that there
@@ -193,7 +193,7 @@ fn every_size(gpu: &str, placement: Placement) -> Result<()> {
     Ok(())
 }
 
-/// Whether a strategy is for the GPU and for so many waves.
+/// Returns true if a strategy supports the GPU and this number of waves.
 fn takes(gpu: &str, strategy: Strategy, waves: u32) -> bool {
     let named = ["sm_60", "sm_75", "sm_80"].contains(&gpu);
     match strategy {

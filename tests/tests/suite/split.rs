@@ -1,5 +1,5 @@
-//! Barriers that nobody split, split: every kernel with its pairs fused, which are then split anew,
-//! gives the results of the host references on the simulated machine, and nothing is found.
+//! Full barriers, split: in every kernel the pairs are fused and then split again. The results on
+//! the simulator are those of the host references, without findings.
 
 use crate::sim::agrees;
 use crate::support::{compile_bytes, linkable, told, trial};
@@ -28,10 +28,10 @@ const TARGETS: [&str; 7] = [
     "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90",
 ];
 
-/// What moves beside the halves.
+/// The options that move other instructions.
 type Stage = fn(&mut Options);
 
-/// Names behind those of trials, and what is asked for.
+/// Suffixes of test names, and the options to set.
 const STAGES: [(&str, Stage); 3] = [
     ("", |_| ()),
     ("/filled", |options| options.fill_windows = Some(96)),
@@ -48,7 +48,7 @@ const WORKGROUP: u32 = 2;
 /// Schedules of each kernel.
 const SCHEDULES: u32 = 8;
 
-/// Where each pair in turn is a full barrier beside the others.
+/// Targets on which each pair in turn is a full barrier and the others are split.
 const MIXED: [(&str, Optimization); 7] = [
     ("gfx942", Optimization::O2),
     ("gfx1201", Optimization::O0),
@@ -59,7 +59,7 @@ const MIXED: [(&str, Optimization); 7] = [
     ("sm_90", Optimization::O2),
 ];
 
-/// Kernels whose windows, fused and split anew, are at least as large as those that people made, in
+/// Kernels whose windows, fused and split again, are at least as large as the hand-written ones, in
 /// instructions of the final code, by target.
 const WINDOWS: [(&str, &str, u32); 2] = [
     ("tiled_matmul", "gfx1201", 64),
@@ -158,7 +158,7 @@ fn bounded_matmul() -> Result<Vec<u8>> {
 }
 
 /// Loads under bounds checks, one iteration ahead and not: the product is that of `plain_matmul`,
-/// whose last tile is half outside here.
+/// whose last tile is partly outside here.
 fn bounded(target: &str, optimization: Optimization, stage: Stage) -> Result<()> {
     let output = compile_bytes(&bounded_matmul()?, target, |options| {
         options.optimization = optimization;
@@ -169,7 +169,7 @@ fn bounded(target: &str, optimization: Optimization, stage: Stage) -> Result<()>
     agrees(&Fixture::load("plain_matmul")?, &output, SCHEDULES)
 }
 
-/// All eight loads of an iteration are staged: they stand in front of the loop and in it.
+/// All eight loads of an iteration are staged: they are before the loop and in it.
 fn stages_bounded() -> Result<()> {
     let unroll = Step {
         pass: UNROLL_BARRIER_LOOPS,
@@ -198,8 +198,8 @@ fn stages_bounded() -> Result<()> {
     Ok(())
 }
 
-/// Splits every barrier but one, for each of them in turn, hand-written pairs and barriers that
-/// nobody split alike. GPUs that have no split barrier take a counter.
+/// Splits every barrier but one, for each of them in turn, both hand-written pairs and full
+/// barriers. GPUs without a split barrier use a counter.
 fn mixed(fixture: &Fixture, target: &str, optimization: Optimization) -> Result<()> {
     let written = fixture.module()?;
     for (bytes, split) in [(&written, false), (&fused(&written)?, true)] {
@@ -236,8 +236,8 @@ fn mixed(fixture: &Fixture, target: &str, optimization: Optimization) -> Result<
     Ok(())
 }
 
-/// Splits the barriers that are worth it: the results are right, what was decided is told of
-/// instructions of the given module, and what is not split stays a full barrier.
+/// Splits the barriers for which that pays off: the results are right, the decisions name
+/// instructions of the input module, and barriers that are not split stay full.
 fn chosen(fixture: &Fixture, target: &str, choice: Choice) -> Result<()> {
     let bytes = fused(&fixture.module()?)?;
     let output = compile_bytes(&bytes, target, |options| {
@@ -296,7 +296,8 @@ fn chosen(fixture: &Fixture, target: &str, choice: Choice) -> Result<()> {
     agrees(fixture, &output, SCHEDULES / 2)
 }
 
-/// Where the functions stand that an entry point calls: translators leave others in the module.
+/// The positions of the functions that an entry point calls: translators leave others in the
+/// module.
 fn called(module: &Module<'_>) -> Vec<Range<WordOffset>> {
     let declarations = Declarations::new(module, &mut Diagnostics::new());
     let calls = CallGraph::analyze(&declarations);
@@ -326,8 +327,8 @@ fn barriers_of_workgroup(module: &Module<'_>) -> Vec<WordOffset> {
 /// Of the modules of the corpus with barriers one in so many is planned.
 const SHARE: usize = 10;
 
-/// Every barrier of real modules is split, or the plan names the reason: a barrier that is neither
-/// is an error of the compiler. `SPLITBAR_CORPUS=all` takes every module.
+/// Every barrier of published modules is split, or the plan names the reason; anything else is an
+/// error of the compiler. `SPLITBAR_CORPUS=all` uses every module.
 fn every_barrier_has_an_outcome(target: &'static str) -> Result<()> {
     let target = Target::by_name(target).context("no such target")?;
     let (mut split, mut full, mut removed) = (0, 0, 0);

@@ -14,7 +14,8 @@ use splitbar::{Options, Output, Strategy, Validation};
 use splitbar_tests::fixture::Fixture;
 use std::collections::BTreeSet;
 
-/// One of each kind: what they have differs, or how ptxas schedules for them.
+/// One target of each kind: targets differ in their barriers, or in the way ptxas schedules for
+/// them.
 const GPUS: [&str; 17] = [
     "gfx906", "gfx90a", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_50", "sm_60", "sm_70",
     "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120",
@@ -46,7 +47,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// What each strategy that takes the fixture makes of it.
+/// The output of each strategy that supports the fixture.
 pub(crate) fn outputs(fixture: &Fixture, gpu: &str) -> Result<Vec<(Strategy, Output)>> {
     let module = fixture.module()?;
     let mut outputs = Vec::new();
@@ -155,8 +156,8 @@ fn nobody_waits() -> Result<()> {
     Ok(())
 }
 
-/// The last wave ends before the barrier. The end of a wave drops the workgroup's own object; with
-/// an object of its own it has to leave, or the others wait for ever.
+/// The last wave ends before the barrier. The end of a wave leaves the workgroup's own barrier
+/// object; a separate object it has to leave explicitly, otherwise the other waves wait forever.
 fn ends_early() -> Result<()> {
     linkable("gfx1250")?;
     let module = assembled(ENDS_EARLY)?;
@@ -208,8 +209,8 @@ fn ends_early() -> Result<()> {
     Ok(())
 }
 
-/// See [`ends_early`]: 128 invocations, of which the last 32 return at once; the others store what
-/// a neighbour wrote to workgroup memory.
+/// See [`ends_early`]: 128 invocations, of which the last 32 return immediately. The others store
+/// the word that a neighbour wrote to workgroup memory.
 pub(crate) const ENDS_EARLY: &str = "OpCapability Shader
 OpCapability SplitBarrierINTEL
 OpExtension \"SPV_INTEL_split_barrier\"

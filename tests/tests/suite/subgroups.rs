@@ -1,6 +1,6 @@
-//! Subgroups that are a part of a wave: every fixture in them, with the reference's results on the
-//! simulator, as if they were waves; the execution modes that ask for them; a last subgroup that is
-//! not full; and what is refused.
+//! Subgroups that are part of a wave: every fixture with such subgroups has the results of the
+//! reference on the simulator, as if they were waves. Also the execution modes that request them, a
+//! last subgroup that is not full, and unsupported sizes.
 
 use crate::sim;
 use crate::support::{assembled, compile_bytes, linkable, trial};
@@ -67,9 +67,9 @@ fn in_parts(fixture: &Fixture, gpu: &str, wave: Option<u32>, subgroup: u32) -> R
     Ok(())
 }
 
-/// A kernel whose invocations store, one word behind the other: SubgroupId, SubgroupSize,
-/// SubgroupLocalInvocationId, NumSubgroups, how many are in the subgroup, and the sum of their
-/// numbers.
+/// A kernel whose invocations store these words: SubgroupId, SubgroupSize,
+/// SubgroupLocalInvocationId, NumSubgroups, the number of invocations in the subgroup, and the sum
+/// of their numbers.
 fn of_subgroup(modes: &str, invocations: u32) -> Result<Vec<u8>> {
     assembled(&format!(
         "OpCapability Kernel
@@ -135,7 +135,7 @@ OpFunctionEnd
     ))
 }
 
-/// That the kernel of [`of_subgroup`] finds subgroups of so many invocations.
+/// Checks that the kernel of [`of_subgroup`] finds subgroups of so many invocations.
 fn finds(output: &Output, invocations: u32, size: u32) -> Result<()> {
     let bytes = vec![0; invocations as usize * 24];
     let inputs = Inputs::new([1, 1, 1], vec![(BufferName::Argument(0), bytes)]);
@@ -169,8 +169,8 @@ fn finds(output: &Output, invocations: u32, size: u32) -> Result<()> {
     Ok(())
 }
 
-/// The last subgroup of a workgroup has fewer invocations: OpenCL's get_sub_group_size says how
-/// many.
+/// The last subgroup of a workgroup has fewer invocations: OpenCL's get_sub_group_size returns
+/// their number.
 fn last(gpu: &str, wave: Option<u32>, subgroup: u32) -> Result<()> {
     linkable(gpu)?;
     for invocations in [1, subgroup - 3, subgroup + 1, 64 + subgroup / 2, 100] {
@@ -188,12 +188,12 @@ fn last(gpu: &str, wave: Option<u32>, subgroup: u32) -> Result<()> {
     Ok(())
 }
 
-/// What an entry point asks for.
+/// The subgroup sizes that an entry point and the options request.
 struct Asked {
     name: &'static str,
     /// Its execution modes.
     modes: &'static str,
-    /// What the options ask for.
+    /// The size that the options request.
     option: Option<u32>,
     /// The invocations of a subgroup on gfx942, gfx1201 and sm_90, or the words of the refusal.
     found: [Result<u32, &'static str>; 3],

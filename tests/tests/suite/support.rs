@@ -16,8 +16,8 @@ pub(crate) fn target(name: &str) -> anyhow::Result<&'static Target> {
     Target::by_name(name).ok_or_else(|| anyhow::anyhow!("no target is called {name}"))
 }
 
-/// Options that split every pair wherever a strategy fits, worth it or not: most tests are about
-/// what is split.
+/// Options that split every pair if a strategy supports it, even if that does not pay off: most
+/// tests are about split pairs.
 pub(crate) fn always_split(target_name: &str) -> anyhow::Result<Options> {
     Ok(always_split_on(target(target_name)?))
 }
@@ -40,7 +40,7 @@ pub(crate) fn compile(
     })
 }
 
-/// Compiles `bytes`, with every pair split but for what `change` does to the options.
+/// Compiles `bytes` with every pair split. `change` changes the options.
 pub(crate) fn compile_bytes(
     bytes: &[u8],
     target_name: &str,
@@ -53,8 +53,8 @@ pub(crate) fn compile_bytes(
         .map_err(|failure| anyhow::anyhow!("{target_name}: {failure}"))
 }
 
-/// That a generated file of the repository is up to date; `cargo xtask bless` writes it. Nothing
-/// else ever writes there.
+/// Checks that a generated file of the repository is up to date. `cargo xtask bless` writes it;
+/// nothing else writes there.
 pub(crate) fn confirm(path: &Path, text: &str) -> anyhow::Result<()> {
     if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
         std::fs::write(path, text).with_context(|| path.display().to_string())?;
@@ -89,17 +89,17 @@ pub(crate) fn told<T>(result: Result<T, splitbar::diagnostic::Diagnostics>) -> a
     result.map_err(|diagnostics| anyhow::anyhow!("{diagnostics}"))
 }
 
-/// Whether a target is NVIDIA's, by its name.
+/// Returns true if the target is NVIDIA's, by its name.
 pub(crate) fn is_nvptx(target_name: &str) -> bool {
     target_name.starts_with("sm_")
 }
 
-/// Whether the simulator runs code of a target.
+/// Returns true if the simulator runs code of a target.
 pub(crate) fn is_simulated(target_name: &str) -> bool {
     is_nvptx(target_name) || splitbar_sim::amdgpu::Isa::by_name(target_name).is_some()
 }
 
-/// A ptxas that knows the GPU.
+/// A ptxas that supports the GPU.
 ///
 /// # Errors
 /// [`Missing`].
@@ -107,7 +107,7 @@ pub(crate) fn ptxas(gpu: &str) -> Result<&'static Ptxas, Missing> {
     all_ptxas(gpu).map(|mut tools| tools.remove(0))
 }
 
-/// Every ptxas that knows the GPU; at least one.
+/// Every ptxas that supports the GPU; at least one.
 ///
 /// # Errors
 /// [`Missing`].
@@ -124,7 +124,7 @@ pub(crate) fn all_ptxas(gpu: &str) -> Result<Vec<&'static Ptxas>, Missing> {
     Ok(tools)
 }
 
-/// Whether this ptxas takes the text without a word on performance.
+/// Checks that this ptxas accepts the text without a performance warning.
 pub(crate) fn assembles(tool: &Ptxas, assembly: &str, gpu: &str) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
@@ -136,8 +136,8 @@ pub(crate) fn assembles(tool: &Ptxas, assembly: &str, gpu: &str) -> anyhow::Resu
     Ok(())
 }
 
-/// That code for the target can be linked, so that the simulator can run it: AMDGPU code needs a
-/// linker.
+/// Checks that code for the target can be linked, so that the simulator can run it: AMDGPU code
+/// needs a linker.
 ///
 /// # Errors
 /// [`Missing`].
@@ -162,7 +162,7 @@ pub(crate) fn linkable(target_name: &str) -> Result<(), Missing> {
     }
 }
 
-/// What a run of the command line left.
+/// The result of a run of the command line.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// The exit code; `None` when a signal ended it.
@@ -217,7 +217,7 @@ pub(crate) fn done(command: &mut Command) -> anyhow::Result<std::process::Output
     Ok(ran)
 }
 
-/// What `cargo xtask COMMAND` makes in `folder`, of the profile that is tested.
+/// The output of `cargo xtask COMMAND` in `folder`, with the tested profile.
 pub(crate) fn made_by_xtask(command: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     let program = tools::splitbar()?;
     let profile = program

@@ -1,5 +1,5 @@
 //! Random programs with group operations in every kind of control flow: the simulator's results are
-//! those of tangles that part and meet as SPIR-V says.
+//! those of tangles that diverge and reconverge by SPIR-V's rules.
 //!
 //! A plain run takes some programs, each on one target at one level.
 //!
@@ -34,7 +34,7 @@ const LEVELS: [(&str, Optimization); 4] = [
 const PROGRAMS: u64 = 40;
 /// Programs of one trial.
 const CHUNK: u64 = 20;
-/// How long a program may be made smaller.
+/// The time limit for reducing a program.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A target and a level.
@@ -46,7 +46,8 @@ fn number(name: &str) -> Result<Option<u64>> {
     value.map(parse).transpose()
 }
 
-/// The first program, how many follow, and on which ways only.
+/// The first program, the number of programs after it, and the only way to compile them, if one is
+/// selected.
 fn plan() -> Result<(u64, Option<u64>, Option<Way>)> {
     let way = match std::env::var("SPLITBAR_WAY") {
         Err(_) => None,
@@ -84,7 +85,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// That the program is right on every target at every level.
+/// Checks that the program is right on every target at every level.
 fn right_everywhere(program: &Program) -> Result<()> {
     linkable("gfx1201")?;
     for name in TARGETS {
@@ -95,7 +96,7 @@ fn right_everywhere(program: &Program) -> Result<()> {
     Ok(())
 }
 
-/// The ways of a program.
+/// The ways to compile a program.
 fn ways(seed: u64, every: bool, only: Option<Way>) -> Vec<Way> {
     if let Some(way) = only {
         return vec![way];
@@ -134,7 +135,8 @@ fn all(seeds: std::ops::Range<u64>, every: bool, only: Option<Way>) -> Result<()
     Ok(())
 }
 
-/// How to run a program alone, what is wrong with it, and what a smaller one is.
+/// A report of an error: the command that runs only this program, the difference, and a reduced
+/// program.
 fn report(seed: u64, program: &Program, way: Way, error: &anyhow::Error) -> String {
     let begin = Instant::now();
     let small = tangles::shrink(program, |candidate| {
@@ -153,7 +155,7 @@ fn report(seed: u64, program: &Program, way: Way, error: &anyhow::Error) -> Stri
     )
 }
 
-/// That the program leaves on the simulated machine what it leaves by SPIR-V's rules.
+/// Checks that the program has the results on the simulator that SPIR-V's rules require.
 fn agrees(seed: u64, program: &Program, (name, (_, level)): Way) -> Result<()> {
     let bytes = assembled(&tangles::text(program))?;
     let mut options = always_split(name)?;

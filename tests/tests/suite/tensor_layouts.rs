@@ -1,6 +1,6 @@
-//! Loads and stores of cooperative matrices through tensor layouts and views give on the simulator
-//! what the specification says: beyond the tensor in each clamp mode, through views that reorder
-//! and clip, with strides that are not packed, with blocks and functions that decode them.
+//! Loads and stores of cooperative matrices through tensor layouts and views have the specified
+//! results on the simulator: outside the tensor in each clamp mode, through views that reorder and
+//! clip, with strides that are not packed, with blocks and functions that decode them.
 
 use crate::support::{assembled, compile_bytes, linkable, target, told, trial};
 use anyhow::{Context, Result, ensure};
@@ -63,7 +63,7 @@ fn volatile_decode() -> Result<()> {
     Ok(())
 }
 
-/// A slice that begins before the tensor and ends behind it.
+/// A slice that begins before the tensor and ends after it.
 const BEYOND: [(i32, u32); 2] = [(-3, 16), (4, 16)];
 
 fn cases() -> Vec<Transfer> {

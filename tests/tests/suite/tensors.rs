@@ -1,5 +1,5 @@
-//! Tensors on the simulated machine: compiled kernels leave what the host says, on GPUs of each
-//! vendor that address memory in ways of their own.
+//! Tensors on the simulator: compiled kernels have the results of the host, on GPUs of each vendor
+//! that address memory differently.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, is_nvptx, linkable, run, told, trial,
@@ -17,7 +17,7 @@ const TARGETS: [&str; 7] = [
 /// Invocations of the launch.
 const LANES: u64 = 64;
 
-/// Bytes in front of and behind the elements of a tensor, which nobody may touch.
+/// Bytes before and after the elements of a tensor, which must not be accessed.
 const GUARD: u64 = 64;
 
 /// A kernel whose invocations read elements of one tensor and write them to another.
@@ -28,9 +28,9 @@ struct Case {
     /// The type of the coordinates.
     coordinate: &'static str,
     dimensions: &'static [u64],
-    /// Elements behind each row, in both tensors.
+    /// Elements after each row, in both tensors.
     gap: u64,
-    /// Whether the first dimension runs backwards.
+    /// True if the first dimension has a negative stride.
     backwards: bool,
     /// Elements of the array that is read and written; 0: a scalar.
     count: u64,
@@ -116,7 +116,7 @@ const NUMBERS: &str = "%void = OpTypeVoid
 %id = OpVariable %to_u3 Input
 ";
 
-/// A module whose kernel has this body, behind these declarations.
+/// A module whose kernel has this body, after these declarations.
 fn module(decorations: &str, declared: &str, body: &str) -> String {
     format!(
         "; Version: 1.5
@@ -166,7 +166,7 @@ impl Case {
         bytes_of(self.element)
     }
 
-    /// What the tensors lie like.
+    /// The layout of the tensors.
     fn elements(&self) -> Elements {
         let mut strides = Vec::new();
         let mut next = self.size();
@@ -198,7 +198,7 @@ impl Case {
         2 * GUARD + outer * row * self.size()
     }
 
-    /// Where the element at `at` lies in a buffer, if it is inside.
+    /// The offset of the element at `at` in a buffer, if it is inside.
     fn place(&self, at: &[i128]) -> Option<usize> {
         let elements = self.elements();
         let mut place = i128::from(elements.first);
@@ -234,7 +234,7 @@ impl Case {
         }
     }
 
-    /// Where each invocation reads.
+    /// The coordinates that each invocation reads.
     fn sources(&self) -> Vec<Vec<i128>> {
         let mut state = 12345u64;
         let mut random = |below: u64| {
@@ -254,7 +254,8 @@ impl Case {
             .collect()
     }
 
-    /// Where each invocation writes: no two to one element, and some outside in each dimension.
+    /// The coordinates that each invocation writes: all are different, and some are outside in each
+    /// dimension.
     fn destinations(&self) -> Vec<Vec<i128>> {
         let count = self.count.max(1);
         let last = self.rank() - 1;
@@ -524,7 +525,7 @@ OpStore %to{at} %size{at}\n"
     Ok(())
 }
 
-/// Each workgroup reads from a tensor of its own, by its number in an array of them.
+/// Each workgroup reads from a separate tensor, by its number in an array of tensors.
 fn arrays(target: &str, optimization: Optimization) -> Result<()> {
     linkable(target)?;
     let decorations = "OpDecorate %group BuiltIn WorkgroupId
@@ -669,7 +670,8 @@ fn refusals() -> Result<()> {
     Ok(())
 }
 
-/// `--tensor` says what a buffer is; anything that is not a type or a shape is wrong usage.
+/// `--tensor` declares that a buffer is a tensor; anything that is not a type or a shape is wrong
+/// usage.
 fn command_line() -> Result<()> {
     let module = assembled(&CASES[1].module())?;
     let run = |tensor: &str, target: &str| {

@@ -60,7 +60,7 @@ struct Trace {
     flows: Vec<(String, [(u64, u64); 2])>,
     counters: BTreeMap<String, Vec<(u64, u64)>>,
     marks: Vec<(u64, u64, String)>,
-    /// It goes to the end of the launch.
+    /// True if it covers the whole launch.
     is_whole: bool,
     cut_off: Option<u64>,
 }
@@ -72,7 +72,7 @@ impl Trace {
         slices.map(|slice| slice.until).max()
     }
 
-    /// Reads trace events, and checks what the format asks: slices of a thread nest and begin in
+    /// Reads trace events, and checks the rules of the format: slices of a thread nest and begin in
     /// order, flows have both ends, in slices, the first not after the second.
     fn read(bytes: &[u8]) -> Result<Trace> {
         let json: Value = serde_json::from_slice(bytes)?;
@@ -186,7 +186,7 @@ impl Trace {
         Ok(())
     }
 
-    /// How often waves waited at barriers, by the words of these.
+    /// The number of waits of all waves at barriers, by the words of the barriers.
     fn phases(&self) -> BTreeMap<u64, u64> {
         let mut phases = BTreeMap::new();
         for slice in self.threads.values().flatten() {
@@ -208,7 +208,7 @@ fn events(timeline: &Timeline) -> Vec<u8> {
     })
 }
 
-/// All that an estimate says.
+/// All values of an estimate, as text.
 fn whole(estimate: &Estimate) -> String {
     format!("{estimate:?}")
 }
@@ -244,8 +244,9 @@ fn recorded(job: &Job, inputs: &Inputs, resident: u32, module: &[u8]) -> Result<
     Ok(trace)
 }
 
-/// How often the waves pass each barrier, counted by the clocks that a profile puts around them, by
-/// the words of arrive and wait. `None` where the module has no barrier of a workgroup.
+/// The number of times that the waves pass each barrier, by the words of arrive and wait. It is
+/// counted by the clocks that a profile inserts around them. `None` if the module has no workgroup
+/// barrier.
 fn counted(module: &[u8], inputs: &Inputs, on: &str) -> Result<Option<BTreeMap<[u64; 2], u64>>> {
     let Ok(measured) = profile::instrument(module) else {
         return Ok(None);
@@ -479,7 +480,7 @@ fn failing(text: &str, code: &str) -> Result<Trace> {
     Trace::read(&bytes)
 }
 
-/// `splitbar sim --timing --trace`, and what cannot be asked for together.
+/// `splitbar sim --timing --trace`, and options that exclude each other.
 fn command_line() -> Result<()> {
     let module = path("tiled_matmul")?;
     let file = std::env::temp_dir().join(format!("splitbar-trace-{}", std::process::id()));
@@ -509,7 +510,7 @@ fn command_line() -> Result<()> {
     Ok(())
 }
 
-/// A timeline that is full says where, and what is left of it keeps to the format.
+/// A full timeline shows where it ends, and the rest conforms to the format.
 fn full() -> Result<()> {
     // Each iteration has a barrier, a load and a store: 8 waves of 12,000 fill it.
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 k_out)\n{\n\

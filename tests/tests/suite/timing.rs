@@ -1,5 +1,5 @@
-//! Estimates of time: each entry of docs/timing.md is estimated anew, and says as the reference
-//! does whether a split pays. `cargo xtask bless timing` writes the page's tables.
+//! Time estimates: each entry of docs/timing.md is estimated again, and agrees with the reference
+//! about whether a split pays off. `cargo xtask bless timing` writes the page's tables.
 
 use crate::cli::expect;
 use crate::sim::inputs;
@@ -33,7 +33,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// Where every kernel of `fixtures/kernels` is estimated.
+/// The targets on which every kernel of `fixtures/kernels` is estimated.
 const TARGETS: [&str; 8] = [
     "sm_70", "sm_80", "sm_90", "gfx906", "gfx942", "gfx1030", "gfx1100", "gfx1201",
 ];
@@ -68,7 +68,7 @@ const PHASES: u32 = 16;
 /// Subgroups of 32 of a workgroup of theirs.
 const SUBGROUPS: u32 = 4;
 
-/// What is launched.
+/// The kernel to launch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kernel {
     /// `fixtures/kernels/tiled_matmul`.
@@ -87,7 +87,7 @@ enum Kernel {
     Cached,
 }
 
-/// How many steps a subgroup takes before it arrives.
+/// The number of steps of a subgroup before it arrives.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Steps {
     /// All the same.
@@ -266,9 +266,9 @@ const NAMED: &str = "warp-named";
 const SINGLE: &str = "warp-named-single";
 const GROUP: &str = "group-named";
 
-/// Cycles of each strategy over those of `fused`, as the reference has them, which ran all of them
-/// on one model of a V100 (sm_70); `mbarrier` is that of sm_80 there, and its `native` is estimated
-/// as the `mbarrier` of sm_90.
+/// The cycles of each strategy divided by those of `fused`, from the reference, which ran all of
+/// them on one model of a V100 (sm_70). `mbarrier` is the one of sm_80 there, and its `native` is
+/// estimated as the `mbarrier` of sm_90.
 fn entries() -> Vec<(&'static str, Kernel, Resident, Vec<Entry>)> {
     use Kernel::{Cached, DoubleBuffered, Ring, Rotating, Stencil, TiledMatmul, Uneven};
     let one = Resident(1, 1, 1);
@@ -438,8 +438,8 @@ fn entries() -> Vec<(&'static str, Kernel, Resident, Vec<Entry>)> {
     ]
 }
 
-/// Entries whose estimate says the opposite: kernel, resident workgroups, strategy, GPU. The page
-/// says why.
+/// Entries with the opposite estimate: kernel, resident workgroups, strategy, GPU. The page has the
+/// reason.
 const WRONG: &[(&str, u32, &str, &str)] = &[];
 
 /// Estimates without a reference: AMD GPUs.
@@ -449,7 +449,7 @@ const AMD: [(&str, &str); 3] = [
     ("gfx1201", "native"),
 ];
 
-/// Whether the reference is far enough from 1 that it says something.
+/// Returns true if the reference is far enough from 1 to be significant.
 fn tells(ratio: f64) -> bool {
     ((1000.0 * ratio).round() - 1000.0).abs() > 50.0
 }
@@ -460,7 +460,7 @@ fn tells(ratio: f64) -> bool {
 struct Fused(BTreeMap<(Kernel, &'static str, u32, u32), u64>);
 
 impl Fused {
-    /// Cycles of the kernel with a strategy over those of `fused`.
+    /// The cycles of the kernel with a strategy divided by those of `fused`.
     fn ratio(
         &mut self,
         kernel: Kernel,
@@ -551,7 +551,7 @@ fn amd() -> Result<()> {
     confirm_table("amd", &amd)
 }
 
-/// That the page has a table behind `<!-- name -->`; `cargo xtask bless timing` writes it.
+/// Checks that the page has a table after `<!-- name -->`; `cargo xtask bless timing` writes it.
 fn confirm_table(name: &str, table: &str) -> Result<()> {
     // Two tests write one page.
     static PAGE: Mutex<()> = Mutex::new(());
@@ -563,7 +563,7 @@ fn confirm_table(name: &str, table: &str) -> Result<()> {
     confirm(&path, &between(&written, name, table)?)
 }
 
-/// A page with a table of its own in place of what stands behind `<!-- name -->`.
+/// The page with a new table after `<!-- name -->`.
 fn between(page: &str, name: &str, table: &str) -> Result<String> {
     let mark = format!("<!-- {name} -->\n");
     let (before, rest) = page
@@ -573,8 +573,8 @@ fn between(page: &str, name: &str, table: &str) -> Result<String> {
     Ok(format!("{before}{mark}\n{table}\n<!-- end -->{after}"))
 }
 
-/// What cannot be resident, and GPUs whose times are not known, are refused; a kernel that never
-/// ends is cut off.
+/// Workgroups that cannot be resident, and GPUs without timing data, are errors. A kernel that
+/// never ends is cut off.
 fn bounds() -> Result<()> {
     let (module, mut inputs, _) = launch(Kernel::Ring, 4)?;
     let on = |name: &str| -> Result<Job> {
@@ -609,8 +609,8 @@ fn bounds() -> Result<()> {
     Ok(())
 }
 
-/// Barriers that name a buffer which nobody writes take less time where they are narrowed, and
-/// what the kernel leaves is right with every choice.
+/// Barriers that order a buffer which is never written need less time if they are narrowed, and the
+/// results are right with every choice.
 fn ordered_inputs() -> Result<()> {
     let path = fixture::root().join("fixtures/timing/ordered_inputs.spv");
     let module = std::fs::read(path)?;
@@ -666,7 +666,7 @@ fn ordered_inputs() -> Result<()> {
     Ok(())
 }
 
-/// What `splitbar sim --timing` says and refuses.
+/// The output and the errors of `splitbar sim --timing`.
 fn command_line() -> Result<()> {
     let module = fixture::root().join("fixtures/timing/ring.spv");
     let module = module.to_str().context("the path is no text")?;

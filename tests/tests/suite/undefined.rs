@@ -1,5 +1,5 @@
-//! Random programs that come across undefined values, on both vendors' GPUs, without and with
-//! optimisation: what does not depend on them has one value.
+//! Random programs with undefined values, on GPUs of both vendors, without and with optimisation:
+//! results that do not depend on them have one value.
 //!
 //! `SPLITBAR_UNDEFINED_SEEDS=5000 cargo test -p splitbar-tests --test suite -- undefined/` runs
 //! more of them, `SPLITBAR_FIRST_SEED=N` begins with this one.
@@ -45,8 +45,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     [lost, filled].into_iter().chain(random).collect()
 }
 
-/// That nothing but the loop writes an array that is filled before it is read, and that it is read
-/// right.
+/// Only the loop writes an array that is filled before it is read, and the reads are right.
 fn filled_array() -> Result<()> {
     let module = assembled(&undefined::filled())?;
     let output = crate::random::compiled(&module, always_split("sm_80")?)?;
@@ -73,7 +72,7 @@ fn filled_array() -> Result<()> {
     Ok(())
 }
 
-/// That a kernel whose only write nothing leads to is compiled with a warning.
+/// A kernel whose only write is unreachable is compiled with a warning.
 fn lost_effects() -> Result<()> {
     let warned = |condition: &str| -> Result<bool> {
         let module = assembled(&undefined::guarded(condition))?;
@@ -108,7 +107,8 @@ fn all(seeds: std::ops::Range<u64>) -> Result<()> {
     bail!("{}", failed.join("\n"))
 }
 
-/// That everything the program leaves has the value that it has on the host, if it has one.
+/// Checks that every result of the program has the value that it has on the host, if that is
+/// defined.
 fn agrees(
     seed: u64,
     program: &Program,

@@ -1,5 +1,5 @@
-//! The library refuses what `splitbar check` calls an error, whatever it is asked for, and gives
-//! the warnings once; only a waiver by name lets such a module pass.
+//! The library rejects modules that `splitbar check` reports as errors, in every call, and returns
+//! the warnings once. Only a waiver by name accepts such a module.
 
 use crate::support::{always_split, assembled, run, trial};
 use anyhow::{Context, Result, ensure};
@@ -10,7 +10,7 @@ use splitbar_passes::validate::rules::{REQUIRED, RULES, RUN_TIME_RULES};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The rules of these are not a matter of the environment alone.
+/// The marker of modules whose rules do not depend only on the environment.
 const LIMITS: &str = "; limit:";
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -87,7 +87,7 @@ fn broken(diagnostics: &Diagnostics) -> BTreeSet<String> {
         .collect()
 }
 
-/// What each way into the library says of a module.
+/// The result of each way into the library for a module.
 fn ways(bytes: &[u8], options: &Options) -> [(&'static str, Result<(), Failure>); 4] {
     [
         (

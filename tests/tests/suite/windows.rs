@@ -131,9 +131,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// A kernel that writes a profile has the windows that it has without: all of them together lose at
-/// most a tenth of their instructions, and none is emptied. What the profile adds does not count. A
-/// loop that is not unrolled any more has a half of its windows' instructions left.
+/// A kernel that writes a profile has the same windows as without: together they lose at most a
+/// tenth of their instructions, and none becomes empty. The instructions of the profile do not
+/// count. A loop that is no longer unrolled keeps half of its windows' instructions.
 fn instrumented(target: &str) -> Result<()> {
     let instrument = Step {
         pass: INSTRUMENT_BARRIER_SKEW,
@@ -181,9 +181,9 @@ fn instrumented(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// The windows of the plain multiplication are as wide in final code as they may be, and loads of
-/// the next tile are in flight over a wait; as LLVM leaves them, neither is so. Nobody touches full
-/// barriers that are to stay whole.
+/// In the final code, the windows of the plain multiplication are as wide as possible, and loads of
+/// the next tile are in flight across a wait. Neither is true for LLVM's own output. Full barriers
+/// that must stay full do not change.
 fn late(target: &str) -> Result<()> {
     let module = Fixture::load("plain_matmul")?.module()?;
     let gpu = Target::by_name(target).context("no such target")?;
@@ -332,7 +332,7 @@ fn unguarded(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// Multiply-adds of a line: a dual instruction has two halves, a packed one counts twice.
+/// Multiply-adds of a line: a dual instruction has two parts, a packed one counts twice.
 fn multiply_adds(line: &str) -> usize {
     let code = line.split([';', '/']).next().unwrap_or_default();
     code.matches("fma").count() * if code.contains("v_pk_") { 2 } else { 1 }
@@ -401,7 +401,7 @@ const MMA: Arithmetic = Arithmetic {
     least: 2,
 };
 
-/// How much of the arithmetic stands between the first match of `arrive` and the next of `wait`.
+/// The amount of arithmetic between the first match of `arrive` and the next match of `wait`.
 fn stands_between(
     text: &str,
     arithmetic: &str,
@@ -431,8 +431,8 @@ fn read_ptx(arithmetic: Arithmetic, target: &str) -> Result<()> {
     )
 }
 
-/// What ptxas leaves. In SASS an arrive is `SYNCS.ARRIVE...` and the wait's first question
-/// `SYNCS.PHASECHK...`.
+/// Reads the code of ptxas. In SASS an arrive is `SYNCS.ARRIVE...`, and the first test of the wait
+/// is `SYNCS.PHASECHK...`.
 fn read_sass(arithmetic: Arithmetic, target: &str) -> Result<()> {
     let (disassembler, tool) = (tools::nvdisasm()?, ptxas(target)?);
     let folder = tempfile::tempdir()?;

@@ -1,1 +1,1 @@
-//! Has no code: the manifest asks for features.
+//! Has no code: the manifest enables features.

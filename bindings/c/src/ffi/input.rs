@@ -1,4 +1,4 @@
-//! What comes in from C: every pointer of a caller is read here.
+//! The input from C: every pointer of a caller is read here.
 
 use super::refused::Refused;
 use std::ffi::{CStr, c_char};
@@ -130,7 +130,7 @@ pub(super) unsafe fn sized<T: Versioned>(at: *const T, what: &str) -> Result<Opt
     }))
 }
 
-/// Fills the caller's structure as far as its size goes, which stays as it is. Whether it could.
+/// Fills the caller's structure up to its size, which does not change. Returns true on success.
 ///
 /// # Safety
 /// `to` is null, or points to a structure of the size that it begins with, which may be written.

@@ -27,11 +27,11 @@ pub use tables::{
 };
 pub use work::{splitbar_check, splitbar_compile, splitbar_list_pairs, splitbar_run_passes};
 
-/// The version of this interface; `splitbar_abi_version` gives that of the library. A library of a
-/// higher version has everything that this header has.
+/// The version of this interface; `splitbar_abi_version` returns the version of the library. A
+/// library with a higher version has everything in this header.
 pub const SPLITBAR_ABI_VERSION: u32 = 1;
 
-/// How a call ended: one of `SPLITBAR_OK` to `SPLITBAR_BUG`.
+/// The result of a call: one of `SPLITBAR_OK` to `SPLITBAR_BUG`.
 pub type splitbar_status = i32;
 /// Done.
 pub const SPLITBAR_OK: splitbar_status = 0;
@@ -44,7 +44,7 @@ pub const SPLITBAR_UNSUPPORTED: splitbar_status = 3;
 /// A bug in splitbar.
 pub const SPLITBAR_BUG: splitbar_status = 4;
 
-/// How bad a diagnostic is: `SPLITBAR_ERROR`, `SPLITBAR_WARNING` or `SPLITBAR_NOTE`.
+/// The severity of a diagnostic: `SPLITBAR_ERROR`, `SPLITBAR_WARNING` or `SPLITBAR_NOTE`.
 pub type splitbar_severity = u32;
 /// The operation cannot go on.
 pub const SPLITBAR_ERROR: splitbar_severity = 0;
@@ -53,13 +53,13 @@ pub const SPLITBAR_WARNING: splitbar_severity = 1;
 /// A fact worth knowing.
 pub const SPLITBAR_NOTE: splitbar_severity = 2;
 
-/// What is made of a module: one of `SPLITBAR_ASSEMBLY` to `SPLITBAR_REFLECTION`.
+/// A product of a compilation: one of `SPLITBAR_ASSEMBLY` to `SPLITBAR_REFLECTION`.
 pub type splitbar_product = u32;
 /// Assembly of AMDGPU, or PTX.
 pub const SPLITBAR_ASSEMBLY: splitbar_product = 0;
 /// A relocatable ELF object (AMDGPU).
 pub const SPLITBAR_OBJECT: splitbar_product = 1;
-/// A code object that the ROCm loader takes (AMDGPU); needs lld.
+/// A code object for the ROCm loader (AMDGPU); needs lld.
 pub const SPLITBAR_CODE_OBJECT: splitbar_product = 2;
 /// Machine code in NVIDIA's container; needs ptxas.
 pub const SPLITBAR_CUBIN: splitbar_product = 3;
@@ -67,7 +67,7 @@ pub const SPLITBAR_CUBIN: splitbar_product = 3;
 pub const SPLITBAR_LLVM_IR: splitbar_product = 4;
 /// LLVM bitcode.
 pub const SPLITBAR_BITCODE: splitbar_product = 5;
-/// What each barrier becomes, and why, as text.
+/// The lowering of each barrier with its reason, as text.
 pub const SPLITBAR_PLAN: splitbar_product = 6;
 /// Arguments, memory, pairs and windows of each kernel, as JSON.
 pub const SPLITBAR_REFLECTION: splitbar_product = 7;
@@ -77,5 +77,5 @@ pub const SPLITBAR_UNKNOWN: u32 = u32::MAX;
 
 /// A stage of a compilation begins; the message is its name.
 pub const SPLITBAR_LOG_STAGE: u32 = 0;
-/// A stage takes long; the message says which one, and for how long it has run.
+/// A stage takes long; the message has its name, and the time that it has run.
 pub const SPLITBAR_LOG_WAIT: u32 = 1;

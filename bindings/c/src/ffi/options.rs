@@ -1,4 +1,4 @@
-//! What is asked of a compilation.
+//! The options of a compilation.
 
 use super::input::{Versioned, sized, text, texts};
 use super::refused::Refused;
@@ -8,8 +8,8 @@ use splitbar::{Choice, Isolation, Observer, Options, Stage, Target};
 use std::ffi::{CString, c_char, c_void};
 use std::time::Duration;
 
-/// Is told what happens, in the thread that made the call and before it returns: one of the
-/// `SPLITBAR_LOG` kinds and a message, which lives for this call alone. It must return.
+/// Receives the log, in the thread that made the call and before the call returns: one of the
+/// `SPLITBAR_LOG` kinds and a message, which is valid only during this call. It must return.
 pub type splitbar_log =
     Option<unsafe extern "C" fn(user: *mut c_void, kind: u32, message: *const c_char)>;
 
@@ -25,10 +25,11 @@ pub struct splitbar_options {
     /// `splitbar lower` ("strategy=fused"), "O=3" for -O3, and "spec=ID=VALUE"; docs/options.md
     /// lists them, and those of checks.
     pub settings: *const *const c_char,
-    /// How many there are.
+    /// The number of settings.
     pub setting_count: usize,
-    /// The program `splitbar`: a compilation runs in a process of it, which a crash of the
-    /// compiler ends alone. Null compiles in this process, unless `isolate` is set.
+    /// The path of the program `splitbar`. A compilation runs in a process of this program, so a
+    /// crash of the compiler ends only that process. Null compiles in this process, unless
+    /// `isolate` is set.
     pub worker: *const c_char,
     /// The linker for code objects; null searches one.
     pub lld: *const c_char,
@@ -38,12 +39,12 @@ pub struct splitbar_options {
     pub time_limit: f64,
     /// The memory in bytes that a worker may use; 0: any.
     pub memory_limit: u64,
-    /// Is told what happens; null: nobody is.
+    /// Receives the log; null for no log.
     pub log: splitbar_log,
-    /// What `log` gets first.
+    /// The first argument of `log`.
     pub log_user: *mut c_void,
-    /// Not 0: compiles in a worker, also where `worker` is null: the program `splitbar` that lies
-    /// beside this one or on PATH.
+    /// If not 0, compiles in a worker even if `worker` is null: the program `splitbar` in the
+    /// folder of the running program, or on PATH.
     pub isolate: u32,
     /// Keep it 0.
     pub reserved: u32,
@@ -54,7 +55,8 @@ unsafe impl Versioned for splitbar_options {
     const FIRST: usize = size_of::<splitbar_options>();
 }
 
-/// Them, read. What the settings are depends on who asks, so they are pairs of name and value.
+/// The options after they are read. The meaning of a setting depends on the call, so settings are
+/// pairs of name and value.
 pub(super) struct Asked<'c> {
     pub(super) target: Option<&'static Target>,
     pub(super) settings: Vec<(&'c str, &'c str)>,
@@ -67,7 +69,7 @@ pub(super) struct Asked<'c> {
 }
 
 impl<'c> Asked<'c> {
-    /// Reads `options`; null asks for nothing.
+    /// Reads `options`; null means no options.
     ///
     /// # Errors
     /// What is wrong with them.

@@ -1,9 +1,9 @@
-//! The reasons for which a call gives nothing.
+//! The reasons for which a call has no result.
 
 use splitbar::Failure;
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics};
 
-/// Why a call gives nothing.
+/// The reason why a call has no result.
 pub(super) struct Refused(pub(super) Failure);
 
 impl Refused {

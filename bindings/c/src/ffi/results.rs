@@ -1,4 +1,4 @@
-//! What comes out: results, which own everything that their functions give.
+//! The output to C: results, which own everything that their functions return.
 
 use super::input::{Versioned, fill};
 use super::refused::Refused;
@@ -13,10 +13,10 @@ use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-/// What problems are about: the interface knows bytes, not files.
+/// The name of the input in diagnostics: the interface has bytes, not files.
 const MODULE: &str = "module";
 
-/// What a call made, before it is put into C's form.
+/// The output of a call, before it is converted to C structures.
 #[derive(Default)]
 pub(super) struct Made {
     pub(super) products: Vec<Vec<u8>>,
@@ -33,12 +33,12 @@ pub struct splitbar_result {
     json: CString,
 }
 
-/// A diagnostic: what is wrong, where, why, and what to do. Strings that are not known are null.
+/// A diagnostic: the message, its place, the reasons, and the help. Unknown strings are null.
 #[repr(C)]
 pub struct splitbar_diagnostic {
     /// The size of this structure; set it before the call.
     pub struct_size: usize,
-    /// How bad it is.
+    /// The severity.
     pub severity: splitbar_severity,
     /// The word offset of the instruction in the module, or `SPLITBAR_UNKNOWN`.
     pub word: u32,
@@ -48,9 +48,9 @@ pub struct splitbar_diagnostic {
     pub source_line: u32,
     /// The stable code, such as "SB0205".
     pub code: *const c_char,
-    /// What is wrong.
+    /// The message: a description of the problem.
     pub message: *const c_char,
-    /// What to do.
+    /// The help: an instruction for solving the problem.
     pub help: *const c_char,
     /// The rule of Vulkan's specification.
     pub vuid: *const c_char,
@@ -62,9 +62,9 @@ pub struct splitbar_diagnostic {
     pub instruction: *const c_char,
     /// The source file.
     pub source_file: *const c_char,
-    /// Why, outermost first.
+    /// The reasons, outermost first.
     pub reasons: *const *const c_char,
-    /// How many reasons there are.
+    /// The number of reasons.
     pub reason_count: usize,
 }
 
@@ -81,11 +81,11 @@ pub struct splitbar_pair {
     pub scope: u32,
     /// Word offsets of the arrives.
     pub arrives: *const u32,
-    /// How many there are.
+    /// The number of arrives.
     pub arrive_count: usize,
     /// Word offsets of the waits.
     pub waits: *const u32,
-    /// How many there are.
+    /// The number of waits.
     pub wait_count: usize,
     /// Instructions between them that compute, read or write.
     pub operations: u32,
@@ -105,7 +105,8 @@ unsafe impl Versioned for splitbar_pair {
 
 /// The strings of a diagnostic, and it.
 struct Held {
-    /// Behind the pointers of `shown`, which are good wherever this moves: they point to the heap.
+    /// The strings that the pointers of `shown` point to. They are on the heap, so the pointers
+    /// stay valid if this moves.
     _texts: Vec<CString>,
     _reasons: Vec<*const c_char>,
     shown: splitbar_diagnostic,
@@ -152,7 +153,7 @@ impl Held {
             source_line: source.map_or(SPLITBAR_UNKNOWN, |source| source.line),
             code: keep(Some(&problem.code.to_string())),
             message: keep(Some(&problem.message)),
-            help: keep(problem.help.as_deref()),
+            help: keep(problem.help_text()),
             vuid: keep(problem.vuid),
             function: keep(location.function.as_deref()),
             block: keep(location.block.as_deref()),
@@ -204,7 +205,7 @@ impl HeldPair {
     }
 }
 
-/// Runs a call and leaves its result at `out`. The status is that of the errors among the
+/// Runs a call and stores its result at `out`. The status is that of the errors among the
 /// diagnostics. Panics stop here.
 ///
 /// # Safety
@@ -250,7 +251,7 @@ fn status(problems: &Diagnostics) -> splitbar_status {
     }
 }
 
-/// The result behind a handle; `None` for null.
+/// The result of a handle; `None` for null.
 ///
 /// # Safety
 /// `result` is null, or a handle that was not freed.
@@ -271,7 +272,7 @@ pub unsafe extern "C" fn splitbar_result_free(result: *mut splitbar_result) {
     }
 }
 
-/// How many products there are: as many as were asked for, or none after an error.
+/// The number of products: as many as were requested, or none after an error.
 ///
 /// # Safety
 /// `result` is null, or a handle.
@@ -281,8 +282,8 @@ pub unsafe extern "C" fn splitbar_result_product_count(result: *const splitbar_r
     unsafe { handle(result) }.map_or(0, |result| result.products.len())
 }
 
-/// The bytes of a product, in the order in which they were asked for, and their number at `size`.
-/// Null where there is no such product.
+/// Returns the bytes of a product, and stores their number at `size`. Products have the order of
+/// the request. Null if there is no such product.
 ///
 /// # Safety
 /// `result` is null, or a handle; `size` is null, or a place for a number.
@@ -301,7 +302,7 @@ pub unsafe extern "C" fn splitbar_result_product(
     product.map_or(ptr::null(), |product| product.as_ptr())
 }
 
-/// How many diagnostics there are.
+/// The number of diagnostics.
 ///
 /// # Safety
 /// `result` is null, or a handle.
@@ -327,7 +328,7 @@ pub unsafe extern "C" fn splitbar_result_diagnostic(
     filled(held.is_some_and(|held| unsafe { fill(diagnostic, &held.shown) }))
 }
 
-/// How many pairs there are.
+/// The number of pairs.
 ///
 /// # Safety
 /// `result` is null, or a handle.
@@ -353,7 +354,7 @@ pub unsafe extern "C" fn splitbar_result_pair(
     filled(held.is_some_and(|held| unsafe { fill(pair, &held.shown) }))
 }
 
-/// Whether a structure could be filled in.
+/// The status of a call that fills a structure.
 pub(super) fn filled(is_filled: bool) -> splitbar_status {
     if is_filled {
         SPLITBAR_OK

@@ -22,7 +22,7 @@ pub struct splitbar_target {
     pub minimum_ptx: *const c_char,
     /// Wave sizes, the default first.
     pub wave_sizes: *const u32,
-    /// How many there are.
+    /// The number of wave sizes.
     pub wave_size_count: usize,
     /// Workgroup memory of one workgroup, in bytes.
     pub lds_bytes: u32,
@@ -37,9 +37,9 @@ pub struct splitbar_pass {
     pub struct_size: usize,
     /// The name, for `splitbar_run_passes`.
     pub name: *const c_char,
-    /// What it does, in one line.
+    /// A description in one line.
     pub about: *const c_char,
-    /// How its value is written, behind "name="; null where it takes none.
+    /// The notation of its value, after "name="; null if it has none.
     pub value: *const c_char,
 }
 
@@ -110,14 +110,14 @@ pub extern "C" fn splitbar_version() -> *const c_char {
     VERSION.as_ptr().cast()
 }
 
-/// Not 0 where this library makes code in this process: that of libsplitbar. The other one,
-/// libsplitbar_passes, makes plans here, and code in a worker alone.
+/// Returns 1 if this library generates code in this process, as libsplitbar does. The other
+/// library, libsplitbar_passes, only plans in this process, and generates code in a worker.
 #[unsafe(no_mangle)]
 pub extern "C" fn splitbar_has_llvm() -> u32 {
     u32::from(cfg!(feature = "llvm"))
 }
 
-/// How many targets there are.
+/// The number of targets.
 #[unsafe(no_mangle)]
 pub extern "C" fn splitbar_target_count() -> usize {
     targets().len()
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn splitbar_target_get(
     filled(unsafe { fill(target, &shown) })
 }
 
-/// How many passes there are.
+/// The number of passes.
 #[unsafe(no_mangle)]
 pub extern "C" fn splitbar_pass_count() -> usize {
     passes().len()

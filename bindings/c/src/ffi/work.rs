@@ -1,4 +1,4 @@
-//! What is done to modules.
+//! The calls that check, transform and compile modules.
 
 use super::input::{bytes, list, texts};
 use super::options::{Asked, splitbar_options};
@@ -13,7 +13,7 @@ use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
 use std::ffi::c_char;
 
-/// What each number asks for.
+/// The product of each number.
 const PRODUCTS: [(splitbar_product, Product); 8] = [
     (SPLITBAR_ASSEMBLY, Product::Assembly),
     (SPLITBAR_OBJECT, Product::Object),
@@ -25,11 +25,11 @@ const PRODUCTS: [(splitbar_product, Product); 8] = [
     (SPLITBAR_REFLECTION, Product::Reflect),
 ];
 
-/// Checks a module against the rules of SPIR-V and its client API, and where `options` name a
-/// target also against the limits of that. The result has diagnostics.
+/// Checks a module against the rules of SPIR-V and its client API. If `options` name a target, also
+/// checks its limits. The result has diagnostics.
 ///
 /// # Safety
-/// `module` points to `size` bytes; `options` is null or what the header says; `result` is a place
+/// `module` points to `size` bytes; `options` is null or a valid structure; `result` is a place
 /// for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn splitbar_check(
@@ -56,8 +56,8 @@ pub unsafe extern "C" fn splitbar_check(
     unsafe { answer(result, work) }
 }
 
-/// Finds which wait belongs to which arrive. The result has pairs. Of the options only "spec"
-/// settings count.
+/// Finds the pairs of arrives and waits. The result has pairs. Only the "spec" settings of the
+/// options have an effect.
 ///
 /// # Safety
 /// As `splitbar_check`.
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn splitbar_list_pairs(
 }
 
 /// Runs passes over a module, each "name" or "name=value", in order. The result has one product:
-/// the module that comes out, the same bytes where nothing changed.
+/// the transformed module, with the same bytes if nothing changed.
 ///
 /// # Safety
 /// `module` points to `size` bytes, `passes` to `count` strings; `result` is a place for a pointer.
@@ -118,12 +118,12 @@ pub unsafe extern "C" fn splitbar_run_passes(
     unsafe { answer(result, work) }
 }
 
-/// Compiles a module for the target of `options`. The result has the products that are asked for,
-/// in their order, and warnings.
+/// Compiles a module for the target of `options`. The result has the requested products, in the
+/// order of the request, and warnings.
 ///
 /// # Safety
-/// `module` points to `size` bytes, `products` to `count` numbers; `options` is what the header
-/// says; `result` is a place for a pointer.
+/// `module` points to `size` bytes, `products` to `count` numbers; `options` is a valid structure;
+/// `result` is a place for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn splitbar_compile(
     module: *const u8,

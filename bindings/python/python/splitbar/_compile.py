@@ -19,7 +19,7 @@ Spec = Mapping[int, Union[int, float, bool, str]]
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What is wrong, where, why, and what to do. What is not known is `None`."""
+    """A diagnostic: the message, its place, the reasons, and the help. Unknown parts are `None`."""
 
     severity: str
     code: str
@@ -44,7 +44,7 @@ class Diagnostic:
 
 
 def diagnostics(text: str) -> tuple[Diagnostic, ...]:
-    """Those of the JSON lines `text`."""
+    """The diagnostics in the JSON lines `text`."""
     names = Diagnostic.__dataclass_fields__
     found = []
     for line in text.splitlines():
@@ -57,7 +57,7 @@ def diagnostics(text: str) -> tuple[Diagnostic, ...]:
 class CompileError(Exception):
     """A module, a target or this build for which there is no result.
 
-    `diagnostics` has every problem; `exit_code` is that of the program: 1 invalid, 2 wrong usage,
+    `diagnostics` has every problem; `exit_code` is the exit code of the program: 1 invalid, 2 wrong usage,
     3 unsupported or over a limit, 4 a bug in splitbar.
     """
 
@@ -76,7 +76,7 @@ def refused(error: _splitbar.Refused) -> CompileError:
 
 
 def program() -> str:
-    """The program `splitbar`: that of SPLITBAR_PROGRAM, of this package, or of PATH."""
+    """The path of `splitbar`: from SPLITBAR_PROGRAM, from this package, or from PATH."""
     named = os.environ.get("SPLITBAR_PROGRAM")
     if named:
         return named
@@ -112,7 +112,7 @@ def text_of_spec(value: int | float | bool | str) -> str:
 
 @dataclass
 class Compiled:
-    """A module that was compiled. What was not asked for is compiled when it is first read."""
+    """A compiled module. Products that `emit` did not name are compiled when they are first read."""
 
     target: str
     diagnostics: tuple[Diagnostic, ...]
@@ -154,7 +154,7 @@ class Compiled:
 
     @property
     def plan(self) -> str:
-        """What each barrier becomes, and why."""
+        """The lowering of each barrier, with the reasons."""
         return self.product("plan").decode()
 
     @property
@@ -169,7 +169,7 @@ class Compiled:
         return found
 
     def _repr_html_(self) -> str:
-        """The report on the module for this target: notebooks show it."""
+        """The report on the module for this target, for notebooks."""
         from ._report import report
 
         return report(self._module, targets=self.target, spec=self._arguments["spec"])._repr_html_()
@@ -220,7 +220,7 @@ def compile(
 ) -> Compiled:
     """Compiles `module`, bytes or the path of a file, for `target` in a worker process of this thread.
 
-    `emit` names what is made now, as `splitbar lower --emit`. `spec` has values of specialization
+    `emit` names the products to compile now, as `splitbar lower --emit`. `spec` has values of specialization
     constants by SpecId. `time_limit` is in seconds, `memory_limit` in bytes. `options` are the
     long flags of `splitbar lower` with underscores: `strategy="fused"`, `O=3`,
     `workgroup_size=(64, 1, 1)`, `no_validate=True`.
@@ -241,8 +241,9 @@ def compile(
 def check(
     module: Module, *, target: str | None = None, spec: Spec | None = None, **options: Value
 ) -> tuple[Diagnostic, ...]:
-    """What is wrong with `module`: `target_env`, `strict` and `assume_default_spec` as for
-    `splitbar check`. Nothing is raised for a module that is invalid."""
+    """Checks `module` and returns its diagnostics; an invalid module raises nothing.
+
+    The options are those of `splitbar check`: `target_env`, `strict` and `assume_default_spec`."""
     try:
         text = _splitbar.check(bytes_of(module), target, settings_of(options), spec_of(spec))
     except _splitbar.Refused as error:
@@ -263,7 +264,7 @@ class Pair:
 
 
 def pairs(module: Module, *, spec: Spec | None = None) -> tuple[Pair, ...]:
-    """Which wait belongs to which arrive."""
+    """Returns the pairs of arrives and waits."""
     try:
         found = _splitbar.pairs(bytes_of(module), spec_of(spec))
     except _splitbar.Refused as error:
@@ -276,7 +277,7 @@ def pairs(module: Module, *, spec: Spec | None = None) -> tuple[Pair, ...]:
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass over SPIR-V: its name, what it does, and how its value is written."""
+    """A pass over SPIR-V: its name, its description, and the notation of its value."""
 
     name: str
     about: str
@@ -289,7 +290,7 @@ def passes() -> tuple[Pass, ...]:
 
 
 def run_passes(module: Module, *names: str) -> bytes:
-    """The module that the passes make, each written `name` or `name=value`."""
+    """Runs passes, each `name` or `name=value`, and returns the transformed module."""
     try:
         changed, _ = _splitbar.run_passes(bytes_of(module), list(names))
     except _splitbar.Refused as error:

@@ -25,7 +25,7 @@ Outcome = Union[Compiled, CompileError]
 
 
 def run(job: Job) -> Outcome:
-    """Compiles a job, wherever the executor has it: in another thread, process or machine."""
+    """Compiles a job on the executor: in another thread, process or machine."""
     try:
         return compile(job.module, target=job.target, **job.arguments)
     except CompileError as error:
@@ -37,7 +37,7 @@ def compile_many(
 ) -> list[Outcome]:
     """Compiles `jobs` on `executor`, by default a pool with a thread for each processor.
 
-    The result has what became of each job, in order: a `Compiled`, or the `CompileError` of a
+    The result has one item for each job, in order: a `Compiled`, or the `CompileError` of a
     module that cannot be compiled. A job that an executor loses (it raises anything else) is
     submitted again, `retries` times.
     """

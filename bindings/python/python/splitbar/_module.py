@@ -1,4 +1,4 @@
-"""Modules as they are given: bytes, or the path of a file."""
+"""Input modules: bytes, or the path of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program: flags of options, and what it says when it fails."""
+"""The program: flags for options, and the diagnostics of a failure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ._compile import CompileError, Diagnostic, Value, diagnostics, settings_of
 
 _WRONG_USAGE = 2
-"""The exit code of the program for arguments that do not fit."""
+"""The exit code of the program for wrong arguments."""
 
 _ERROR = re.compile(r"^error\[(SB\d{4})\]: (.*)$", re.MULTILINE)
 """The first line of a problem in text."""
@@ -27,7 +27,7 @@ def flags_of(options: Mapping[str, Value]) -> list[str]:
 
 
 def error_of(exit_code: int, said: str) -> Exception:
-    """Returns the exception for a run that made nothing and said `said` on its standard error."""
+    """Returns the exception for a failed run that printed `said` on standard error."""
     lines = said.splitlines()
     if lines and all(line.startswith("{") for line in lines):
         found = diagnostics(said)

@@ -1,4 +1,4 @@
-"""Reports: whether to split the barriers of a module on each GPU, and why."""
+"""Reports on whether to split the barriers of a module on each GPU, and why."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEIGHT = "800px"
 
 @dataclass
 class Report:
-    """A report, in the forms of `splitbar report`; notebooks show the page."""
+    """A report, in the formats of `splitbar report`; notebooks show the HTML page."""
 
     _module: bytes = field(repr=False)
     _arguments: tuple[str, ...] = field(repr=False)

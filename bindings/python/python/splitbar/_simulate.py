@@ -1,4 +1,4 @@
-"""The simulator: arrays in, arrays, findings and the times of barriers out."""
+"""The simulator: from arrays to arrays, findings and the times of barriers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HEADER, _RECORD = 8, 16
 
 @dataclass(frozen=True)
 class Wait:
-    """One wave at one barrier: clocks before the arrive, before the wait, and behind the wait."""
+    """One wave at one barrier: the clock before the arrive, before the wait, and after the wait."""
 
     workgroup: tuple[int, int, int]
     wave: int
@@ -41,10 +41,10 @@ class Wait:
 
 @dataclass
 class Simulated:
-    """What a launch left."""
+    """The result of a launch."""
 
     buffers: dict[Place, npt.NDArray[Any]]
-    """The buffers, as the last schedule left them; shapes and types are those that were given."""
+    """The buffers after the last schedule, with the shapes and types of the input."""
     runs: list[dict[str, Any]]
     """The schedules, as `splitbar sim --format json` prints them."""
     findings: list[dict[str, Any]]
@@ -54,7 +54,7 @@ class Simulated:
     """With `profile=True`: every wave at every barrier."""
 
     def _repr_html_(self) -> str:
-        """The findings as a table: notebooks show it."""
+        """The findings as a table, for notebooks."""
         if not self.findings:
             return f"<p>no findings in {len(self.runs)} schedules</p>"
         rows = "".join(

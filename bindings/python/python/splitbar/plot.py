@@ -54,7 +54,7 @@ def windows(compiled: Mapping[str, Compiled] | Compiled, axes: Axes | None = Non
 
 
 def occupancy(module: Module, *, target: str, axes: Axes | None = None) -> Axes:
-    """How many workgroups are resident at once with each strategy, as `splitbar advise` has it.
+    """Plots the number of resident workgroups with each strategy, from `splitbar advise`.
     Where only bounds are known, the bar is the lower one."""
     with tempfile.TemporaryDirectory(prefix="splitbar-") as folder:
         file = Path(folder) / "kernel.spv"

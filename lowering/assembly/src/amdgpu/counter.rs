@@ -38,8 +38,8 @@ pub struct Wait {
     pub at_most: u32,
 }
 
-/// What an instruction waits for. Empty: nothing that moves data (`expcnt`, `xcnt` and `depctr`
-/// guard registers, not memory).
+/// The counters that an instruction waits for. It is empty if no counter of data is among them
+/// (`expcnt`, `xcnt` and `depctr` guard registers, not memory).
 pub fn waits(mnemonic: &str, operands: &str) -> Vec<Wait> {
     // An instruction that is no wait has none.
     let all = target::waits(mnemonic, operands).unwrap_or_default();

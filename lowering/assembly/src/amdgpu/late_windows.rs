@@ -1,10 +1,12 @@
-//! Moves signals up and waits down in final code of GPUs whose barriers are split: behind register
-//! allocation and scheduling, so that it costs no register and nothing closes the window again.
+//! Moves signals up and waits down in the final code of GPUs with split barriers. This runs after
+//! register allocation and scheduling, so it needs no register, and no later pass closes the window
+//! again.
 //!
-//! A half passes only what `passable.rs` knows to be free of the barrier, in its block or with all
-//! of a region of branches that every wave enters and leaves once (`regions.rs`). A signal stays
-//! behind what waits for the accesses that its barrier orders. Where the last of these is long ago,
-//! that wait goes up with it. Nothing else moves.
+//! A signal or a wait passes only instructions that `passable.rs` knows to be independent of the
+//! barrier. It stays in its block, or passes a whole region of branches that every wave enters and
+//! leaves once (`regions.rs`). A signal stays after the waits for the accesses that its barrier
+//! orders. If the last of these accesses is long ago, that wait moves up with it. Nothing else
+//! moves.
 
 mod bounds;
 mod half;
@@ -26,8 +28,8 @@ use std::ops::Range;
 
 pub use super::passable::Ordered;
 
-/// `text` for `target` with the windows of the kernels in `kernels` widened, each of which says
-/// what its barriers order.
+/// Returns `text` for `target` with wider windows in the kernels of `kernels`, which has the memory
+/// that the barriers of each kernel order.
 pub fn widen<'t>(
     text: &'t str,
     target: &Target,
@@ -125,7 +127,7 @@ struct Open<'k> {
 }
 
 impl Open<'_> {
-    /// The next instruction, which stands in line `at`.
+    /// The next instruction, which is in line `at`.
     fn item(
         &mut self,
         gpu: &Amdgpu,
@@ -154,7 +156,7 @@ impl Open<'_> {
     }
 }
 
-/// The regions that halves may pass, by kernel.
+/// The regions that signals and waits may pass, by kernel.
 fn regions<'k>(
     text: &str,
     gpu: &Amdgpu,
@@ -193,19 +195,20 @@ struct Item {
     /// The line of the `.loc` in force.
     place: Option<usize>,
     passage: Passage,
-    /// Whether it does work; what does none is not worth being passed by a wait.
+    /// True if it does work. It is not worth moving a wait past other instructions.
     works: bool,
     half: Option<Half>,
-    /// Whether it is of a region that is passed as a whole.
+    /// True if it is part of a region that is passed as a whole.
     in_region: bool,
-    /// Whether nothing may come right before it.
+    /// True if nothing may be placed directly before it.
     glued: bool,
-    /// How many instructions behind it nothing may come before.
+    /// The number of instructions after it before which nothing may be placed.
     group: usize,
 }
 
 impl Item {
-    /// A label in a region or at its end: nothing comes right before it, but behind its end.
+    /// A label in a region or at its end. Nothing is placed directly before it, but after the end
+    /// of a region.
     fn label(at: usize, place: Option<usize>, in_region: bool) -> Item {
         Item {
             at,
@@ -220,7 +223,8 @@ impl Item {
     }
 }
 
-/// How many instructions behind one belong to it: a clause's, and those that a delay counts.
+/// The number of instructions that belong to the one before them: the instructions of a clause, or
+/// those that a delay counts.
 fn group(mnemonic: &str, operands: &str) -> usize {
     match mnemonic {
         "s_clause" => {
@@ -233,22 +237,22 @@ fn group(mnemonic: &str, operands: &str) -> usize {
     }
 }
 
-/// What a delay may say of how far its second instruction stands behind its first.
+/// The words of a delay for the distance from its first instruction to its second.
 const SKIPS: [&str; 6] = ["SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4"];
 
-/// The word for how far behind the first instruction of a delay its second is, if it has one.
+/// The word for the distance from the first instruction of a delay to its second, if it has one.
 fn skip(operands: &str) -> Option<&str> {
     let (_, rest) = operands.split_once("instskip(")?;
     Some(rest.split_once(')')?.0)
 }
 
-/// The number of instructions that the word stands for.
+/// The number of instructions that the word means.
 fn steps(skip: &str) -> Option<usize> {
     SKIPS.iter().position(|word| *word == skip)
 }
 
-/// Moves the halves in a block, in order of the text. `latency` is how many instructions an access
-/// of workgroup memory may take to finish, where that is known.
+/// Moves the signals and waits of a block, in order of the text. `latency` is the number of
+/// instructions that an access of workgroup memory may need to finish, if known.
 fn widen_block(block: &mut [Item], latency: Option<usize>, lines: &[&str], edits: &mut Edits) {
     for at in 0..block.len() {
         let group = block.get(at).map_or(0, |item| item.group);
@@ -278,8 +282,8 @@ fn widen_block(block: &mut [Item], latency: Option<usize>, lines: &[&str], edits
     }
 }
 
-/// Where a wait goes, as far down as it may. It stays in front of waits for loads behind which
-/// there is no work for it to pass.
+/// The lowest place for a wait. It stays before waits for loads that are followed by no work for it
+/// to pass.
 fn below(block: &[Item], at: usize) -> Option<usize> {
     let passed = block.iter().enumerate().skip(at + 1);
     let passed = passed.take_while(|(_, item)| item.passage == Passage::Free);
@@ -288,7 +292,7 @@ fn below(block: &[Item], at: usize) -> Option<usize> {
     free.map(|(to, _)| to).last()
 }
 
-/// Where a signal goes.
+/// The new place of a signal.
 struct Above {
     /// The place.
     to: usize,
@@ -296,8 +300,9 @@ struct Above {
     waits: Range<usize>,
 }
 
-/// Where a signal goes, as far up as it may: right behind a wait for what its barrier orders, or
-/// with that wait to where such accesses have had time to finish.
+/// The highest place for a signal. It is directly after a wait for accesses that its barrier
+/// orders; or the signal moves together with that wait, up to where such accesses have had time to
+/// finish.
 fn above(block: &[Item], at: usize, latency: Option<usize>) -> Above {
     let is = |at: &usize, holds: &dyn Fn(&Passage) -> bool| {
         block.get(*at).is_some_and(|item| holds(&item.passage))
@@ -365,7 +370,7 @@ fn bounds(waits: &[Item]) -> Bounds {
     bounds
 }
 
-/// Moves what is at `from` to `to`.
+/// Moves the item at `from` to `to`.
 fn shift(block: &mut [Item], from: usize, to: usize, lines: &[&str], edits: &mut Edits) {
     if from == to {
         return;
@@ -395,7 +400,7 @@ fn shift(block: &mut [Item], from: usize, to: usize, lines: &[&str], edits: &mut
     }
 }
 
-/// Takes the half at `at` out of what a delay before it counts.
+/// Removes the signal or wait at `at` from the instructions that a delay before it counts.
 fn unhook(block: &[Item], at: usize, lines: &[&str], edits: &mut Edits) {
     for (back, delay) in block.iter().take(at).rev().take(SKIPS.len()).enumerate() {
         let line = edits.line(lines, delay.at);
@@ -414,24 +419,24 @@ fn unhook(block: &[Item], at: usize, lines: &[&str], edits: &mut Edits) {
     }
 }
 
-/// On which side of its anchor a half comes to stand.
+/// The side of its anchor on which a signal or wait is inserted.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
     Before,
     Behind,
 }
 
-/// A half at its new place.
+/// A signal or wait at its new place.
 #[derive(Copy, Clone, Debug)]
 struct Moved {
     line: usize,
-    /// The `.loc` that is about it.
+    /// The `.loc` of the instruction.
     place: Option<usize>,
-    /// The one in force where it comes to.
+    /// The `.loc` that is in force at the new place.
     anchor_place: Option<usize>,
 }
 
-/// What is changed, by line.
+/// The changes, by line.
 #[derive(Debug, Default)]
 struct Edits {
     removed: BTreeSet<usize>,
@@ -459,8 +464,8 @@ impl Edits {
         text
     }
 
-    /// The halves that come to a place, each between the `.loc` that is about it and what is in
-    /// force there.
+    /// Inserts the signals and waits of a place, each between its own `.loc` and the `.loc` that is
+    /// in force there.
     fn insert(&self, text: &mut String, lines: &[&str], at: (usize, Side)) {
         for moved in self.inserted.get(&at).into_iter().flatten() {
             let located = moved.place != moved.anchor_place && moved.anchor_place.is_some();

@@ -1,5 +1,5 @@
-//! What AMDGPU assembly says of its kernels behind their code (LLVM AMDGPUUsage, "Code Object V5
-//! Metadata").
+//! Reads the metadata of kernels, which follow the code in AMDGPU assembly (LLVM AMDGPUUsage, "Code
+//! Object V5 Metadata").
 
 /// The resource usage of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

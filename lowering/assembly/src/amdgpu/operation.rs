@@ -26,7 +26,7 @@ pub enum Memory {
     Own,
 }
 
-/// What finishes in order of issue.
+/// A class of operations that finish in order of issue.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Order {
     /// Vector memory loads, and stores that share their counter.
@@ -47,24 +47,25 @@ pub enum Order {
 pub struct Operation {
     /// The memory.
     pub memory: Memory,
-    /// Whether it writes memory.
+    /// True if it writes memory.
     pub writes: bool,
-    /// Whether it reads memory.
+    /// True if it reads memory.
     pub reads: bool,
-    /// Whether it is asynchronous: marks and their waits complete it, and fences do not.
+    /// True if it is asynchronous: marks and their waits complete it, and fences do not.
     pub asynchronous: bool,
-    /// The counters that count it, and what it stays in order with. Never empty.
+    /// The counters that count it, each with the operations that it stays in order with. Never
+    /// empty.
     pub counted: &'static [(Counter, Order)],
 }
 
-/// How an operation is outstanding.
+/// The kind of an outstanding operation.
 #[derive(Copy, Clone)]
 enum Kind {
     Lds,
     Scalar,
     VectorLoad,
     VectorStore,
-    /// A store or a load, by whether it returns the old value.
+    /// A load if it returns the old value, otherwise a store.
     VectorAtomic,
     FlatLoad,
     FlatStore,
@@ -74,12 +75,12 @@ enum Kind {
     AsyncLoad,
     AsyncStore,
     Tensor,
-    /// A cache is written back, beside what else the counter of loads counts.
+    /// A cache write-back, in addition to the other operations that the counter of loads counts.
     WriteBack,
 }
 
-/// What a mnemonic that begins with the text is; the first row that fits counts. `reads` and
-/// `writes` are what the table says unless the kind says it.
+/// The operations of mnemonics, by the text that they begin with. The first matching row counts.
+/// `reads` and `writes` come from the table unless the kind determines them.
 const OPERATIONS: &[(&str, Kind, Memory)] = &[
     // Lanes exchange registers through the LDS hardware; no LDS byte is touched, the counter
     // counts.
@@ -166,8 +167,8 @@ pub fn operation(gpu: &Amdgpu, mnemonic: &str, operands: &str) -> Option<Operati
     })
 }
 
-/// Whether an atomic gives the old value back, which makes it a load to the counters. The spelling
-/// changed with the generations.
+/// Returns true if an atomic returns the old value, which makes it a load to the counters. The
+/// notation differs between generations.
 fn returns_old_value(operands: &str) -> bool {
     operands.split_whitespace().any(|word| {
         matches!(word, "glc" | "sc0" | "th:TH_ATOMIC_RETURN")

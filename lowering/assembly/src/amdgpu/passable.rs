@@ -1,5 +1,5 @@
-//! What half a barrier may pass in final code: the instructions that touch no memory that the
-//! barrier orders, and that are known to depend on nothing else about it.
+//! The instructions of final code that a signal or a wait may pass: those that access no memory
+//! that the barrier orders, and that are known not to depend on the barrier in any other way.
 //!
 //! Sources: LLVM AMDGPUUsage, "Memory Model" and "Barrier Execution Model"; RDNA4 ISA, chapters on
 //! program control and data dependency.
@@ -8,31 +8,31 @@ use super::operation::{Memory, operation};
 use serde::{Deserialize, Serialize};
 use splitbar_target::{Amdgpu, Counter, waits};
 
-/// Which memory the barriers of a kernel order.
+/// The memory that the barriers of a kernel order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ordered {
-    /// Workgroup memory alone.
+    /// Only workgroup memory.
     Local,
     /// Any.
     All,
 }
 
-/// When an instruction may be passed.
+/// The condition under which an instruction may be passed.
 #[derive(Copy, Clone)]
 enum Pass {
     Never,
     Always,
-    /// Registers, EXEC among them: a half is of the wave, whatever lanes are active. But not an
-    /// address of code.
+    /// Only registers, including EXEC: a signal or wait is executed by the wave, whichever lanes
+    /// are active. The address of code is not one of them.
     Arithmetic,
-    /// A wait, unless what it waits for is ordered.
+    /// A wait, unless the barrier orders the operations that it waits for.
     Wait,
     /// An access, unless its memory is ordered.
     Access,
 }
 
-/// What a mnemonic that begins with the text is; the first row that fits counts, and no row means
-/// never.
+/// The conditions of mnemonics, by the text that they begin with. The first matching row counts; a
+/// mnemonic without a row is never passed.
 const PASSES: &[(&str, Pass)] = &[
     ("v_", Pass::Arithmetic),
     // These guard registers.
@@ -100,19 +100,19 @@ const PASSES: &[(&str, Pass)] = &[
     ("image_gather", Pass::Access),
 ];
 
-/// What an instruction is to half a barrier beside it.
+/// The effect of an instruction on a signal or wait next to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
-    /// The half may pass it, in either direction.
+    /// The signal or wait may pass it, in either direction.
     Free,
     /// It waits for accesses that the barrier orders: until so many are outstanding, by counter.
     Waits(Vec<(Counter, u32)>),
-    /// The half stops at it.
+    /// The signal or wait stops at it.
     Stop,
 }
 
 impl Passage {
-    /// What an instruction is to half a barrier that orders `ordered`.
+    /// The effect of an instruction on a signal or wait of a barrier that orders `ordered`.
     pub(super) fn classify(
         gpu: &Amdgpu,
         ordered: Ordered,
@@ -138,7 +138,7 @@ impl Passage {
     }
 }
 
-/// Whether a counter may count accesses of memory that is ordered.
+/// Returns true if a counter may count accesses of ordered memory.
 fn counts_ordered(counter: Counter, ordered: Ordered) -> bool {
     match counter {
         Counter::Loadcnt
@@ -151,8 +151,8 @@ fn counts_ordered(counter: Counter, ordered: Ordered) -> bool {
     }
 }
 
-/// Whether an access touches no memory that is ordered. Volatile ones, which have a scope, and
-/// asynchronous ones are free of nothing; the table has no atomic ones.
+/// Returns true if an access touches no ordered memory. Volatile accesses, which have a scope, and
+/// asynchronous accesses are never free; atomic accesses are not in the table.
 fn is_free(gpu: &Amdgpu, ordered: Ordered, mnemonic: &str, operands: &str) -> bool {
     let Some(operation) = operation(gpu, mnemonic, operands) else {
         return false;

@@ -10,7 +10,7 @@ pub struct Access {
     pub local: bool,
     /// It may be global memory.
     pub global: bool,
-    /// It reads, and gives what it reads to registers: a reduction does not.
+    /// True if it reads memory into registers. A reduction does not.
     pub reads: bool,
     /// It writes.
     pub writes: bool,

@@ -1,13 +1,13 @@
-//! Where text is not PTX.
+//! Syntax errors in PTX.
 
 use std::fmt;
 
-/// What is wrong with a text, and on which line.
+/// A syntax error, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     /// The line, from 1.
     pub line: u32,
-    /// What is wrong.
+    /// A description of the error.
     pub what: String,
 }
 

@@ -6,8 +6,8 @@ use crate::{Builder, Function, Pending, Role};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What a mnemonic that begins with the text is; the first row that fits counts, and no row means
-/// work.
+/// The roles of mnemonics, by the text that they begin with. The first matching row counts; a
+/// mnemonic without a row is work.
 ///
 /// Source: PTX ISA, "Parallel Synchronization and Communication Instructions" and "Control Flow
 /// Instructions".

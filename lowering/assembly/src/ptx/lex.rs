@@ -1,4 +1,4 @@
-//! PTX text to tokens. A token borrows from the text and knows its line.
+//! Splits PTX text into tokens. A token borrows from the text and has its line.
 //!
 //! PTX is ASCII, separated by white space, with C comments (PTX ISA, "Source Format"). An opcode
 //! with its modifiers (`ld.shared::cta.b32`) is one word, as are directives (`.reg`), registers
@@ -7,12 +7,12 @@
 
 use super::error::SyntaxError;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) enum Kind<'t> {
     /// An identifier, an opcode, a directive, a register or a label.
     Word(&'t str),
-    /// An integer literal, as the 64 bits it stands for.
+    /// An integer literal, as its 64-bit value.
     Integer(u64),
     /// `0fXXXXXXXX`: the bits of a single-precision number.
     Single(u32),
@@ -28,11 +28,11 @@ pub(super) enum Kind<'t> {
 /// One token.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) struct Token<'t> {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind<'t>,
     /// The line that it begins on, from 1.
     pub line: u32,
-    /// Where it begins in the text, in bytes.
+    /// Its offset in the text, in bytes.
     pub at: usize,
 }
 

@@ -1,4 +1,5 @@
-//! How many registers are live at once in PTX: virtual registers, in the order of the text.
+//! The register pressure of PTX: the number of virtual registers that are live at the same time, in
+//! the order of the text.
 //!
 //! ptxas schedules anew and gives out registers itself, so that this is no prediction of what it
 //! takes: splits and full barriers of one kernel differ in ways that the text does not show. It
@@ -11,29 +12,29 @@ use super::registers::{Role, each_register};
 use super::syntax::{Function, Instruction, Operand, StateSpace, Statement, Variable, What};
 use std::collections::HashMap;
 
-/// What ptxas takes beyond the registers that are live in its input. Of 559 compilations of the
-/// fixtures (33 kernels, six strategies, sm_75, sm_80, sm_90, sm_120; ptxas 12.9.86) none took
-/// more.
+/// The number of registers that ptxas adds to the live registers of its input. In 559 compilations
+/// of the fixtures (33 kernels, six strategies, sm_75, sm_80, sm_90, sm_120; ptxas 12.9.86) none
+/// needed more.
 const MARGIN: u32 = 10;
 
 /// Words of the bit sets of a function, all together: 64 MiB.
 const MOST_WORDS: usize = 1 << 23;
 
-/// What ptxas takes at most.
+/// An upper bound for the resources that ptxas uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pressure {
     /// The kernel.
     pub name: String,
-    /// Registers of 32 bits for each thread.
+    /// 32-bit registers of each thread.
     pub registers: u32,
-    /// Hardware barriers: the largest number that stands in the text plus one, or all sixteen where
-    /// a register says which.
+    /// Hardware barriers: the largest number in the text plus one, or all sixteen if a number is in
+    /// a register.
     pub barriers: u32,
 }
 
-/// What the kernels of `text` take at most. Left out are kernels that call functions, that have
-/// local memory (ptxas may hold it in registers), and those with too many registers and blocks to
-/// look at.
+/// Returns an upper bound for the resources of each kernel of `text`. It leaves out kernels that
+/// call functions, kernels with local memory (ptxas may hold it in registers), and kernels with too
+/// many registers and blocks to analyse.
 ///
 /// # Errors
 /// The first place where the text is not PTX.
@@ -43,19 +44,20 @@ pub fn pressure(text: &str) -> Result<Vec<Pressure>, super::SyntaxError> {
     Ok(kernels.filter_map(of).collect())
 }
 
-/// An estimate of what ptxas makes a kernel take, for every kernel.
+/// An estimate of the resources that ptxas uses for a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterEstimate {
     /// The kernel.
     pub name: String,
-    /// Registers of 32 bits for each thread: those that are live at once in the text.
+    /// 32-bit registers of each thread: the maximum that is live at the same time in the text.
     pub registers: u32,
     /// Hardware barriers, as for [`Pressure`].
     pub barriers: u32,
 }
 
-/// Estimates what the kernels of `text` take: from the data flow where [`pressure`] has it, else by
-/// one pass over the text, in which a register is live from its first to its last mention.
+/// Estimates the resources of the kernels of `text`: from the data flow if [`pressure`] supports
+/// the kernel, otherwise by one pass over the text. In that pass a register is live from its first
+/// to its last mention.
 ///
 /// # Errors
 /// The first place where the text is not PTX.
@@ -77,7 +79,7 @@ pub fn estimate_registers(text: &str) -> Result<Vec<RegisterEstimate>, super::Sy
     Ok(estimates.collect())
 }
 
-/// Registers that ptxas gives a thread at most; above that it spills.
+/// The maximum number of registers that ptxas gives a thread; above that it spills.
 const MOST_REGISTERS: u32 = 255;
 
 /// The instructions of `body`.
@@ -88,7 +90,7 @@ fn insts<'t>(body: &'t [Statement<'t>]) -> impl Iterator<Item = &'t Instruction<
     })
 }
 
-/// The words of registers that are live at once, each from its first to its last mention.
+/// The maximum of live words, if each register is live from its first to its last mention.
 fn linear(body: &[Statement<'_>]) -> u32 {
     let registers = Registers::collect(body);
     let mut spans: Vec<Option<(usize, usize)>> = vec![None; registers.words.len()];
@@ -140,7 +142,7 @@ fn of(kernel: &Function<'_>) -> Option<Pressure> {
     })
 }
 
-/// How many hardware barriers there must be for `inst`.
+/// The number of hardware barriers that `inst` needs.
 fn barriers(inst: &Instruction<'_>) -> u32 {
     let is_barrier = inst.opcode.starts_with("bar.") || inst.opcode.starts_with("barrier.");
     let other = ["bar.warp", "barrier.cluster"];
@@ -202,7 +204,7 @@ impl<'t> Registers<'t> {
     }
 }
 
-/// Words of 32 bits of a register of type `kind`; halves count as a whole one.
+/// 32-bit words of a register of type `kind`; a 16-bit register counts as one word.
 fn words(kind: &str) -> u32 {
     match kind.trim_start_matches(|c: char| c.is_ascii_alphabetic()) {
         "128" => 4,
@@ -212,15 +214,15 @@ fn words(kind: &str) -> u32 {
     }
 }
 
-/// A stretch of instructions that control enters at its beginning alone.
+/// A sequence of instructions that control enters only at its beginning.
 #[derive(Default)]
 struct Block<'t> {
     insts: Vec<&'t Instruction<'t>>,
     successors: Vec<usize>,
 }
 
-/// The blocks of `body` in order; `None` where it calls a function, or jumps through what is no
-/// table of it.
+/// The blocks of `body` in order; `None` if it calls a function, or jumps through anything but its
+/// own table.
 fn blocks<'t>(body: &'t [Statement<'t>]) -> Option<Vec<Block<'t>>> {
     let mut blocks = vec![Block::default()];
     let mut labels: HashMap<&str, usize> = HashMap::new();
@@ -269,7 +271,7 @@ fn blocks<'t>(body: &'t [Statement<'t>]) -> Option<Vec<Block<'t>>> {
     Some(blocks)
 }
 
-/// Whether `inst` ends a block.
+/// Returns true if `inst` ends a block.
 fn transfers(inst: &Instruction<'_>) -> bool {
     let base = inst.opcode.split('.').next();
     matches!(base, Some("bra" | "brx" | "ret" | "exit" | "trap"))
@@ -316,7 +318,7 @@ impl<'r> Live<'r> {
         }
     }
 
-    /// Steps over `inst` from behind it to before it: the most words that it needs at once.
+    /// Steps backwards over `inst`, and returns the maximum of live words that it needs.
     fn back(&mut self, inst: &Instruction<'_>) -> u32 {
         // A result takes its register, whether anybody reads it or not.
         self.each(inst, Role::Definition, true);
@@ -339,8 +341,7 @@ impl<'r> Live<'r> {
     }
 }
 
-/// The words of the registers that are live at once, at most; `None` where there is too much to
-/// look at.
+/// The maximum number of live words; `None` if the function is too large to analyse.
 fn most_live(blocks: &[Block<'_>], registers: &Registers<'_>) -> Option<u32> {
     let width = registers.words.len().div_ceil(64);
     if blocks.len().checked_mul(width)? > MOST_WORDS {

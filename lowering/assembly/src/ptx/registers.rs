@@ -5,7 +5,7 @@
 
 use super::syntax::{Base, Instruction, Operand};
 
-/// What an instruction does with a register.
+/// The use of a register in an instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It reads it.

@@ -26,21 +26,21 @@ pub struct Function<'t> {
     pub name: &'t str,
     /// The line that it begins on.
     pub line: u32,
-    /// Whether it is a kernel (`.entry`).
+    /// True if it is a kernel (`.entry`).
     pub entry: bool,
-    /// What it returns: `.param` or `.reg` declarations.
+    /// The results: `.param` or `.reg` declarations.
     pub results: Vec<Variable<'t>>,
-    /// What it takes.
+    /// The parameters.
     pub parameters: Vec<Variable<'t>>,
-    /// `.reqntid`, with ones for what is left out.
+    /// `.reqntid`; omitted dimensions are 1.
     pub required: Option<[u32; 3]>,
-    /// `.maxntid`, with ones for what is left out.
+    /// `.maxntid`; omitted dimensions are 1.
     pub most: Option<[u32; 3]>,
-    /// What stands in its body.
+    /// The statements of the body.
     pub body: Vec<Statement<'t>>,
 }
 
-/// Where a variable lives.
+/// The state space of a variable.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum StateSpace {
     /// `.reg`
@@ -60,11 +60,11 @@ pub enum StateSpace {
 /// A declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable<'t> {
-    /// Where.
+    /// The state space.
     pub space: StateSpace,
     /// Its name. With [`Variable::family`], the part before the number.
     pub name: &'t str,
-    /// The line that it stands on.
+    /// The line of the declaration.
     pub line: u32,
     /// The type's name, without the point.
     pub kind: &'t str,
@@ -78,7 +78,7 @@ pub struct Variable<'t> {
     pub align: Option<u64>,
     /// `.extern`: for shared memory, an array that gets its size with the launch.
     pub external: bool,
-    /// Initial values; what is left out is 0.
+    /// Initial values; the rest is 0.
     pub initial: Vec<Initial<'t>>,
 }
 
@@ -100,11 +100,11 @@ pub enum Initial<'t> {
 pub struct Statement<'t> {
     /// The line that it begins on.
     pub line: u32,
-    /// What it is.
+    /// The kind of the statement.
     pub what: What<'t>,
 }
 
-/// What a statement is.
+/// The kind of a statement.
 #[derive(Clone, Debug)]
 pub enum What<'t> {
     /// `{`
@@ -115,8 +115,8 @@ pub enum What<'t> {
     Label(&'t str),
     /// `.reg`, `.shared`, `.local`, `.param` and so on.
     Variable(Variable<'t>),
-    /// What follows `.loc` on its line, the comment included: where the instructions behind it came
-    /// from, up to the next one.
+    /// The text after `.loc` on its line, with the comment: the origin of the instructions up to
+    /// the next `.loc`.
     Location(&'t str),
     /// `name: .branchtargets a, b;`
     BranchTargets(&'t str, Vec<&'t str>),
@@ -127,7 +127,7 @@ pub enum What<'t> {
 /// An instruction.
 #[derive(Clone, Debug)]
 pub struct Instruction<'t> {
-    /// `@p` or `@!p`: the register, and whether the instruction is executed where it is false.
+    /// `@p` or `@!p`: the register, and true for the negated form.
     pub guard: Option<(&'t str, bool)>,
     /// The opcode with its modifiers, as written.
     pub opcode: &'t str,
@@ -164,11 +164,11 @@ pub enum Operand<'t> {
     Other,
 }
 
-/// What an address begins with.
+/// The base of an address.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Base<'t> {
     /// A register or a variable.
     Name(&'t str),
-    /// A number alone; it is in the offset.
+    /// No base: the address is a number, which is in the offset.
     Number,
 }

@@ -12,7 +12,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   splitbar batch kernels --targets gfx1201,sm_90 -o out    every .spv: out/gfx1201/NAME.s, ...
   splitbar batch kernels --targets gfx1201 -o out --keep-going -- --emit hsaco --emit reflect -O3
-  splitbar batch kernels --targets gfx1201,sm_90 -o out --check      only checks rules and limits
+  splitbar batch kernels --targets gfx1201,sm_90 -o out --check      checks, but writes no code
   splitbar batch jobs.json -o out -j 4 -MD -MF out/batch.d            for a build system
 
 JOBS.json is an array of objects; only `module` is required:
@@ -21,7 +21,7 @@ JOBS.json is an array of objects; only `module` is required:
 Paths of modules are relative to the folder of JOBS.json; arguments are those of `splitbar lower`.
 OUT/summary.json lists the jobs with their outputs and diagnostics. OUT/.store caches
 results, keyed by a digest of the module, the options and this program. A repeated or continued run
-compiles only missing results. A job whose process crashed is retried once.
+compiles only jobs whose results are not in the cache. A job whose process crashed is retried once.
 
 Exit codes: 0 success; otherwise the exit code of the worst job: 1 invalid, 2 wrong usage or a file
 that cannot be read or written, 3 unsupported, 4 a bug.";
@@ -36,7 +36,7 @@ impl BatchArgs {
 /// What the command line says.
 #[derive(Debug, Args)]
 pub(crate) struct BatchArgs {
-    /// A folder, for all `.spv` files in it at any depth; or a JSON file with jobs
+    /// A folder that is searched recursively for `.spv` files, or a JSON file that lists the jobs
     pub(super) jobs: PathBuf,
     /// The GPUs for jobs that do not name any, separated by commas
     #[arg(long, visible_alias = "target", value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
@@ -63,10 +63,10 @@ pub(crate) struct BatchArgs {
     /// With sarif, the diagnostics go to standard output, without a summary.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
-    /// Writes the dependencies of OUT/summary.json, for make and ninja; also -MD
+    /// Writes a dependency file for OUT/summary.json, for make and ninja (alias: -MD)
     #[arg(long, requires = "dependency_file")]
     pub(super) write_dependencies: bool,
-    /// The file for the dependencies; also -MF FILE
+    /// Writes the dependencies to FILE (alias: -MF FILE)
     #[arg(long, value_name = "FILE", requires = "write_dependencies")]
     pub(super) dependency_file: Option<PathBuf>,
     /// Prints a line for each finished job even if standard error is not a terminal

@@ -67,7 +67,7 @@ impl Problem {
             severity: problem.severity,
             message: problem.message.clone(),
             reasons: problem.reasons.clone(),
-            help: problem.help.as_deref().map(str::to_owned),
+            help: problem.help_text().map(str::to_owned),
             fixes: problem.fixes().to_vec(),
             vuid: problem.vuid,
             file: file.to_owned(),

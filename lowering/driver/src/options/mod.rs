@@ -87,7 +87,7 @@ declare_options! {
             part: Part::Module,
             value: ValueForm::OneOf("MEMORY", || names(NARROW_BARRIERS)),
             default: Some("declared"),
-            summary: "Lets barriers order only memory that different invocations access",
+            summary: "When barriers skip memory without conflicts (aliased: assuming that buffers can alias)",
             details: "With `never`, a barrier orders all memory that its semantics name; otherwise only memory on which two invocations can conflict around the barrier.",
             set: |options, text| put(&mut options.narrow_barriers, one_of(NARROW_BARRIERS, text)),
         }
@@ -99,8 +99,8 @@ declare_options! {
             heading: Heading::Barriers,
             part: Part::Module,
             value: ValueForm::Optional { name: "N", missing: "96" },
-            summary: "When splitting, also moves other instructions into the windows",
-            details: "The window is the code between an arrive and its wait. The moved results occupy at most N registers at an arrive or a wait; the default is 96.",
+            summary: "When splitting, fills windows with results in at most N registers",
+            details: "The window is the code between an arrive and its wait. The option moves instructions that do not depend on the barrier into it. At an arrive or a wait, at most N registers hold results; the default is 96.",
             set: |options, text| put(&mut options.fill_windows, number(text)),
         }
     };
@@ -123,10 +123,10 @@ declare_options! {
         "pipeline-loops": {
             heading: Heading::Barriers,
             part: Part::Module,
-            value: ValueForm::OneOf("N", || names(PIPELINE_LOOPS)),
+            value: ValueForm::OneOf("HOW", || names(PIPELINE_LOOPS)),
             default: Some("never"),
-            summary: "Pipelines loops, with N buffers for each workgroup array",
-            details: "Applies to loops that fill workgroup arrays before a barrier and read them after it. Each iteration then loads the data of the next one: with two buffers and one split barrier for each iteration, or with one buffer and two barriers (docs/pipelining.md).",
+            summary: "Pipelines loops, with 1 or 2 buffers for each workgroup array",
+            details: "Applies to loops that fill workgroup arrays before a barrier and read them after it. Each iteration then loads the data of the next one: with two buffers and one split barrier for each iteration, or with one buffer and two barriers. With `2-always-store`, the last iteration stores too, so no branch is needed around the stores (docs/pipelining.md).",
             set: |options, text| put(&mut options.pipeline_loops, one_of(PIPELINE_LOOPS, text)),
         }
     };
@@ -137,8 +137,8 @@ declare_options! {
             heading: Heading::Barriers,
             part: Part::Module,
             value: ValueForm::Text("N"),
-            summary: "When splitting, unrolls loops with barriers, up to N instructions",
-            details: "Applies to loops with a constant trip count. An unrolled loop has at most N SPIR-V instructions.",
+            summary: "When splitting, unrolls barrier loops to at most N instructions",
+            details: "Applies to loops with barriers and a constant trip count. An unrolled loop has at most N SPIR-V instructions.",
             set: |options, text| put(&mut options.unroll_barrier_loops, number(text)),
         }
     };
@@ -354,8 +354,8 @@ declare_options! {
             part: Part::Code,
             value: ValueForm::Text("FORM"),
             default: Some("arguments"),
-            summary: "How buffers are passed: arguments, descriptor-sets, descriptor-sets:16",
-            details: "The number is the size of a descriptor in bytes; the default is 32: docs/abi.md.",
+            summary: "Passes buffers as: arguments, descriptor-sets[:BYTES]",
+            details: "BYTES is the size of a descriptor, 16 or 32; the default is 32: docs/abi.md.",
             set: |options, text| put(&mut options.abi, text.parse()),
         }
     };

@@ -28,10 +28,8 @@ pub(super) fn diagnostics(
                 .reasons
                 .iter()
                 .map(|why| format!("because {}", plain(why)));
-            let help = problem
-                .help
-                .iter()
-                .map(|help| format!("help: {}", plain(help)));
+            let help = problem.help_text();
+            let help = help.iter().map(|help| format!("help: {}", plain(help)));
             because.chain(help).collect()
         },
         place: places.located(&problem.location),

@@ -7,19 +7,20 @@ use std::collections::BTreeSet;
 const HEAD: &str = "\
 # Faults of LLVM 23.1, and the guards against them
 
-This page lists faults of LLVM 23.1.1 that would crash splitbar or make its code wrong, and the guard against each. All were found in practice. The table is
+Use this page to find out whether a crash or wrong code is a known fault of LLVM 23.1.1, and how splitbar guards against it. All faults were found in practice. The table is
 `lowering/plan/src/faults/table.rs`; `cargo xtask bless faults` writes this page. [Code generation](code_generation.md) describes other differences from LLVM's defaults.
 
-Tests disable guards with `Compiler::without_guards`. The test in the last column of a row fails when LLVM no longer has the fault; then the guard and the row can be removed. A row without such a
-test has a guard that cannot be disabled, or no known module shows the fault reliably. Tests named `llvm_traps/NAME` are rows of one table (`cargo test -p splitbar-tests --test suite -- llvm_traps/`): kernels that
-come near the fault, and the text that none of their outputs may contain.
+Tests disable guards with `Compiler::without_guards`. The test in the last column of a row fails when LLVM no longer has the fault. Then the guard and the row can be removed. If a row has no
+such test, its guard cannot be disabled, or no known module shows the fault reliably. Tests named `llvm_traps/NAME` are rows of one table (`cargo test -p splitbar-tests --test suite -- llvm_traps/`). Each row has
+a kernel that comes near the fault, and text that must not appear in its outputs.
 
-Costs are instructions of code over a sample of the corpus (every 8th module with less than 1,500 instructions) at -O2, for each guard with all others in place:
-`SPLITBAR_GUARD_COSTS=1 cargo test --release -p splitbar-tests --test suite -- faults/costs`. On sm_80 they cost nothing. All guards together cost -0.23 % on gfx1201 with registers from 1,620 to 1,661, 0.21 % on gfx942 (1,742 to 1,780) and 0.44 % on gfx1250 (1,980 to 1,974).
+The cost of a guard is the number of additional instructions at -O2, with all other guards in place. The sample is every 8th module of the corpus with less than 1,500 instructions:
+`SPLITBAR_GUARD_COSTS=1 cargo test --release -p splitbar-tests --test suite -- faults/costs`. On sm_80 guards cost nothing. All guards together cost -0.23 % on gfx1201, 0.21 % on gfx942 and 0.44 % on
+gfx1250. The registers change from 1,620 to 1,661, from 1,742 to 1,780 and from 1,980 to 1,974.
 ";
 
 const END: &str = "
-The command line compiles in a child process, so a crash that is not in these tables becomes a diagnostic (exit code 4) with a request to report it.
+The command line compiles in a child process. A crash that is not in these tables becomes a diagnostic (exit code 4) with a request to report it.
 
 The audit of waits found `dropped_wait` in a kernel of a published package, in which the path happens to be impossible. `rotating_buffers` is the smallest
 race-free kernel that the fault breaks.

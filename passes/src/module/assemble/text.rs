@@ -108,10 +108,10 @@ impl AssemblyText {
 
     /// Fills in the edits of the fixes of `problem`; `at` is its line, and the operand in it.
     fn edit(&self, problem: &mut Diagnostic, at: Option<(&Line<'_>, Option<Token<'_>>)>) {
-        let Some(fixes) = &mut problem.fixes else {
+        let Some(help) = &mut problem.help else {
             return;
         };
-        for fix in fixes.iter_mut() {
+        for fix in &mut help.fixes {
             let edits = match (&fix.change, at) {
                 (Change::SetOperand { value }, Some((line, Some(operand)))) => {
                     self.set_operand(line, operand, *value)
@@ -303,7 +303,9 @@ mod tests {
         problem
     }
 
-    fn edits(change: Change) -> Vec<((u32, u32), (u32, u32), String)> {
+    type Place = (u32, u32);
+
+    fn edits(change: Change) -> Vec<(Place, Place, String)> {
         let mut problem = problem().fix(change);
         text().place(&mut problem);
         let edits = problem.fixes()[0].edits.iter();

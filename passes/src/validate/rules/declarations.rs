@@ -189,7 +189,7 @@ pub(super) const CONTROL_MODEL: Rule = Rule {
             .models(operation.function)
             .filter(|(model, _)| !have.contains(model))
         {
-            to.push(CONTROL_MODEL.error(context, operation.inst, format!("OpControlBarrier is reached from the entry point {entry:?}, whose execution model allows it only in SPIR-V 1.3 and later")).help("write the module for SPIR-V 1.3 or later, or remove the barrier"));
+            to.push(CONTROL_MODEL.error(context, operation.inst, format!("OpControlBarrier is reached from the entry point {entry:?}, whose execution model allows it only in SPIR-V 1.3 and later")).help("target SPIR-V 1.3 or later, or remove the barrier"));
         }
     }),
 };

@@ -49,8 +49,8 @@ fn report(
     found: Vec<guarded::Problem<'_>>,
     to: &mut Diagnostics,
 ) {
-    for (inst, message) in found {
+    for (inst, message, help) in found {
         let error = rule.error(context, inst, message);
-        to.push(guarded::advised(error, inst));
+        to.push(guarded::advised(error, inst, help));
     }
 }

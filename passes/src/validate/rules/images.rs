@@ -157,8 +157,8 @@ pub(super) const SAMPLED_IMAGE: Rule = Rule {
                     report.push(problem);
                 }
                 if inst.op() == Some(Op::SampledImage) {
-                    if let Some((wrong, help)) = wrong_combination(context, *inst) {
-                        let message = format!("OpSampledImage: {wrong}");
+                    if let Some((part, is, help)) = wrong_combination(context, *inst) {
+                        let message = format!("the {part} of OpSampledImage {is}");
                         report.push(SAMPLED_IMAGE.error(context, *inst, message).help(help));
                     }
                     here.extend(inst.result());
@@ -210,31 +210,30 @@ fn taken(
 }
 
 /// The reason why an OpSampledImage cannot combine its operands, and what to change.
-fn wrong_combination(
-    context: &Context<'_, '_>,
-    inst: Inst<'_>,
-) -> Option<(&'static str, &'static str)> {
+fn wrong_combination(context: &Context<'_, '_>, inst: Inst<'_>) -> Option<Wrong> {
     let def = |id: Id| context.declarations.module.def(id);
     let of_value = |id: Id| context.declarations.type_of(id);
     let (image, sampler) = (of_value(operand(inst, 0)), of_value(operand(inst, 1)));
     let Some(ty) = image.and_then(|ty| ImageType::from_type(context, ty)) else {
-        return Some(("its first operand is not an image", "pass an image"));
+        return wrong(("first operand", "is not an image"), "pass an image");
     };
     if ty.sampled == 2 || matches!(ty.dim, Dim::DimSubpassData | Dim::DimBuffer) {
-        return Some((
-            "its image cannot be used with a sampler",
+        return wrong(
+            ("image", "cannot be used with a sampler"),
             "use an image with Sampled 1 that is neither a buffer nor subpass data",
-        ));
+        );
     }
     if sampler.and_then(def).and_then(|inst| inst.op()) != Some(Op::TypeSampler) {
-        return Some(("its second operand is not a sampler", "pass a sampler"));
+        return wrong(("second operand", "is not a sampler"), "pass a sampler");
     }
     let result = inst.result_type().and_then(def)?;
     let fits = result.op() == Some(Op::TypeSampledImage) && result.id(0).ok() == image;
-    (!fits).then_some((
-        "its result type is not an OpTypeSampledImage for the type of its image operand",
-        "use an OpTypeSampledImage of the image's type",
-    ))
+    if fits {
+        return None;
+    }
+    let is = "is not an OpTypeSampledImage of the type of the image operand";
+    let help = "use an OpTypeSampledImage of the image's type";
+    wrong(("result type", is), help)
 }
 
 /// The image, coordinates, reference and result of a sample.
@@ -250,8 +249,8 @@ pub(super) const SAMPLE: Rule = Rule {
                 (None, Op::ImageQueryLod) => wrong_query(context, inst),
                 _ => None, // it does not sample
             };
-            if let Some((wrong, help)) = problem {
-                let message = format!("{}: {wrong}", inst.name());
+            if let Some((part, is, help)) = problem {
+                let message = format!("the {part} of {} {is}", inst.name());
                 report.push(SAMPLE.error(context, inst, message).help(help));
             }
             if report.is_full() {
@@ -261,11 +260,11 @@ pub(super) const SAMPLE: Rule = Rule {
     }),
 };
 
-/// A problem, and what to change.
-type Wrong = (String, String);
+/// The part of an instruction that is wrong, its problem, and what to change.
+type Wrong = (&'static str, String, String);
 
-fn wrong(is: impl Into<String>, help: impl Into<String>) -> Option<Wrong> {
-    Some((is.into(), help.into()))
+fn wrong((part, is): (&'static str, impl Into<String>), help: impl Into<String>) -> Option<Wrong> {
+    Some((part, is.into(), help.into()))
 }
 
 /// The problem of a sampling instruction, if it has one.
@@ -277,25 +276,28 @@ fn wrong_sample(
 ) -> Option<Wrong> {
     let Some(image) = ImageType::of_value(context, operand(inst, 0), true) else {
         return wrong(
-            "its first operand is not an image with a sampler",
+            ("first operand", "is not an image with a sampler"),
             "pass the result of OpSampledImage",
         );
     };
     if image.has_samples || matches!(image.dim, Dim::DimBuffer | Dim::DimSubpassData) {
         return wrong(
-            "its image cannot be sampled",
+            ("image", "cannot be sampled"),
             "use OpImageFetch for multisampled images and buffers",
         );
     }
     if sample.projects && (image.is_arrayed || image.dim == Dim::DimCube) {
         return wrong(
-            "its image is arrayed or a cube, which projection does not allow",
+            (
+                "image",
+                "is arrayed or a cube, which projection does not allow",
+            ),
             "divide the coordinates first, and sample without projection",
         );
     }
     if sample.gathers && !matches!(image.dim, Dim::Dim2D | Dim::DimCube | Dim::DimRect) {
         return wrong(
-            "its image is not a 2D, Rect or Cube image",
+            ("image", "is not a 2D, Rect or Cube image"),
             "sample each texel instead of gathering four",
         );
     }
@@ -305,20 +307,23 @@ fn wrong_sample(
         Some((Type::Int { .. }, has)) if has >= count && op == Op::ImageSampleExplicitLod => {}
         Some((Type::Float { .. }, has)) => {
             return wrong(
-                format!("it has {has} coordinates, but needs {count}"),
+                (
+                    "coordinate",
+                    format!("has {has} components, but needs {count}"),
+                ),
                 format!("pass {count} coordinates"),
             );
         }
         _ => {
             return wrong(
-                "its coordinates are not floating-point numbers",
+                ("coordinates", "are not floating-point numbers"),
                 format!("pass {count} floats as coordinates"),
             );
         }
     }
     if sample.compares && !is_single(context, operand(inst, 2)) {
         return wrong(
-            "its depth reference is not a floating-point scalar",
+            ("depth reference", "is not a floating-point scalar"),
             "pass a 32-bit float as the depth reference",
         );
     }
@@ -341,7 +346,7 @@ fn wrong_sample(
             "a vector with four components of the image's sampled type"
         };
         return wrong(
-            format!("its result type is not {what}"),
+            ("result type", format!("is not {what}")),
             format!("change the result type to {what}"),
         );
     }
@@ -354,12 +359,12 @@ fn wrong_component(context: &Context<'_, '_>, id: Id) -> Option<Wrong> {
     match number.filter(|_| is_int) {
         Some(0..=3) => None,
         Some(number) => wrong(
-            format!("its component is {number}, not 0 to 3"),
+            ("component", format!("is {number}, not 0 to 3")),
             "use a component from 0 to 3",
         ),
         // VUID-StandaloneSpirv-OpImageGather-04664
         None if context.settings.environment.is_vulkan() => wrong(
-            "its component is not a 32-bit integer constant",
+            ("component", "is not a 32-bit integer constant"),
             "use a 32-bit integer constant from 0 to 3",
         ),
         None => None,
@@ -369,28 +374,31 @@ fn wrong_component(context: &Context<'_, '_>, id: Id) -> Option<Wrong> {
 fn wrong_query(context: &Context<'_, '_>, inst: Inst<'_>) -> Option<Wrong> {
     let Some(image) = ImageType::of_value(context, operand(inst, 0), true) else {
         return wrong(
-            "its first operand is not an image with a sampler",
+            ("first operand", "is not an image with a sampler"),
             "pass the result of OpSampledImage",
         );
     };
     let count = image.dimensions();
     if image.has_samples || matches!(image.dim, Dim::DimBuffer | Dim::DimRect) {
         return wrong(
-            "its image has no mip levels",
+            ("image", "has no mip levels"),
             "use an image that is neither multisampled, Rect nor a buffer",
         );
     }
     if !matches!(parts(context, operand(inst, 1)), Some((Type::Float { .. }, has)) if has >= count)
     {
         return wrong(
-            format!("its coordinates are not {count} floating-point numbers"),
+            (
+                "coordinates",
+                format!("are not {count} floating-point numbers"),
+            ),
             format!("pass {count} floats as coordinates"),
         );
     }
     match components(context, inst.result_type()?) {
         Some((_, Type::Float { .. }, 2)) => None,
         _ => wrong(
-            "its result is not a vector of two floats",
+            ("result", "is not a vector of two floats"),
             "use a vector of two floats as the result type",
         ),
     }
@@ -437,7 +445,7 @@ pub(super) const IMPLICIT: Rule = Rule {
                     continue;
                 }
                 let message = format!(
-                    "{} computes its level of detail from quads, but the entry point `{entry}` has none",
+                    "{} needs derivatives for its level of detail, but the entry point `{entry}` declares no derivative group",
                     inst.name()
                 );
                 report.push(IMPLICIT.error(context, inst, message).help(

@@ -366,10 +366,10 @@ fn undecodable(
     if coordinates.len() != 2 || !coordinates.iter().all(fits) {
         return wrong(
             format!(
-                "the second and third parameters of the decode function {shown} are not arrays of {count} integers with 32 bits"
+                "the second and third parameters of the decode function {shown} are not arrays of {count} 32-bit integers"
             ),
             format!(
-                "declare two arrays of {count} integers with 32 bits as parameters after the pointer"
+                "after the pointer, declare two parameters that are arrays of {count} 32-bit integers"
             ),
         );
     }

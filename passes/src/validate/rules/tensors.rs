@@ -31,10 +31,10 @@ pub(super) const ACCESS: Rule = Rule {
         let mut report = Report::new(to);
         for (inst, op) in accesses(context) {
             let checked = TensorType::of_value(context.declarations, operand(inst, 0))
-                .ok_or_else(|| wrong("its first operand is not a tensor", "pass a tensor"))
+                .ok_or_else(|| wrong("has a first operand that is not a tensor", "pass a tensor"))
                 .and_then(|tensor| check_access(context, inst, op, tensor));
             if let Err((wrong, help)) = checked {
-                let message = format!("{}: {wrong}", inst.name());
+                let message = format!("{} {wrong}", inst.name());
                 report.push(ACCESS.error(context, inst, message).help(help));
             }
             if report.is_full() {
@@ -180,7 +180,7 @@ fn check_access(
 ) -> Result<(), Wrong> {
     if tensor.rank.is_none() {
         return Err(wrong(
-            "the type of its tensor has no rank",
+            "accesses a tensor whose type has no rank",
             "give the tensor type a rank",
         ));
     }
@@ -197,20 +197,20 @@ fn check_access(
             if is_integer(context.declarations.ty(element)) && length == rank => {}
         Some((element, Some(length))) if is_integer(context.declarations.ty(element)) => {
             return Err(wrong(
-                format!("it has {length} coordinates, but the tensor has rank {rank}"),
+                format!("has {length} coordinates, but the tensor has rank {rank}"),
                 format!("pass an array of {rank} coordinates"),
             ));
         }
         _ => {
             return Err(wrong(
-                "its coordinates are not an array of integers",
+                "has coordinates that are not an array of integers",
                 format!("pass an array of {rank} integers"),
             ));
         }
     }
     let (what, ty) = match op {
-        Op::TensorReadARM => ("result", inst.result_type()),
-        _ => ("object", context.declarations.type_of(operand(inst, 2))),
+        Op::TensorReadARM => ("a result", inst.result_type()),
+        _ => ("an object", context.declarations.type_of(operand(inst, 2))),
     };
     let fits = ty.is_some_and(|ty| {
         let element = array(context, ty).map_or(ty, |(element, _)| element);
@@ -220,7 +220,7 @@ fn check_access(
         let element = context.show(tensor.element);
         return Err(wrong(
             format!(
-                "the type of its {what} is neither {element}, the tensor's element type, nor an array of it"
+                "has {what} whose type is neither {element}, the tensor's element type, nor an array of it"
             ),
             format!("use the type {element}, or an array of it"),
         ));
@@ -234,7 +234,7 @@ fn check_query(context: &Context<'_, '_>, inst: Inst<'_>, rank: u64) -> Result<(
             .and_then(|ty| context.declarations.ty(ty)),
     ) {
         return Err(wrong(
-            "its result is not an integer",
+            "has a result that is not an integer",
             "use an integer type for the result",
         ));
     }
@@ -242,11 +242,11 @@ fn check_query(context: &Context<'_, '_>, inst: Inst<'_>, rank: u64) -> Result<(
     let number = context.constants.get(dimension).and_then(Constant::as_u64);
     match number.filter(|_| is_integer(context.type_of(dimension))) {
         None => Err(wrong(
-            "its dimension is not a constant integer",
+            "has a dimension that is not a constant integer",
             "use an integer constant as the dimension",
         )),
         Some(number) if number >= rank => Err(wrong(
-            format!("it queries dimension {number}, but the tensor has rank {rank}"),
+            format!("queries dimension {number}, but the tensor has rank {rank}"),
             format!("query a dimension below {rank}"),
         )),
         Some(_) => Ok(()),

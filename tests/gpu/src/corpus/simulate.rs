@@ -1,4 +1,4 @@
-//! A launch on the simulator: `splitbar sim` in a process of its own.
+//! A launch on the simulator: `splitbar sim` in a separate process.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -22,12 +22,12 @@ pub struct Code {
     pub schedules: u32,
 }
 
-/// What came of it.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ran {
     /// The buffers afterwards.
     Done(Vec<Vec<u8>>),
-    /// What the simulator found, each as code and message, and the buffers afterwards.
+    /// The findings of the simulator, each as code and message, and the buffers afterwards.
     Found(Vec<(String, String)>, Vec<Vec<u8>>),
     /// splitbar does not compile the module.
     Unsupported(String),
@@ -50,7 +50,7 @@ struct At {
     instruction: String,
 }
 
-/// What a launch of the only kernel of the module in the file `module` passes.
+/// The arguments of a launch of the only kernel of the module in the file `module`.
 ///
 /// # Errors
 /// splitbar does not compile it for the GPU.

@@ -1,4 +1,4 @@
-//! The door to cuBLAS, which says how fast a product can be on the GPU.
+//! The interface to cuBLAS, which shows how fast a product can be on the GPU.
 //!
 //! Names, types and numbers are those of `cublas_api.h` and `library_types.h` (cuBLAS
 //! documentation, sections 2.2, 2.7 and 2.8.12). cuBLAS works in the context that is current, which
@@ -94,8 +94,8 @@ impl Cublas {
         }
     }
 
-    /// Starts `c = a b` with floats in all matrices, or with halves in `a` and `b`; all row-major,
-    /// at these addresses of the GPU.
+    /// Starts `c = a b` with 32-bit floats in all matrices, or with 16-bit floats in `a` and `b`;
+    /// all row-major, at these addresses of the GPU.
     ///
     /// # Errors
     /// What cuBLAS answers.

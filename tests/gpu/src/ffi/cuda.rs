@@ -55,7 +55,7 @@ const LAUNCH_BUFFER_SIZE: usize = 2;
 /// too old for the PTX.
 const TOO_OLD: [Status; 2] = [209, 222];
 
-/// Bytes for what the driver's assembler says.
+/// Bytes for the output of the driver's assembler.
 const LOG_BYTES: usize = 4096;
 
 macro_rules! functions {
@@ -129,7 +129,7 @@ impl Api {
     }
 }
 
-/// Why a PTX text could not be loaded.
+/// The reason why a PTX text was not loaded.
 pub(crate) enum NotLoaded {
     /// The GPU or the driver is too old for it.
     TooOld(String),
@@ -147,7 +147,7 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    /// Loads the driver and takes its first GPU.
+    /// Loads the driver, and opens its first GPU.
     ///
     /// # Errors
     /// There is no driver, or no GPU that it can use.
@@ -211,8 +211,8 @@ impl Gpu {
         }
     }
 
-    /// The newest CUDA release that the driver knows: 1000 for the major number, 10 for the minor
-    /// one.
+    /// The newest CUDA release that the driver supports: 1000 for the major number, 10 for the
+    /// minor one.
     pub(crate) fn driver_version(&self) -> u32 {
         let mut version = 0;
         // SAFETY: writes one integer.
@@ -233,7 +233,7 @@ impl Gpu {
         self.attribute(COMPUTE_CAPABILITY_MAJOR) * 10 + self.attribute(COMPUTE_CAPABILITY_MINOR)
     }
 
-    /// How many multiprocessors it has.
+    /// The number of multiprocessors.
     pub(crate) fn multiprocessors(&self) -> u32 {
         self.attribute(MULTIPROCESSOR_COUNT)
     }
@@ -329,12 +329,12 @@ impl Gpu {
         Ok(self.memory.len() - 1)
     }
 
-    /// Where a piece of memory stands.
+    /// The address of an allocation.
     pub(crate) fn address(&self, memory: usize) -> Option<u64> {
         self.memory.get(memory).map(|(address, _)| *address)
     }
 
-    /// What a piece of memory holds.
+    /// The content of an allocation.
     pub(crate) fn read(&self, memory: usize) -> Result<Vec<u8>, String> {
         let (address, length) = self.memory.get(memory).ok_or("there is no such buffer")?;
         let mut bytes = vec![0u8; *length];
@@ -386,8 +386,8 @@ impl Gpu {
         })
     }
 
-    /// Does `work`, which gives the GPU something to do in the default stream, and waits for it;
-    /// milliseconds on the GPU's clock.
+    /// Runs `work`, which starts work on the GPU in the default stream, and waits for it. Returns
+    /// the milliseconds on the GPU's clock.
     pub(crate) fn timed(&self, work: impl FnOnce() -> Result<(), String>) -> Result<f32, String> {
         let [start, end] = self.events;
         // SAFETY: an event of this context, the default stream.

@@ -1,5 +1,5 @@
-//! The doors to drivers that are found at run time. Each file has the unsafe code for one library,
-//! behind functions that are safe to call.
+//! The interfaces to drivers that are loaded at run time. Each file has the unsafe code for one
+//! library, and functions around it that are safe to call.
 #![allow(unsafe_code)]
 
 pub(crate) mod cublas;

@@ -17,7 +17,7 @@ pub struct Image {
     pub layers: u32,
     /// Mip levels.
     pub levels: u32,
-    /// Whether the texels are depths.
+    /// True if the texels are depths.
     pub depth: bool,
     /// The bits of the texels: level by level, in each layer by layer.
     pub words: Vec<u32>,
@@ -57,17 +57,17 @@ pub struct Sampler {
     pub set: u32,
     /// The binding.
     pub binding: u32,
-    /// Whether it mixes texels; else it takes the nearest.
+    /// True for linear filtering, false for nearest.
     pub linear: bool,
-    /// Whether it mixes levels; else it takes the nearest.
+    /// True for linear filtering between levels, false for the nearest level.
     pub mip_linear: bool,
-    /// What is outside of the image.
+    /// The address mode.
     pub outside: Outside,
-    /// How a reference is compared with texels, if it is.
+    /// The comparison of a reference with texels, if there is one.
     pub compare: Option<Compare>,
 }
 
-/// What is outside of an image.
+/// An address mode: the value outside of an image.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outside {
     /// The image again.
@@ -80,7 +80,7 @@ pub enum Outside {
     Border,
 }
 
-/// How a reference is compared with a texel.
+/// The comparison of a reference with a texel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)] // the operators of Vulkan's VkCompareOp

@@ -1,5 +1,5 @@
-//! Published modules with barriers or atomic operations: the audit finds nothing in what we make of
-//! them. A plain run takes some of them, the same ones each time; `SPLITBAR_CORPUS=all` takes all.
+//! Published modules with barriers or atomic operations: the audit has no findings in splitbar's
+//! code. A plain run uses some of them, the same ones each time; `SPLITBAR_CORPUS=all` uses all.
 
 use crate::support::{always_split, trial};
 use anyhow::{Result, ensure};
@@ -11,13 +11,13 @@ use splitbar_tests::corpus::{is_complete, modules};
 
 const TARGETS: [&str; 4] = ["gfx942", "gfx1030", "gfx1201", "sm_90"];
 
-/// A plain run takes one of so many modules, other ones for each target.
+/// A plain run uses one of so many modules, different ones for each target.
 const ONE_OF: usize = 40;
 
 /// Larger modules take LLVM many seconds; a plain run leaves them out.
 const MOST_BYTES: usize = 24 << 10;
 
-/// What the audit reports.
+/// The codes that the audit reports.
 const FOUND: [Code; 4] = [
     Code::MissingWait,
     Code::MissingInvalidation,
@@ -63,7 +63,7 @@ fn found(failure: &Failure) -> bool {
     problems.any(|problem| problem.severity == Severity::Error && FOUND.contains(&problem.code))
 }
 
-/// Whether a module has something to audit.
+/// Returns true if a module has something to audit.
 fn synchronises(bytes: &[u8]) -> bool {
     Module::parse(bytes).is_ok_and(|module| {
         let mut names = module

@@ -1,4 +1,4 @@
-//! What the audit says when an instruction that a fence made is taken away.
+//! The findings of the audit after an instruction that a fence generated is removed.
 
 use anyhow::{Context, Result, ensure};
 use splitbar::Target;
@@ -10,7 +10,7 @@ use splitbar_plan::target::{Amdgpu, Arch};
 use splitbar_plan::{FenceMemory, FenceScope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was taken away.
+/// The kind of the removed instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// A wait of a release.
@@ -23,18 +23,18 @@ pub(super) enum Kind {
     Fence,
 }
 
-/// What became of it.
+/// The fate of the code without it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fate {
     /// The audit misses it.
     Noticed,
-    /// Nothing is there that it could order.
+    /// There is no access that it could order.
     Needless,
     /// The audit does not miss it.
     Survives,
 }
 
-/// Takes away each instruction in turn: what it was, and what became of it.
+/// Removes each instruction in turn: its kind, and its fate.
 pub(super) fn of(
     function: &Function,
     audit: &Audit,
@@ -106,10 +106,10 @@ fn kind(inst: &Instruction) -> Option<Kind> {
         .map(|(_, kind)| *kind)
 }
 
-/// Waits with nothing but housekeeping between them and an arrival, that wait for what the arrival
-/// releases. A wait that retires nothing is no such wait, and where only LDS is released, or vector
-/// memory is in order anyway, neither is one for the other counters (GPUs without BackOffBarrier
-/// wait for all of them).
+/// Waits for operations that an arrival releases, with only housekeeping between the two. A wait
+/// that retires nothing does not count. If only LDS is released, or vector memory is in order
+/// anyway, waits for the other counters do not count either (GPUs without BackOffBarrier wait for
+/// all of them).
 fn release_waits(function: &Function, audit: &Audit, gpu: &Amdgpu) -> Vec<usize> {
     let mut found = BTreeSet::new();
     for barrier in &audit.barriers {
@@ -144,8 +144,8 @@ fn release_waits(function: &Function, audit: &Audit, gpu: &Amdgpu) -> Vec<usize>
     found.into_iter().collect()
 }
 
-/// Whether the code without a wait finds nothing more outstanding at any arrival that this
-/// releases: copies that marks wait for, and memory that no fence there names.
+/// Returns true if the code without a wait has no more outstanding operations at any arrival that
+/// the wait releases: copies that marks wait for, and memory that no fence there names.
 fn is_idle(whole: &Audit, without: &Audit, target: &Target) -> bool {
     let Arch::Amdgpu(gpu) = &target.arch else {
         return false;
@@ -180,8 +180,8 @@ fn is_idle(whole: &Audit, without: &Audit, target: &Target) -> bool {
         })
 }
 
-/// Whether nothing that the instruction could order is there: no access that it can be reached from
-/// or that can be reached from it, up to another of its kind that is the same.
+/// Returns true if the instruction can order nothing: no access reaches it or is reached from it,
+/// up to the next instruction of the same kind.
 fn is_needless(function: &Function, audit: &Audit, position: usize, kind: Kind) -> bool {
     // Barriers that tell of nothing but LDS.
     let local: BTreeSet<usize> = audit
@@ -299,7 +299,7 @@ fn is_needless(function: &Function, audit: &Audit, position: usize, kind: Kind) 
     }
 }
 
-/// What became of all of one target.
+/// The fates of all instructions on one target.
 #[derive(Default)]
 pub(super) struct Tally {
     counts: BTreeMap<(Kind, Fate), usize>,

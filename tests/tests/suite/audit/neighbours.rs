@@ -1,7 +1,7 @@
-//! Neighbouring fences that differ in their memory. An optimiser that makes one of two such fences
-//! leaves the other one's waits and invalidations out; the audit has to miss them, whoever lost
-//! them. So the plan's fences of one memory are taken out before the module is lowered, and the
-//! audit goes by the whole plan.
+//! Neighbouring fences with different memory. An optimiser that merges two such fences omits the
+//! waits and invalidations of one. The audit must report them, whichever fence they belong to. So
+//! the plan's fences of one memory are removed before the module is lowered, and the audit uses the
+//! whole plan.
 
 use crate::support::{always_split, assembled};
 use anyhow::{Context, Result, ensure};
@@ -57,8 +57,8 @@ OpMemoryBarrier %wg %both_shared",
     ),
 ];
 
-/// What is left of a step: no fence of buffers, and no wait that is spelled out. The plan makes one
-/// fence of two neighbours, of which the part for workgroup memory is left.
+/// The remaining part of a step: no fence of buffers, and no explicit wait. The plan makes one
+/// fence of two neighbours, of which the part for workgroup memory remains.
 fn kept(step: &Step) -> Option<Step> {
     match step {
         Step::Fence(fence) => (fence.memory != FenceMemory::Global).then_some(Step::Fence(Fence {
@@ -106,8 +106,8 @@ pub(super) fn missed() -> Result<()> {
     Ok(())
 }
 
-/// Every invocation stores to a buffer and to shared memory, and loads what its neighbour stored
-/// behind `barriers`.
+/// Every invocation stores to a buffer and to shared memory, and after `barriers` loads the values
+/// of its neighbour.
 fn source(barriers: &str) -> String {
     format!(
         "OpCapability Shader

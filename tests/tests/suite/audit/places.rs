@@ -1,5 +1,5 @@
-//! Places that LLVM gives to machine instructions and that are not theirs: the audit must not take
-//! an access behind a release for one before it.
+//! Wrong places that LLVM gives to machine instructions: the audit must not mistake an access after
+//! a release for one before it.
 
 use crate::support::{always_split, assembled};
 use anyhow::{Context, Result, anyhow, ensure};
@@ -15,8 +15,8 @@ OpMemoryBarrier %wg %both_buffer
 OpControlBarrier %wg %wg %acquire_shared
 OpStore %to %loaded";
 
-/// A load in a window on one side of a branch. LLVM makes the variable a vector of bytes and gives
-/// the load the place of the wait behind it.
+/// A load in a window on one side of a branch. LLVM makes the variable a vector of bytes, and gives
+/// the load the place of the wait after it.
 const SIDE: &str = "\
 OpSelectionMerge %join None
 OpBranchConditional %is_odd %odd %even
@@ -56,7 +56,8 @@ pub(super) fn judged() -> Result<()> {
     Ok(())
 }
 
-/// The audit names words of the given module, also of code that passes made of another one.
+/// The audit names words of the input module, also for code that passes generated from another
+/// module.
 pub(super) fn given() -> Result<()> {
     for (kernel, pipeline_loops) in [
         ("split_functions", PipelineLoops::Never), // its barriers are inlined

@@ -40,7 +40,7 @@ struct Row {
     groups: [u32; 3],
 }
 
-/// Those of fixtures, in the order of their names, then published modules.
+/// The kernels of the fixtures, in the order of their names, then published modules.
 pub(super) fn all(fixtures: &[Fixture]) -> Result<Vec<Kernel>> {
     let mut kernels = Vec::new();
     for fixture in fixtures {

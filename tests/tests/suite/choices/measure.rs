@@ -1,4 +1,4 @@
-//! How long each candidate takes.
+//! The time of each candidate.
 
 use super::kernels::Kernel;
 use crate::support::target;
@@ -17,10 +17,10 @@ pub(super) struct Measured {
     /// Of the best candidate, full barriers among them.
     pub(super) best: u64,
     pub(super) best_name: &'static str,
-    /// Of what `auto` chooses.
+    /// Cycles of the choice of `auto`.
     pub(super) chosen: u64,
     pub(super) choice: &'static str,
-    /// Of what `--pipeline-loops auto` makes of it, if it pipelines a loop.
+    /// Cycles with `--pipeline-loops auto`, if it pipelines a loop.
     pub(super) pipelined: Option<u64>,
     /// The time with all barriers split, divided by the time with full barriers: expected, and
     /// estimated for the launch. `None` where the choice did not compare times.
@@ -172,7 +172,7 @@ fn compiled(
     }
 }
 
-/// How long the launch takes; `None` if it is not for this code, or the simulator finds something.
+/// The cycles of the launch; `None` if it does not fit this code, or the simulator has a finding.
 fn cycles(kernel: &Kernel, output: &Output) -> Result<Option<u64>> {
     let job = Job::compiled(output, 0).map_err(|why| anyhow!("{why}"))?;
     Ok(job

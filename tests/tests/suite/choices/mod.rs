@@ -18,7 +18,7 @@ use splitbar_tests::fixture::Fixture;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A plain run takes one of so many kernels on each GPU, each time another one.
+/// A plain run uses one of so many kernels on each GPU, each time another one.
 const STRIDE: usize = 70;
 
 /// The most that a choice may take of the best candidate's cycles.
@@ -40,7 +40,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     sample.collect()
 }
 
-/// Some kernels on one GPU: no choice takes much longer than the best candidate.
+/// Some kernels on one GPU: no choice needs much more time than the best candidate.
 fn sample(fixtures: &[Fixture], on: &'static str, share: usize) -> Result<()> {
     linkable(on)?;
     let kernels = kernels::all(fixtures)?;
@@ -69,7 +69,7 @@ fn within(kernel: &Kernel, on: &str, measured: &Measured) -> Result<()> {
     Ok(())
 }
 
-/// All kernels on all GPUs, or on those whose names are `asked` for.
+/// All kernels on all GPUs, or on the GPUs in `asked`.
 fn whole(fixtures: &[Fixture], asked: &str) -> Result<()> {
     let is_asked = |on: &&str| asked == "all" || asked.split(',').any(|name| name == *on);
     let targets: Vec<&'static str> = TARGETS.into_iter().filter(is_asked).collect();

@@ -1,4 +1,4 @@
-//! How close the choices come to the best candidates, for each GPU.
+//! The distance of the choices from the best candidates, for each GPU.
 
 use super::measure::{Measured, TARGETS};
 use std::fmt::Write;

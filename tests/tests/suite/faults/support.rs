@@ -1,4 +1,4 @@
-//! How a kernel is compiled without some guards and run.
+//! Compiles a kernel without some guards, and runs it.
 
 use crate::support::{always_split, linkable};
 use anyhow::Result;
@@ -7,7 +7,7 @@ use splitbar::simulate::{Inputs, Job, Outcome};
 use splitbar::{Optimization, Output};
 use splitbar_plan::faults::Guard;
 
-/// The code of `module` for a GPU at a level, without the guards `left_out`, and what it does.
+/// The code of `module` for a GPU at a level, without the guards `left_out`, and its results.
 pub(super) fn run(
     module: &[u8],
     (name, level): (&str, Optimization),

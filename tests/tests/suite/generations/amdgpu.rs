@@ -32,7 +32,7 @@ const NOT_GFX12_5: &[&str] = &[GFX6_TO_8, GFX9, GFX10, GFX11, GFX12_0, GFX13];
 /// No copy to LDS passes the registers by.
 const REGISTERS: &[&str] = &[GFX6_TO_8, GFX11, GFX12_0, GFX13];
 
-/// `s_barrier` alone on its line, but for a comment.
+/// `s_barrier` as the only text of its line, except for a comment.
 const BARRIER: &str = r"^\s+s_barrier\s*(;.*)?$";
 /// A copy of LDS DMA, and none that has an offset, which would count for both addresses.
 const DMA: &str = r"\bglobal_load(_lds_dword\s.*|_dword\s.*\blds)$";
@@ -45,8 +45,7 @@ fn all_memory() -> Result<Vec<u8>> {
     exchange(256, ARRIVE_ALL, LOAD, WAIT_ALL)
 }
 
-/// A store to global memory that the pair releases to the workgroup, and what stands behind the
-/// wait.
+/// A store to global memory that the pair releases to the workgroup, and the code after the wait.
 fn stored_before(after: &str) -> Result<Vec<u8>> {
     let arrive = format!("OpStore %at %i\n{ARRIVE_ALL}");
     exchange(256, &arrive, MULTIPLY, &format!("{WAIT_ALL}\n{after}"))
@@ -60,7 +59,7 @@ fn pipeline() -> Result<Vec<u8>> {
     splitbar_tests::fixture::Fixture::load("async_pipeline")?.module()
 }
 
-/// Barriers order what they name, also where no access conflicts.
+/// Barriers order the memory that they name, even if no accesses conflict.
 fn as_named(options: &mut Options) {
     options.narrow_barriers = NarrowBarriers::Never;
 }

@@ -1,5 +1,4 @@
-//! Kernels that are near to what a row of a table speaks of, and nothing else: exchanges through
-//! workgroup memory, and copies of groups.
+//! Small kernels for the rows of a table: exchanges through workgroup memory, and copies of groups.
 
 use crate::support::assembled;
 use anyhow::Result;
@@ -19,13 +18,13 @@ pub(crate) const WAIT_ALL: &str = "OpControlBarrierWaitINTEL %workgroup %workgro
 /// The full barrier.
 pub(crate) const FULL: &str = "OpControlBarrier %workgroup %workgroup %both";
 
-/// Work of the window: a load of global memory, whose result is used behind the wait.
+/// Work of the window: a load of global memory, whose result is used after the wait.
 pub(crate) const LOAD: &str = "%v = OpLoad %uint %at";
 /// Work of the window: arithmetic.
 pub(crate) const MULTIPLY: &str = "%v = OpIMul %uint %i %i";
 
 /// An exchange between neighbours in a workgroup of `invocations`: a store to workgroup memory,
-/// `arrive`, `work`, `wait`, a load of what another has stored.
+/// `arrive`, `work`, `wait`, and a load of another invocation's value.
 pub(crate) fn exchange(invocations: u32, arrive: &str, work: &str, wait: &str) -> Result<Vec<u8>> {
     exchange_in(invocations, invocations, arrive, work, wait)
 }
@@ -97,8 +96,8 @@ OpFunctionEnd
 /// Invocations of the kernels that copy.
 const INVOCATIONS: u32 = 256;
 
-/// A workgroup copies 256 elements of so many bytes to workgroup memory, waits, and writes what it
-/// finds there.
+/// A workgroup copies 256 elements of so many bytes to workgroup memory, waits, and writes them to
+/// a buffer.
 pub(crate) fn copy_in(bytes: u32) -> Result<Vec<u8>> {
     copies(
         bytes,
@@ -111,7 +110,7 @@ OpStore %end %x",
     )
 }
 
-/// It writes workgroup memory, meets, and copies it to global memory.
+/// A workgroup writes workgroup memory, synchronises, and copies it to global memory.
 pub(crate) fn copy_out(bytes: u32) -> Result<Vec<u8>> {
     copies(
         bytes,
@@ -153,8 +152,8 @@ pub(crate) fn three_groups() -> Result<Vec<u8>> {
     copies(4, copy, &body)
 }
 
-/// Two copies, and between them a load and a store of global memory that nobody waits for; then the
-/// first copy is waited for.
+/// Two copies, and between them a load and a store of global memory without a wait; then a wait for
+/// the first copy.
 pub(crate) fn mixed() -> Result<Vec<u8>> {
     copies(
         4,
@@ -256,9 +255,9 @@ OpFunctionEnd
     ))
 }
 
-/// A shader fills two tiles, the second from vectors that are aligned to 4 bytes alone, which no
-/// instruction copies: it is stored. On one path the first is waited for before the second, so each
-/// has a mark.
+/// A shader fills two tiles, the second from vectors that are aligned to only 4 bytes, which no
+/// instruction copies: it is stored. On one path the code waits for the first before the second, so
+/// each has a mark.
 pub(crate) fn beside_a_store() -> Result<Vec<u8>> {
     assembled(
         "OpCapability Shader
@@ -349,7 +348,7 @@ OpFunctionEnd
     )
 }
 
-/// A split barrier in a kernel whose workgroup size only the launch knows.
+/// A split barrier in a kernel without a declared workgroup size.
 pub(crate) fn open_size() -> Result<Vec<u8>> {
     assembled(
         "OpCapability Addresses

@@ -1,6 +1,7 @@
-//! What is emitted on each generation: tables whose rows are a kernel, options, and for every
-//! target of a vendor the lines that its code must have, in order, or the words in which it is
-//! refused. A row speaks of all targets, each once, so that a new one has to be thought about.
+//! The code for each generation: tables whose rows are a kernel, options, and expectations for
+//! every target of a vendor. An expectation is a list of lines that the code must have, in order,
+//! or the words of a diagnostic. A row names all targets, each once, so that a new target needs a
+//! decision.
 
 mod amdgpu;
 pub(crate) mod kernels;
@@ -64,7 +65,7 @@ fn everywhere(row: &Row, targets: &[&'static Target]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is wrong on one target, and where.
+/// The errors on one target, with their places.
 fn one(
     row: &Row,
     module: &[u8],

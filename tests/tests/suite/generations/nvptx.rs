@@ -12,7 +12,7 @@ use splitbar_tests::fixture::Fixture;
 
 /// No independent threads: `membar`, no counter.
 const SM_5_6: &str = "sm_[56].";
-/// Named barriers alone.
+/// Targets with only named barriers.
 const SM_7: &str = "sm_7.";
 /// mbarriers that are tested, `cp.async`.
 const SM_8: &str = "sm_8.";
@@ -233,8 +233,8 @@ pub(super) fn trials() -> Vec<Trial> {
     products.into()
 }
 
-/// LLVM does not declare the products of a warp convergent, and sinks them into branches: each call
-/// says that it is.
+/// LLVM does not declare the matrix products of a warp convergent, and sinks them into branches. So
+/// each call has the attribute.
 fn convergent_products(gpu: &str) -> Result<()> {
     let module = Fixture::load("cooperative_matmul")?.module()?;
     let output = compile_bytes(&module, gpu, |_| {})?;

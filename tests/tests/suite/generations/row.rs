@@ -1,4 +1,4 @@
-//! One row of the tables: what is compiled, and what is expected of each target.
+//! One row of the tables: the code to compile, and the expectation for each target.
 
 use splitbar::Options;
 
@@ -14,21 +14,21 @@ pub(super) struct Row {
 /// Makes a module.
 pub(super) type Kernel = fn() -> anyhow::Result<Vec<u8>>;
 
-/// Targets, as regular expressions for the whole name, and what is expected of them.
+/// Targets, as regular expressions for the whole name, and their expectation.
 pub(super) type Cases = &'static [(&'static [&'static str], Expected)];
 
-/// What is looked at.
+/// The text to search.
 #[derive(Copy, Clone)]
 pub(super) enum Text {
     Assembly,
     Ir,
 }
 
-/// What a row expects of a target.
+/// The expectation of a row for a target.
 pub(super) enum Expected {
     /// Lines in this order (`splitbar_tests::check`).
     Lines(&'static [&'static str]),
-    /// A refusal that says this.
+    /// A diagnostic with this text.
     Refused(&'static str),
 }
 

@@ -20,7 +20,7 @@ const TARGETS: [&str; 7] = [
     "gfx942", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_80", "sm_90",
 ];
 const LEVELS: [(&str, Optimization); 2] = [("O0", Optimization::O0), ("O2", Optimization::O2)];
-/// Schedules of a kernel: half of the kinds.
+/// The number of schedules of a kernel, half of the kinds.
 const SCHEDULES: u32 = 4;
 
 /// Kernels that OpenCL C cannot express, and why.
@@ -65,12 +65,12 @@ fn names() -> Vec<String> {
     names
 }
 
-/// Whether the kernel is there in OpenCL C.
+/// Returns true if the kernel exists in OpenCL C.
 pub(crate) fn is_there(name: &str) -> bool {
     !OTHERS.iter().any(|(other, _)| *other == name)
 }
 
-/// Every kernel of fixtures/kernels is there, or is said to be another one.
+/// Every kernel of fixtures/kernels exists here, or is listed as the same as another one.
 fn all() -> Result<()> {
     let there = names();
     for fixture in splitbar_tests::fixture::all()? {
@@ -84,8 +84,8 @@ fn all() -> Result<()> {
     Ok(())
 }
 
-/// The modules are those that clang makes of their sources: the same bytes, or those of another
-/// build of clang, of which the same code is made.
+/// The modules are what clang generates from their sources: the same bytes, or bytes of another
+/// build of clang that have the same code.
 fn fresh(vendor: &str, gpu: &str) -> Result<()> {
     const LIBRARIES: [&str; 2] = [
         "/usr/lib/clc/amdgcn-amd-amdhsa.bc",
@@ -140,8 +140,8 @@ pub(crate) fn module(name: &str, target: &str) -> Result<Vec<u8>> {
     std::fs::read(&path).with_context(|| path.display().to_string())
 }
 
-/// The launch of the SPIR-V kernel, with the buffers by position, and behind them what the other
-/// one asks its buffers and its launch.
+/// The launch of the SPIR-V kernel, with the buffers by position, followed by the buffers for the
+/// other kernel's queries of its launch.
 pub(crate) fn case(name: &str) -> Result<Case> {
     let mut case = reference::case(name).context("no host reference")?;
     for (index, buffer) in (0..).zip(&mut case.buffers) {
@@ -166,14 +166,15 @@ fn options(name: &str, optimization: Optimization) -> Result<Options> {
     Ok(options)
 }
 
-/// What was measured of the windows of the one kernel.
+/// The measured windows of the only kernel.
 fn windows(output: &Output) -> Result<&[Window]> {
     let entry = output.entries().first().context("no kernel")?;
     Ok(entry.windows.as_deref().unwrap_or_default())
 }
 
-/// Whether `other` keeps as much as `one`: as many instructions but for 5 % or one of them, or as
-/// large a share but for 5 of 100. Front ends write different instructions into a window.
+/// Returns true if `other` keeps as much as `one`: at most 5 % or one instruction less, or a share
+/// that is at most 5 percentage points smaller. Front ends write different instructions into a
+/// window.
 fn is_as_wide(one: &Window, other: &Window) -> bool {
     let less = (one.kept / 20).max(1);
     let share = |window: &Window| window.kept * 100 / window.source.max(1);
@@ -212,7 +213,7 @@ fn both_doors(name: &str, target: &'static str, optimization: Optimization) -> R
     Ok(())
 }
 
-/// That the kernel gives the results of the host, and nothing is found.
+/// Checks that the kernel has the results of the host, without findings.
 pub(super) fn agrees(case: &Case, output: &Output, gpu: &str) -> Result<()> {
     let gpu = target(gpu)?;
     let job = match (output.entries(), gpu.nvptx()) {

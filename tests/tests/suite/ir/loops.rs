@@ -1,6 +1,6 @@
 //! Main loops of matrix multiplications as other compilers write them around split barriers:
-//! Triton's back end for Intel GPUs, and CUTLASS for SYCL (fixtures/llvm_ir has what they are
-//! after). Their barriers order no memory; they keep the waves of a workgroup in step.
+//! Triton's back end for Intel GPUs, and CUTLASS for SYCL (fixtures/llvm_ir names the originals).
+//! Their barriers order no memory; they keep the waves of a workgroup in step.
 
 use super::kernels::{agrees, module};
 use crate::support::{always_split, is_nvptx, linkable, trial};
@@ -10,7 +10,7 @@ use splitbar::Optimization;
 use splitbar_tests::fixture::root;
 use splitbar_tests::reference::{Buffer, BufferName, Case, Element};
 
-/// One of each way to wait, and whether the arrive and the wait of a pair are two instructions.
+/// One target for each way to wait; true if the arrive and the wait of a pair are two instructions.
 const TARGETS: [(&str, bool); 7] = [
     ("gfx942", false),
     ("gfx1100", false),
@@ -85,7 +85,7 @@ fn stays_open(
     agrees(&product(name, size, groups, workgroup_size), &output, gpu)
 }
 
-/// The launch, with what it leaves: small whole numbers, so that sums are exact.
+/// The launch with its results: small integers, so that sums are exact.
 fn product(name: &str, [m, n, k]: [u32; 3], groups: [u32; 3], workgroup_size: [u32; 3]) -> Case {
     let values = |count: u32, step: u32| -> Vec<f32> {
         let of = |i| (i * step % 13) as f32 - 6.0;

@@ -1,7 +1,7 @@
-//! Random programs through both doors: as SPIR-V, and the same module as LLVM IR whose barriers are
-//! calls, which splitbar's own translation leaves. Both machine codes run with the same buffers
-//! under the same schedule, and both must leave what the host does: the variables of all
-//! invocations, the buffers and the sums, word by word.
+//! Random programs through both interfaces: as SPIR-V, and as LLVM IR whose barriers are calls,
+//! which splitbar's own translation produces. Both machine codes run with the same buffers under
+//! the same schedule, and both must have the results of the host: the variables of all invocations,
+//! the buffers and the sums, word by word.
 //!
 //! Programs, targets, levels, strategies and options are those of `random/`, with its variables:
 //! `SPLITBAR_SEEDS=2000 cargo test -p splitbar-tests --test suite -- ir/random` runs so many.

@@ -149,7 +149,7 @@ fn positions(function: &Function, lines: &[Line], first: usize) -> Option<BTreeM
     Some(found)
 }
 
-/// Takes counter number `part` out of a wait.
+/// Removes counter number `part` from a wait.
 fn weaken(inst: &mut Instruction, part: usize) {
     let pair = inst
         .mnemonic

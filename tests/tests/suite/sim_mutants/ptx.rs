@@ -10,7 +10,7 @@ use splitbar_tests::fixture::Fixture;
 /// Before mbarriers, with `test_wait`, with `try_wait`.
 pub(super) const TARGETS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
 
-/// What synchronises: opcodes begin with these.
+/// The prefixes of the opcodes that synchronise.
 const SYNCHRONISES: [&str; 8] = [
     "bar.",
     "barrier.",
@@ -54,7 +54,7 @@ pub(super) fn mutants(fixture: &Fixture, target: &'static str) -> Result<Vec<Mut
     Ok(mutants)
 }
 
-/// What becomes of the kernel in `text`, in which line `number` is missing.
+/// The fate of the kernel in `text` without line `number`.
 fn fate(subject: &Subject, text: &str, kernel: &str, number: u32) -> Result<Fate> {
     let whole = subject.job.ptx_text().context("no PTX")?;
     let of_line: Vec<u32> = whole

@@ -1,4 +1,4 @@
-//! What became of the mutants: the list of survivors, and the table of docs/simulation.md.
+//! The fates of the mutants: the list of survivors, and the table of docs/simulation.md.
 
 use super::mutant::{Fate, Mutant};
 use super::rows::ROWS;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Mutex;
 
-/// The least share that has to be noticed of the mutants that are not equivalent, in percent.
+/// The minimum share of the mutants that are not equivalent that must be noticed, in percent.
 const LEAST: usize = 95;
 
 const PAGE: &str = "docs/simulation.md";
@@ -21,12 +21,12 @@ struct Survivor {
     /// Rows of the table.
     on: BTreeSet<String>,
     kernel: String,
-    /// What is left out.
+    /// The removed part.
     what: String,
-    /// How many instructions or steps of this text; 1 if nothing is said.
+    /// The number of instructions or steps with this text; the default is 1.
     #[serde(default = "one")]
     times: usize,
-    /// Why nothing notices.
+    /// The reason why no test detects it.
     why: String,
 }
 
@@ -72,7 +72,7 @@ impl Tally {
         fates.iter().filter_map(|fate| self.fates.get(fate)).sum()
     }
 
-    /// Whether the survivors are those that are listed, and few.
+    /// Checks that the survivors are the listed ones, and few.
     pub(super) fn judge(&self, row: &str, all: bool) -> Result<()> {
         let listed: BTreeMap<(String, String), usize> = list()?
             .into_iter()
@@ -178,7 +178,7 @@ fn document(row: &str, line: String) -> Result<()> {
     page("mutants", &table)
 }
 
-/// The page says of each survivor why.
+/// The page has the reason for each survivor.
 pub(super) fn survivors_are_documented() -> Result<()> {
     let survivors = list()?;
     if survivors.is_empty() {

@@ -13,13 +13,13 @@ use splitbar_passes::model::Verdict;
 use splitbar_plan::{AmdgpuStep, Step};
 use splitbar_tests::fixture::Fixture;
 
-/// One of each way to wait.
+/// One target for each way to wait.
 pub(super) const TARGETS: [&str; 6] = ["gfx90a", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90"];
 
 /// The same for kernels in LLVM IR.
 pub(super) const IR_TARGETS: [&str; 4] = ["gfx1100", "gfx1201", "sm_75", "sm_90"];
 
-/// What a kernel is written in.
+/// The language of a kernel.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Language {
     SpirV,
@@ -145,7 +145,7 @@ fn fate(
     })
 }
 
-/// Whether the audit alone refused the code.
+/// Returns true if only the audit rejected the code.
 fn is_of_audit(failure: &Failure) -> bool {
     use splitbar::diagnostic::Code::{
         MissingFence, MissingInvalidation, MissingWait, MissingWriteBack,
@@ -160,8 +160,8 @@ fn is_of_audit(failure: &Failure) -> bool {
     problems.all(|problem| problem.severity != Severity::Error || codes.contains(&problem.code))
 }
 
-/// Takes step `number` out of a plan, counting those inside others too, and gives it; `None` when
-/// there are fewer.
+/// Removes step `number` from a plan, including nested steps, and returns it; `None` if there are
+/// fewer.
 fn leave_out(plan: &mut EntryPlan, number: usize) -> Option<Step> {
     let mut left = number;
     let lists = std::iter::once(&mut plan.at_entry)
@@ -191,7 +191,7 @@ fn take(steps: &mut Vec<Step>, left: &mut usize) -> Option<Step> {
     None
 }
 
-/// Whether a step waits, fences or takes part in a barrier, by itself.
+/// Returns true if a step waits, fences or takes part in a barrier, by itself.
 fn synchronises(step: &Step) -> bool {
     match step {
         Step::OpenWindow

@@ -1,4 +1,4 @@
-//! A kernel as it is, which its mutants are run beside.
+//! The original kernel, with which its mutants are compared.
 
 use super::mutant::Fate;
 use crate::sim::{compare, inputs};
@@ -15,7 +15,7 @@ pub(super) const SCHEDULES: u32 = 8;
 /// More entries than any kernel here makes.
 pub(super) const JOURNAL: usize = 1 << 22;
 
-/// A kernel as it is, with its launch, and what that executes.
+/// The original kernel, with its launch, and the instructions that it executes.
 pub(super) struct Subject {
     pub(super) job: Job,
     pub(super) case: Case,
@@ -82,7 +82,7 @@ impl Subject {
         }
     }
 
-    /// Whether barriers keep all conflicting accesses of a mutant apart.
+    /// Returns true if barriers separate all conflicting accesses of a mutant.
     pub(super) fn is_separated(&self, mutant: &Job) -> Result<bool> {
         let mut inputs = self.inputs.clone();
         inputs.limits.journal = JOURNAL;
@@ -96,7 +96,7 @@ impl Subject {
     }
 }
 
-/// What came of running a mutant under all schedules.
+/// The result of running a mutant under all schedules.
 pub(super) enum Run {
     Noticed(Fate),
     Unnoticed(Coverage),

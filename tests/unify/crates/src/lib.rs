@@ -1,1 +1,1 @@
-//! Has no code: the manifest asks for features of crates that are not ours.
+//! Has no code: the manifest enables features of external crates.

@@ -1,10 +1,10 @@
-//! How many operations waits leave outstanding at most.
+//! The maximum numbers of operations that waits leave outstanding.
 
 use super::super::passable::Passage;
 use splitbar_target::Counter;
 use std::collections::BTreeMap;
 
-/// How many operations may be outstanding behind waits, by counter.
+/// The maximum number of outstanding operations after waits, by counter.
 pub(super) type Bounds = BTreeMap<Counter, u32>;
 
 pub(super) fn add(bounds: &mut Bounds, passage: &Passage) {
@@ -16,7 +16,7 @@ pub(super) fn add(bounds: &mut Bounds, passage: &Passage) {
     }
 }
 
-/// Whether `bounds` are at least as strict as `needed`.
+/// Returns true if `bounds` are at least as strict as `needed`.
 pub(super) fn hold(needed: &Bounds, bounds: &Bounds) -> bool {
     let mut needed = needed.iter();
     needed.all(|(counter, needed)| bounds.get(counter).is_some_and(|bound| bound <= needed))

@@ -1,6 +1,6 @@
-//! The halves of the barrier of the workgroup.
+//! The signal and the wait of the workgroup barrier.
 
-/// Half of the barrier of the workgroup.
+/// The signal or the wait of the workgroup barrier.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Half {
     Signal,
@@ -8,7 +8,7 @@ pub(super) enum Half {
 }
 
 impl Half {
-    /// Other barriers, and a signal that says whether it was the first, stay where they are.
+    /// Other barriers, and a signal that returns whether it was the first, do not move.
     pub(super) fn parse(mnemonic: &str, operands: &str) -> Option<Half> {
         match (mnemonic, operands) {
             ("s_barrier_signal", "-1") => Some(Half::Signal),

@@ -1,4 +1,4 @@
-//! Compares code with what was made of it: only halves and waits may stand elsewhere.
+//! Compares code before and after the change: only signals and waits may have moved.
 
 use super::super::parse;
 use super::super::passable::{Ordered, Passage};
@@ -9,9 +9,9 @@ use crate::{Function, Instruction};
 use splitbar_target::Amdgpu;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether `widened` has the instructions of `text`, each with its place in the source, in an order
-/// that only halves and waits have changed; no half has passed anything but what is free, and
-/// behind waits no more is outstanding anywhere than was.
+/// Returns true if `widened` has the instructions of `text`, each with its place in the source, and
+/// only signals and waits have moved. No signal or wait may have passed an instruction that is not
+/// free, and after no wait may more operations be outstanding than before.
 pub(super) fn differs_in_halves_alone(
     text: &str,
     widened: &str,
@@ -33,7 +33,8 @@ pub(super) fn differs_in_halves_alone(
         })
 }
 
-/// What an instruction is: its text, without what a delay counts, and where it came from.
+/// The identity of an instruction: its text, without the instructions that a delay counts, and its
+/// origin.
 type Identity<'f> = (&'f str, &'f str, Option<u32>, u32);
 
 fn identity(inst: &Instruction) -> Identity<'_> {
@@ -44,13 +45,14 @@ fn identity(inst: &Instruction) -> Identity<'_> {
     (&inst.mnemonic, operands, inst.word, inst.column)
 }
 
-/// What of a function must stay as it is.
+/// The parts of a function that must not change.
 struct Sight<'f> {
-    /// All but halves and waits, and what may be outstanding there; branches with the number of
-    /// such instructions in front of every place that they lead to.
+    /// All instructions but signals and waits, each with the operations that may be outstanding
+    /// there. Branches have the number of such instructions before each of their targets.
     others: Vec<(Identity<'f>, Vec<usize>, Bounds)>,
-    /// What no half may pass, halves included, and what may be outstanding there; branches of no
-    /// region with the number of such instructions in front of every place that they lead to.
+    /// The instructions that no signal or wait may pass, including signals and waits, each with the
+    /// operations that may be outstanding there. Branches outside regions have the number of such
+    /// instructions before each of their targets.
     fixed: Vec<(Identity<'f>, Vec<usize>, Bounds)>,
     /// The waits, sorted.
     waits: Vec<Identity<'f>>,

@@ -1,4 +1,4 @@
-//! Parts of a function with branches that half a barrier may pass as a whole.
+//! Parts of a function with branches that a signal or wait may pass as a whole.
 
 use crate::{Flow, Function, Instruction};
 use std::ops::Range;
@@ -15,8 +15,8 @@ const MOST: usize = 1024;
 pub(super) struct Regions(Vec<Range<usize>>);
 
 impl Regions {
-    /// Those of `function`, by the positions of its instructions. `is_free` says which instructions
-    /// a half may pass.
+    /// The regions of `function`, by the positions of its instructions. `is_free` returns true for
+    /// instructions that a signal or wait may pass.
     pub(super) fn analyze(function: &Function, is_free: impl Fn(&Instruction) -> bool) -> Regions {
         let instructions = &function.instructions;
         // From where control comes by a branch, by place.
@@ -72,24 +72,24 @@ impl Regions {
         self.0.get(behind.checked_sub(1)?)
     }
 
-    /// Whether the instruction at `at` is one of a region.
+    /// Returns true if the instruction at `at` is part of a region.
     pub(super) fn contain(&self, at: usize) -> bool {
         self.up_to(at).is_some_and(|region| region.contains(&at))
     }
 
-    /// Whether a region begins with the instruction at `at`.
+    /// Returns true if a region begins with the instruction at `at`.
     pub(super) fn begin_at(&self, at: usize) -> bool {
         self.up_to(at).is_some_and(|region| region.start == at)
     }
 
-    /// Whether control comes from inside of a region alone to the labels at `at`.
+    /// Returns true if control reaches the labels at `at` only from inside a region.
     pub(super) fn have_label(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.up_to(before));
         before.is_some_and(|region| region.start < at && at <= region.end)
     }
 }
 
-/// Where an instruction may lead but to the next one.
+/// The successors of an instruction other than the next one.
 pub(super) fn targets(inst: &Instruction) -> &[usize] {
     match &inst.flow {
         Flow::Next | Flow::End => &[],

@@ -19,7 +19,7 @@ fn widened(ordered: Ordered, code: &str) -> Vec<String> {
         .collect()
 }
 
-/// Lines separated by `/`: what comes of the first is the second.
+/// Checks that widening turns the first list of lines into the second. Lines are separated by `/`.
 fn check(ordered: Ordered, before: &str, after: &str) {
     let lines = before.replace(" / ", "\n");
     assert_eq!(widened(ordered, &lines).join(" / "), after);

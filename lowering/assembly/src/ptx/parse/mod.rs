@@ -166,7 +166,7 @@ impl<'t> Parser<'_, 't> {
         Ok(())
     }
 
-    /// `8.6`, which the lexer takes for a number with a point.
+    /// `8.6`, which the lexer reads as a floating-point number.
     fn version(&mut self) -> Option<(u64, u64)> {
         let token = self.peek()?;
         self.at += 1;

@@ -68,7 +68,7 @@ impl<'t> Parser<'_, 't> {
         }
     }
 
-    /// What follows `name:`; `None` for what says nothing about execution.
+    /// The statement after `name:`; `None` for a directive that does not affect execution.
     fn labelled(&mut self, name: &'t str) -> Parsed<Option<What<'t>>> {
         match self.peek_at(0) {
             Some(Kind::Word(".branchtargets")) => {

@@ -1,4 +1,4 @@
-//! What is read from a whole text, and where the error of one that is no PTX is.
+//! Tests of whole texts, and of the positions of syntax errors.
 
 use super::super::syntax::{Base, Initial, Operand, What};
 use super::module as parse;

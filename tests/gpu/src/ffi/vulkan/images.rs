@@ -13,7 +13,7 @@ fn format(image: &Image) -> (vk::Format, vk::ImageAspectFlags) {
     }
 }
 
-/// An image and what has to be copied into it.
+/// An image, and the data to copy into it.
 pub(super) struct Upload {
     image: vk::Image,
     from: vk::Buffer,

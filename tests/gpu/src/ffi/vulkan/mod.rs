@@ -22,7 +22,7 @@ use session::{Made, Session, refused};
 use std::ffi::CString;
 use std::time::Duration;
 
-/// What a descriptor is.
+/// The kind of a descriptor.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Descriptor {
     Storage,
@@ -37,7 +37,7 @@ pub(crate) struct Bound {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What a binding of a launch is.
+/// The resource of a binding of a launch.
 struct Resource {
     set: u32,
     binding: u32,

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-/// Why a launch did not happen or failed.
+/// The reason why a launch failed or did not happen.
 pub(crate) enum Trouble {
     /// There is no driver that runs on the processor.
     NoDevice(String),
@@ -10,7 +10,7 @@ pub(crate) enum Trouble {
     Refused(String),
 }
 
-/// What has to be destroyed.
+/// An object that has to be destroyed.
 pub(super) enum Made {
     Buffer(vk::Buffer),
     Image(vk::Image),
@@ -204,7 +204,7 @@ impl Session {
         Ok(memory)
     }
 
-    /// What a buffer's memory holds.
+    /// The content of a buffer's memory.
     pub(super) fn read(&self, memory: vk::DeviceMemory, bytes: &mut [u8]) -> Result<(), Trouble> {
         self.mapped(memory, |from| {
             // SAFETY: the memory was made for as many bytes; the kernel has ended.
