@@ -16,11 +16,15 @@ use tempfile::TempDir;
 type Test = fn() -> Result<()>;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 6] = [
+    let tests: [(&str, Test); 7] = [
         ("sarif_of_diagnostics", sarif_of_diagnostics),
         ("sarif_of_findings", sarif_of_findings),
         ("sarif_of_everything", sarif_of_everything),
         ("github", github),
+        (
+            "assembly_text_has_ranges_and_fixes",
+            assembly_text_has_ranges_and_fixes,
+        ),
         ("check_takes_folders", check_takes_folders),
         ("batch_checks", batch_checks),
     ];
@@ -255,6 +259,42 @@ fn github() -> Result<()> {
     let json = expect(&["check", &invalid, "--strict", "--format=json"], b"", 1)?;
     ensure!(ran.stderr.lines().count() == json.stderr.lines().count());
     ensure!(ran.stderr.starts_with("::error file="), "{}", ran.stderr);
+    Ok(())
+}
+
+/// A module given as assembly text has its places in the text, also on the standard input.
+fn assembly_text_has_ranges_and_fixes() -> Result<()> {
+    let file = root().join("fixtures/invalid/split_order/arrive_wrong_102.spvasm");
+    let text = fs::read(&file)?;
+    let name = file.display().to_string();
+    let line = |ran: &crate::support::Ran| -> Result<Value> {
+        let first = ran.stderr.lines().next().context("no diagnostic")?;
+        Ok(serde_json::from_str(first)?)
+    };
+    let json = line(&expect(&["check", &name, "--format=json"], b"", 1)?)?;
+    let piped = line(&expect(&["check", "-", "--format=json"], &text, 1)?)?;
+    ensure!(json["source"]["line"] == piped["source"]["line"], "{piped}");
+    ensure!(json["fixes"] == piped["fixes"], "{piped}");
+    let (source, edits) = (&json["source"], &json["fixes"][0]["edits"]);
+    let at = &edits[1];
+    ensure!(source["file"] == json!(name), "{json}");
+    for key in ["line", "column", "end_line", "end_column"] {
+        ensure!(source[key].is_u64() && source[key] == at[key], "{json}");
+    }
+    let written = String::from_utf8(text.clone())?;
+    let line_number = source["line"].as_u64().context("no line")? as usize;
+    ensure!(source["text"].as_str() == written.lines().nth(line_number - 1));
+
+    let ran = expect(&["check", &name, "--format=sarif"], b"", 1)?;
+    let results = Sarif::read()?.results(&String::from_utf8(ran.stdout)?)?;
+    let region = &results[0]["locations"][0]["physicalLocation"]["region"];
+    ensure!(region["endColumn"] == source["end_column"], "{region}");
+    let replacements = &results[0]["fixes"][0]["artifactChanges"][0]["replacements"];
+    let deleted = &replacements[1]["deletedRegion"];
+    ensure!(deleted["startColumn"] == at["column"], "{replacements}");
+    let ran = expect(&["check", &name, "--format=github"], b"", 1)?;
+    let range = format!("endLine={line_number},endColumn={}", source["end_column"]);
+    ensure!(ran.stderr.contains(&range), "{}", ran.stderr);
     Ok(())
 }
 
