@@ -10,6 +10,9 @@
 )]
 
 pub mod mutate;
+mod shrink;
+
+pub use shrink::shrink;
 
 use splitbar_passes::diagnostic::{Diagnostics, Kind, Severity, json, text};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};

@@ -2,9 +2,12 @@
 //! seconds each.
 //!
 //! `SPLITBAR_FUZZ_SECONDS` says for how many (3 by default), `SPLITBAR_FUZZ_SEED` where the damage
-//! begins; the same seed gives the same modules. A module that breaks a promise is kept in the
-//! folder for temporary files, and its path is in the message. `SPLITBAR_FUZZ_SEEDS` names a folder
-//! of folders of modules that are damaged instead.
+//! begins; the same seed gives the same modules. `SPLITBAR_FUZZ_SEEDS` names a folder of folders of
+//! modules that are damaged instead.
+//!
+//! A module that breaks a promise is made smaller and kept as `fuzz/BODY.SEED.spv` in the folder
+//! that `SPLITBAR_FOUND` names, or else in that for temporary files. The test `found` runs the
+//! bodies of all such files of `fixtures/found`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 #[path = "../../passes/tests/corpus/mod.rs"]
@@ -12,7 +15,7 @@ mod corpus;
 
 use fastrand::Rng;
 use splitbar_fuzz::mutate::mutate;
-use splitbar_fuzz::{FLAGS, check, forgotten, load, pass};
+use splitbar_fuzz::{FLAGS, check, forgotten, load, pass, shrink};
 use splitbar_passes::module::{Module, assemble};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -24,6 +27,9 @@ const MOST_BYTES: usize = 24 << 10;
 
 /// What one module may take, in a build without optimisation on a busy machine.
 const MOST_TIME: Duration = Duration::from_secs(10);
+
+/// How long a module may be made smaller.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Modules without damage.
 fn seeds() -> &'static [Module<'static>] {
@@ -76,6 +82,18 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
+/// The promise that `body` breaks on `bytes`.
+fn broken(body: impl Fn(&[u8]), bytes: &[u8]) -> Option<String> {
+    let started = Instant::now();
+    let ended = catch_unwind(AssertUnwindSafe(|| body(bytes)));
+    let took = started.elapsed();
+    match ended {
+        Err(_) => Some("it panics".to_owned()),
+        Ok(()) if took > MOST_TIME => Some(format!("it takes {took:?}")),
+        Ok(()) => None,
+    }
+}
+
 /// Runs `body` on damaged modules until the time is over; what broke a promise.
 fn run(name: &str, body: impl Fn(&[u8])) -> Vec<String> {
     let seeds = seeds();
@@ -90,13 +108,24 @@ fn run(name: &str, body: impl Fn(&[u8])) -> Vec<String> {
         let module = &seeds[random.usize(..seeds.len())];
         let other = &seeds[random.usize(..seeds.len())];
         let bytes = mutate(module, other, &mut random);
-        let started = Instant::now();
-        let ended = catch_unwind(AssertUnwindSafe(|| body(&bytes)));
-        let took = started.elapsed();
-        if ended.is_err() || took > MOST_TIME {
-            let kept = std::env::temp_dir().join(format!("splitbar-fuzz-{name}-{seed}.spv"));
-            std::fs::write(&kept, &bytes).unwrap();
-            failures.push(format!("{name}: seed {seed}, {took:?}: {}", kept.display()));
+        if let Some(problem) = broken(&body, &bytes) {
+            let begin = Instant::now();
+            let small = shrink(&bytes, |candidate| {
+                begin.elapsed() < PATIENCE && broken(&body, candidate).is_some()
+            });
+            let folder = std::env::var_os("SPLITBAR_FOUND")
+                .map_or_else(
+                    || std::env::temp_dir().join("splitbar-found"),
+                    PathBuf::from,
+                )
+                .join("fuzz");
+            std::fs::create_dir_all(&folder).unwrap();
+            let kept = folder.join(format!("{name}.{seed}.spv"));
+            std::fs::write(&kept, &small).unwrap();
+            failures.push(format!(
+                "SPLITBAR_FUZZ_SEED={seed}: {name}: {problem}: {}",
+                kept.display()
+            ));
         }
     }
     println!("{name}: {count} modules");
@@ -106,6 +135,29 @@ fn run(name: &str, body: impl Fn(&[u8])) -> Vec<String> {
 #[test]
 fn every_pass_has_a_target() {
     assert_eq!(forgotten(), [""; 0]);
+}
+
+/// The modules that broke a promise once, each with the body in its name.
+#[test]
+fn found() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/found");
+    let mut failures = Vec::new();
+    for path in files(&fixtures, "spv") {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let folder = path.parent().and_then(Path::file_name);
+        if folder.is_none_or(|folder| folder != "fuzz") {
+            continue;
+        }
+        let body = name.split('.').next().unwrap_or_default();
+        let bytes = std::fs::read(&path).unwrap();
+        let run: &dyn Fn(&[u8]) = match body {
+            "load" => &load,
+            "check" => &check,
+            flag => &|bytes| pass(flag, bytes),
+        };
+        failures.extend(broken(run, &bytes).map(|problem| format!("{name}: {problem}")));
+    }
+    assert_eq!(failures, [""; 0]);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 """The package as a stranger uses it."""
 
 import concurrent.futures
+import importlib.metadata
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -56,6 +58,40 @@ def test_options_mean_the_same(kernel, target, settings):
     module = kernel("plain_matmul")
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
     assert splitbar.compile(module, target=target, **settings).asm.encode() == lower(module, target, *flags)
+
+
+def test_the_tag_is_true():
+    """No file of the wheel needs a newer glibc than the tag of the wheel names."""
+    files = importlib.metadata.files("splitbar")
+    (wheel,) = (file for file in files if file.match("*.dist-info/WHEEL"))
+    tags = re.findall(r"^Tag: .*manylinux_2_(\d+)_", wheel.read_text(), re.MULTILINE)
+    programs = [file for file in files if file.name == "splitbar" or file.suffix == ".so"]
+    assert len(programs) == 2
+    for file in programs:
+        needed = re.findall(rb"GLIBC_2\.(\d+)", file.locate().read_bytes())
+        assert needed and all(int(minor) <= int(tag) for minor in needed for tag in tags)
+
+
+class Kernel:
+    """A kernel with the forms that Triton's `CompiledKernel` has."""
+
+    def __init__(self, **asm):
+        self.asm = asm
+
+
+def test_kernels_of_triton_are_modules(kernel):
+    module = kernel("opencl_exchange")
+    given = Kernel(ttir="module {}", llir="define", spv=module)
+    assert splitbar.check(given) == splitbar.check(module)
+    assert splitbar.pairs(given) == splitbar.pairs(module) != ()
+    expected = splitbar.compile(module, target="gfx1201").asm
+    assert splitbar.compile(given, target="gfx1201").asm == expected
+    (made,) = splitbar.compile_many([splitbar.Job(given, "gfx1201")])
+    assert made.asm == expected
+    with pytest.raises(TypeError, match="only cubin, ptx: Triton's Intel backend"):
+        splitbar.check(Kernel(ptx=".version 8.6", cubin=b""))
+    with pytest.raises(TypeError, match="not int"):
+        splitbar.check(3)
 
 
 def test_paths_are_modules(kernel, tmp_path):

@@ -3,18 +3,22 @@
 //!
 //! A plain run takes some. `SPLITBAR_DAMAGED=5000 cargo test --release -p splitbar-tests --test
 //! suite -- damaged/` takes so many, `SPLITBAR_FIRST_DAMAGE=N` begins with this one. A module that
-//! fails is left in the folder for temporary files.
+//! fails is made smaller, and becomes the case `damaged/SEED.TARGET.LEVEL.spv` (`found/`).
 
+use crate::found;
 use crate::support::trial;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar_fuzz::mutate::mutate;
+use splitbar_fuzz::shrink;
 use splitbar_passes::module::Module;
 use splitbar_tests::{corpus, fixture, tools};
 use std::io::Read;
 use std::ops::Range;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const TARGETS: [&str; 7] = [
@@ -29,6 +33,10 @@ const CHUNK: u64 = 20;
 const MOST_BYTES: usize = 24 << 10;
 /// The time limit of one module.
 const MOST_TIME: Duration = Duration::from_secs(20);
+/// How long a module may be made smaller.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// So many modules of a run are made smaller.
+const MADE_SMALLER: u64 = 4;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let number = |name: &str, otherwise| {
@@ -39,14 +47,16 @@ pub(crate) fn trials() -> Vec<Trial> {
     };
     let first = number("SPLITBAR_FIRST_DAMAGE", 0);
     let end = first + number("SPLITBAR_DAMAGED", COUNT);
-    (first..end)
-        .step_by(CHUNK as usize)
-        .map(|begin| {
-            let seeds = begin..(begin + CHUNK).min(end);
-            let name = format!("damaged/{begin}-{}", seeds.end - 1);
-            trial(name, move || survive(seeds))
-        })
-        .collect()
+    let found = found::files("damaged", "spv").into_iter().map(|file| {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        trial(format!("damaged/found/{name}"), move || survives(&file))
+    });
+    let random = (first..end).step_by(CHUNK as usize).map(|begin| {
+        let seeds = begin..(begin + CHUNK).min(end);
+        let name = format!("damaged/{begin}-{}", seeds.end - 1);
+        trial(name, move || survive(seeds))
+    });
+    found.chain(random).collect()
 }
 
 /// Modules without damage.
@@ -82,22 +92,51 @@ fn survive(seeds: Range<u64>) -> Result<()> {
         let folder = tempfile::tempdir()?;
         let input = folder.path().join("damaged.spv");
         std::fs::write(&input, &bytes)?;
-        let arguments = ["lower", "--target", target, level, "-o", "/dev/null"];
-        let said = match lower(&input, &arguments)? {
-            Ended::Answer => continue,
-            Ended::Late => format!("it takes more than {MOST_TIME:?}"),
-            Ended::Wrong(said) => said,
+        let arguments = arguments(target, level);
+        let ended = lower(&input, &arguments)?;
+        let Some(said) = ended.problem() else {
+            continue;
         };
-        let kept = std::env::temp_dir().join(format!("splitbar-damaged-{seed}.spv"));
-        std::fs::copy(&input, &kept)?;
+        let begin = Instant::now();
+        static SHRUNK: AtomicU64 = AtomicU64::new(0);
+        let is_shrunk = SHRUNK.fetch_add(1, Ordering::Relaxed) < MADE_SMALLER;
+        let small = shrink(&bytes, |candidate| {
+            // A module that is late would take all the time.
+            is_shrunk
+                && begin.elapsed() < PATIENCE
+                && matches!(ended, Ended::Wrong(_))
+                && std::fs::write(&input, candidate).is_ok()
+                && matches!(lower(&input, &arguments), Ok(Ended::Wrong(_)))
+        });
+        let level = level.trim_start_matches('-');
+        let kept = found::folder("damaged")?.join(format!("{seed}.{target}.{level}.spv"));
+        std::fs::write(&kept, small)?;
         wrong.push(format!(
-            "seed {seed}: splitbar {} {}\n{said}",
+            "SPLITBAR_FIRST_DAMAGE={seed} SPLITBAR_DAMAGED=1: splitbar {} {}\n{said}",
             arguments.join(" "),
             kept.display()
         ));
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
+}
+
+fn arguments<'a>(target: &'a str, level: &'a str) -> [&'a str; 6] {
+    ["lower", "--target", target, level, "-o", "/dev/null"]
+}
+
+/// Checks that a module that failed once now ends with an answer.
+fn survives(file: &Path) -> Result<()> {
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    let parts: Vec<&str> = name.split('.').collect();
+    let [_, target, level] = parts.as_slice() else {
+        bail!("{name} is not SEED.TARGET.LEVEL");
+    };
+    let level = format!("-{level}");
+    match lower(file, &arguments(target, &level))?.problem() {
+        Some(said) => bail!("{said}"),
+        None => Ok(()),
+    }
 }
 
 /// The end of a run of the command line.
@@ -110,7 +149,18 @@ enum Ended {
     Wrong(String),
 }
 
-fn lower(input: &std::path::Path, arguments: &[&str]) -> Result<Ended> {
+impl Ended {
+    /// What is wrong with it.
+    fn problem(&self) -> Option<String> {
+        match self {
+            Ended::Answer => None,
+            Ended::Late => Some(format!("it takes more than {MOST_TIME:?}")),
+            Ended::Wrong(said) => Some(said.clone()),
+        }
+    }
+}
+
+fn lower(input: &Path, arguments: &[&str]) -> Result<Ended> {
     let mut child = Command::new(tools::splitbar()?)
         .args(arguments)
         .arg(input)

@@ -4,16 +4,14 @@
 //! `SPLITBAR_EXCHANGES=3000 cargo test -p splitbar-tests --test suite -- exchanges/` runs more of
 //! them, `SPLITBAR_FIRST_SEED=N` begins with this one.
 
+use crate::found::{Found, Launch, after_passes, caught};
 use crate::random::variable;
-use crate::support::{assembled, linkable, target, told, trial};
-use anyhow::{Context, Result, bail, ensure};
+use crate::support::{assembled, linkable, target, trial};
+use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{BufferName, Inputs, Job};
+use splitbar::simulate::Job;
 use splitbar::{Compiler, Optimization, Options};
-use splitbar_passes::module::Module;
-use splitbar_passes::pipeline::{self, Settings, Step};
-use splitbar_passes::transform::registry::{NARROW_BARRIERS_TO_SUBGROUPS, PassOptions};
+use splitbar_passes::transform::registry::NARROW_BARRIERS_TO_SUBGROUPS;
 use splitbar_tests::exchanges::{self, Kernel};
 
 const TARGETS: [&str; 6] = ["gfx942", "gfx1100", "gfx1201", "gfx1250", "sm_70", "sm_90"];
@@ -54,34 +52,23 @@ fn wrong_sizes_are_found() -> Result<()> {
     for seed in 0..SEEDS {
         let kernel = exchanges::kernel(seed);
         let given = assembled(&exchanges::text(&kernel))?;
-        let [right, wide] = [32, 128].map(|size| narrowed(&given, size));
+        let [right, wide] = [32, 128].map(|size| after_passes(&given, &narrowing(size)));
         let (right, wide) = (right?, wide?);
         if right == wide {
             continue;
         }
         wrong += 1;
         let options = Options::new(target("gfx1201")?);
-        let wanted = exchanges::run(&kernel);
-        found += usize::from(agrees(&kernel, &wide, &options, &wanted, seed).is_err());
+        found += usize::from(agrees(&wide, &options, &launch(&kernel, seed)).is_err());
     }
     ensure!(wrong >= 10, "only {wrong} kernels make a difference");
     ensure!(found == wrong, "{found} of {wrong} are found");
     Ok(())
 }
 
-/// `module` with barriers narrowed to subgroups of `size` invocations.
-fn narrowed(module: &[u8], size: u32) -> Result<Vec<u8>> {
-    let module = told(Module::parse(module))?.into_owned();
-    let options = PassOptions::Subgroups(size);
-    let pass = NARROW_BARRIERS_TO_SUBGROUPS;
-    let steps = [Step { pass, options }];
-    let done = told(pipeline::run(
-        module,
-        &steps,
-        Settings::default(),
-        &mut |_, _| (),
-    ))?;
-    Ok(done.module.to_bytes())
+/// The pass that narrows barriers to subgroups of `size` invocations, as a flag without dashes.
+fn narrowing(size: u32) -> [String; 1] {
+    [format!("{}={size}", NARROW_BARRIERS_TO_SUBGROUPS.name)]
 }
 
 fn all(seeds: std::ops::Range<u64>) -> Result<()> {
@@ -104,57 +91,55 @@ fn all(seeds: std::ops::Range<u64>) -> Result<()> {
 fn one(seed: u64) -> Result<usize> {
     let kernel = exchanges::kernel(seed);
     let module = assembled(&exchanges::text(&kernel))?;
-    let wanted = exchanges::run(&kernel);
+    let launch = launch(&kernel, seed);
     let mut fewer = 0;
     for name in TARGETS {
         let level = [Optimization::O0, Optimization::O2][seed as usize % 2];
         let subgroup = [None, Some(8)][seed as usize / 2 % 2];
         let wave = target(name)?.default_wave_size();
-        let changed = narrowed(&module, subgroup.unwrap_or(wave))?;
-        let counted = |module: &[u8]| -> Result<usize> {
+        let passes = narrowing(subgroup.unwrap_or(wave));
+        let counted = |passes: &[String]| -> Result<usize> {
             let mut options = Options::new(target(name)?);
             options.optimization = level;
             options.subgroup_size = subgroup;
-            agrees(&kernel, module, &options, &wanted, seed)
-                .with_context(|| format!("{name}, {level:?}"))
+            let changed = after_passes(&module, passes)?;
+            agrees(&changed, &options, &launch).map_err(|error| {
+                let error = format!("{error:#}");
+                let found = Found {
+                    family: "exchanges",
+                    name: format!("{seed}-{name}-{level:?}"),
+                    variables: format!("SPLITBAR_FIRST_SEED={seed} SPLITBAR_EXCHANGES=1"),
+                    module: &module,
+                    passes,
+                    options: &options,
+                    launch: &launch,
+                    error: &error,
+                };
+                anyhow::anyhow!("{name}, {level:?}: {error}\n  {}", found.report())
+            })
         };
-        let all = counted(&module)?;
-        let left = counted(&changed)?;
+        let all = counted(&[])?;
+        let left = counted(&passes)?;
         ensure!(left <= all, "{name}: {left} barriers instead of {all}");
         fewer += all - left;
     }
     Ok(fewer)
 }
 
+/// The launch of a kernel, and the words that it leaves on the host.
+fn launch(kernel: &Kernel, seed: u64) -> Launch {
+    let results = vec![0; kernel.invocations() as usize * 4];
+    let mut launch = Launch::new(1, vec![results], seed).leaves(0, &exchanges::run(kernel));
+    launch.schedules = vec![0, 1, 2];
+    launch
+}
+
 /// Checks that the kernel has the results of the host, and returns the workgroup barriers in its
 /// plan.
-fn agrees(
-    kernel: &Kernel,
-    module: &[u8],
-    options: &Options,
-    wanted: &[u32],
-    seed: u64,
-) -> Result<usize> {
-    let compiled = Compiler::new(options).compile(module);
-    let output = compiled.map_err(|failure| anyhow::anyhow!("{failure}"))?;
-    let job = Job::compiled(&output, 0)?;
-    let results = vec![0; kernel.invocations() as usize * 4];
-    let inputs = Inputs::new([1, 1, 1], vec![(BufferName::Binding(0, 0), results)]);
-    for schedule in 0..3 {
-        let outcome = job.run(&inputs, Schedule::nth(schedule, seed))?;
-        if let Some(finding) = outcome.report.findings.first() {
-            bail!("{finding}");
-        }
-        let found = outcome.buffers.first().context("no results")?;
-        let found = found.as_chunks::<4>().0.iter();
-        let found = found.map(|word| u32::from_le_bytes(*word));
-        for (at, (found, wanted)) in found.zip(wanted).enumerate() {
-            ensure!(
-                found == *wanted,
-                "word {at} is {found:#x} instead of {wanted:#x}"
-            );
-        }
-    }
+fn agrees(module: &[u8], options: &Options, launch: &Launch) -> Result<usize> {
+    let compile = || Compiler::new(options).compile(module);
+    let output = caught(|| compile().map_err(|failure| anyhow::anyhow!("{failure}")))?;
+    launch.is_right(&Job::compiled(&output, 0)?)?;
     let entry = output.entries().first().context("no entry point")?;
     let text = entry.plan.text(&|_| None);
     Ok(text.matches("barrier Workgroup,").count())

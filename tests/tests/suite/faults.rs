@@ -11,6 +11,7 @@
 mod modules;
 mod support;
 
+use crate::found::{Found, Launch};
 use crate::random::variable;
 use crate::support::{always_split, assembled, trial};
 use anyhow::{Context, Result, bail, ensure};
@@ -260,12 +261,88 @@ fn random(family: Family, seed: u64) -> Result<()> {
         for level in levels {
             let wrong = wrong(&shapes, seed, (name, level), &[])?;
             if !wrong.is_empty() {
-                failed.push(format!("{name} {level:?}: {}", wrong.join("\n")));
+                let wrong = wrong.join("\n");
+                let case = case(family, seed, &shapes, (name, level), &wrong);
+                let case = case.unwrap_or_else(|error| format!("{error:#}"));
+                failed.push(format!("{name} {level:?}: {wrong}\n  {case}"));
             }
         }
     }
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
+}
+
+/// Writes a kernel of the first shape that is wrong without the others, or else of all of them, as
+/// a case; words for the report.
+fn case(
+    family: Family,
+    seed: u64,
+    all: &[Shape],
+    way: (&str, Optimization),
+    error: &str,
+) -> Result<String> {
+    let mut kept = all;
+    for shape in all {
+        let one = std::slice::from_ref(shape);
+        if !wrong(one, seed, way, &[])?.is_empty() {
+            kept = one;
+            break;
+        }
+    }
+    let module = assembled(&shapes::text(kept))?;
+    let mut options = always_split(way.0)?;
+    options.optimization = way.1;
+    let inputs = inputs(kept, seed);
+    let (output, _) = run(&module, way, &[], &inputs, Schedule::nth(0, seed))?;
+    let wave = output.entries().first().context("no entry point")?;
+    let wave = wave.plan.wave_size as usize;
+    let (words, indexed) = (shapes::inputs(seed), shapes::indexed());
+    let mut results = vec![None; SHAPES * SIZE * GROUPS];
+    for at in 0..SIZE * GROUPS {
+        for (number, shape) in kept.iter().enumerate() {
+            results[SHAPES * at + number] = match shapes::value(shape, at, &words, &indexed, wave) {
+                Wanted::Word(word) => Some(word),
+                Wanted::Number(number) if number.is_nan() => None,
+                Wanted::Number(number) => Some(number.to_bits()),
+            };
+        }
+    }
+    let launch = Launch {
+        inputs,
+        schedules: vec![0],
+        seed,
+        wanted: vec![(1, results)],
+    };
+    let family = format!("{family:?}").to_lowercase();
+    let found = Found {
+        family: "faults",
+        name: format!("{family}-{seed}-{}-{:?}", way.0, way.1),
+        variables: format!("SPLITBAR_FIRST_SEED={seed} SPLITBAR_SHAPES=1"),
+        module: &module,
+        passes: &[],
+        options: &options,
+        launch: &launch,
+        error,
+    };
+    Ok(found.report())
+}
+
+/// The launch of a kernel of `shapes`.
+fn inputs(shapes: &[Shape], seed: u64) -> Inputs {
+    let contents: [Vec<u8>; 3] = [
+        bytes(&shapes::inputs(seed)),
+        vec![0; 4 * SHAPES * SIZE * GROUPS],
+        bytes(&shapes::indexed()),
+    ];
+    let places = (0..).map(|binding| BufferName::Binding(0, binding));
+    // A kernel that uses no element of a buffer has no argument for it.
+    let used = places.zip(contents).filter(|(place, _)| {
+        let indexes = shapes
+            .iter()
+            .any(|shape| matches!(shape, Shape::Index { .. }));
+        *place != BufferName::Binding(0, 2) || indexes
+    });
+    Inputs::new([GROUPS as u32, 1, 1], used.collect())
 }
 
 /// The shapes whose results are wrong, each with the first of them, and what the simulator finds.
@@ -277,20 +354,7 @@ fn wrong(
 ) -> Result<Vec<String>> {
     let module = assembled(&shapes::text(shapes)).context("the kernel is no module")?;
     let (words, indexed) = (shapes::inputs(seed), shapes::indexed());
-    let contents: [Vec<u8>; 3] = [
-        bytes(&words),
-        vec![0; 4 * SHAPES * SIZE * GROUPS],
-        bytes(&indexed),
-    ];
-    let places = (0..).map(|binding| BufferName::Binding(0, binding));
-    // A kernel that uses no element of a buffer has no argument for it.
-    let used = places.zip(contents).filter(|(place, _)| {
-        let indexes = shapes
-            .iter()
-            .any(|shape| matches!(shape, Shape::Index { .. }));
-        *place != BufferName::Binding(0, 2) || indexes
-    });
-    let inputs = Inputs::new([GROUPS as u32, 1, 1], used.collect());
+    let inputs = inputs(shapes, seed);
     let schedule = Schedule::nth(0, seed);
     let (output, outcome) = run(&module, way, left_out, &inputs, schedule)?;
     let entry = output.entries().first().context("no entry point")?;

@@ -31,6 +31,7 @@ mod features;
 mod fences;
 mod filetests;
 mod formats;
+mod found;
 mod found_places;
 mod generations;
 mod grid;
@@ -153,6 +154,7 @@ fn main() -> ExitCode {
     trials.extend(c_api::trials());
     trials.extend(advise::trials(&fixtures));
     trials.extend(places::trials(&fixtures));
+    trials.extend(found::trials());
     trials.extend(found_places::trials(&fixtures));
     trials.extend(profile::trials());
     trials.extend(report::trials());

@@ -4,12 +4,12 @@
 //! `SPLITBAR_PIPELINES=3000 cargo test -p splitbar-tests --test suite -- pipelines/` runs more of
 //! them, `SPLITBAR_FIRST_SEED=N` begins with this one.
 
+use crate::found::{self, Found, after_passes, caught};
 use crate::random::variable;
 use crate::support::{always_split, assembled, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
-use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{BufferName, Inputs, Job};
+use splitbar::simulate::{BufferName, Job};
 use splitbar::{
     Choice, Compiler, Launch, Optimization, Options, PipelineLoops as Loops, SplitBarriers, Target,
 };
@@ -190,7 +190,7 @@ fn one(seed: u64) -> Result<()> {
     let again = once.module.clone();
     let again = told(pipeline::run(
         again,
-        &[step],
+        std::slice::from_ref(&step),
         Settings::default(),
         &mut |_, _| (),
     ))?;
@@ -198,13 +198,17 @@ fn one(seed: u64) -> Result<()> {
         again.module.words() == once.module.words(),
         "a second run changes it"
     );
-    let bytes = once.module.words().iter();
-    let bytes: Vec<u8> = bytes.flat_map(|word| word.to_le_bytes()).collect();
+    let passes = [flag(form)];
+    let read: Step = passes[0].parse().map_err(anyhow::Error::msg)?;
+    ensure!(
+        format!("{read:?}") == format!("{step:?}"),
+        "{passes:?} is {read:?}"
+    );
     for name in TARGETS {
         for level in LEVELS {
             let mut options = always_split(name)?;
             options.optimization = level;
-            agrees(seed, &program, &bytes, options)
+            agrees(seed, &program, (&given, &passes), options)
                 .with_context(|| format!("{name}, {level:?}"))?;
         }
     }
@@ -228,7 +232,8 @@ fn by_option(seed: u64, program: &Program, module: &[u8]) -> Result<()> {
             Loops::TwoBuffersAlwaysStored,
         ][seed as usize % 3];
         options.split_barriers = split;
-        agrees(seed, program, module, options).with_context(|| format!("{name}, {split:?}"))?;
+        agrees(seed, program, (module, &[]), options)
+            .with_context(|| format!("{name}, {split:?}"))?;
     }
     Ok(())
 }
@@ -250,36 +255,66 @@ fn form(seed: u64) -> PipelineLoops {
     }
 }
 
+/// The pass as a flag without dashes.
+fn flag(form: PipelineLoops) -> String {
+    let ahead = match form.ahead {
+        Ahead::Loads => "loads",
+        Ahead::Stage => "stage",
+        Ahead::LoadsOfOneBuffer => "one-buffer",
+        Ahead::Nothing => "alternate",
+        Ahead::Either => "",
+    };
+    let plain = if form.plain { "plain" } else { "" };
+    let always = if form.always_store {
+        "always-store"
+    } else {
+        ""
+    };
+    let parts = [ahead, plain, always];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    match parts.as_slice() {
+        [] => PIPELINE_BARRIER_LOOPS.name.to_owned(),
+        parts => format!("{}={}", PIPELINE_BARRIER_LOOPS.name, parts.join(",")),
+    }
+}
+
 /// Returns true if a stage has a loop that is not unrolled.
 fn has_a_loop(program: &Program) -> bool {
     let mut arrays = program.arrays.iter();
     arrays.any(|array| array.fill == Fill::Strided)
 }
 
-/// Checks that the module has the results of the program.
-fn agrees(seed: u64, program: &Program, module: &[u8], options: Options) -> Result<()> {
-    let output = crate::random::compiled(module, options)?;
-    let job = Job::compiled(&output, 0)?;
+/// Checks that the module has the results of the program after `passes`.
+fn agrees(
+    seed: u64,
+    program: &Program,
+    (module, passes): (&[u8], &[String]),
+    options: Options,
+) -> Result<()> {
     let words = pipelines::inputs(program, seed);
     let wanted = pipelines::run(program, &words);
     let inputs = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let contents = [inputs, vec![0; program.results() * 4]];
-    let places = (0..).map(|binding| BufferName::Binding(0, binding));
-    let inputs = Inputs::new([1, 1, 1], places.zip(contents).collect());
-    for schedule in 0..2 {
-        let outcome = job.run(&inputs, Schedule::nth(schedule, seed))?;
-        if let Some(finding) = outcome.report.findings.first() {
-            bail!("{finding}");
-        }
-        let found = outcome.buffers.get(1).context("no results")?;
-        let found = found.as_chunks::<4>().0.iter();
-        let found = found.map(|word| u32::from_le_bytes(*word));
-        for (at, (found, wanted)) in found.zip(&wanted).enumerate() {
-            ensure!(
-                found == *wanted,
-                "word {at} is {found:#x} instead of {wanted:#x}"
-            );
-        }
-    }
-    Ok(())
+    let results = vec![0; program.results() * 4];
+    let mut launch = found::Launch::new(1, vec![inputs, results], seed).leaves(1, &wanted);
+    launch.schedules = vec![0, 1];
+    let run = || -> Result<()> {
+        let module = after_passes(module, passes)?;
+        let output = caught(|| crate::random::compiled(&module, options.clone()))?;
+        launch.is_right(&Job::compiled(&output, 0)?)
+    };
+    run().map_err(|error| {
+        let error = format!("{error:#}");
+        let (name, level) = (options.target.name, options.optimization);
+        let found = Found {
+            family: "pipelines",
+            name: format!("{seed}-{name}-{level:?}"),
+            variables: format!("SPLITBAR_FIRST_SEED={seed} SPLITBAR_PIPELINES=1"),
+            module,
+            passes,
+            options: &options,
+            launch: &launch,
+            error: &error,
+        };
+        anyhow::anyhow!("{error}\n  {}", found.report())
+    })
 }

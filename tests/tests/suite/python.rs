@@ -1,7 +1,7 @@
 //! The Python wheel in a fresh environment, with its own tests; and the code of docs/python.md.
 
 use crate::support::{done, made_by_xtask, trial};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::harness::{self, Missing};
 use splitbar_tests::{corpus, fixture};
@@ -25,8 +25,10 @@ const INSTALL: &[&str] = &[
 type Test = fn() -> Result<()>;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 3] = [
+    let tests: [(&str, Test); 5] = [
         ("package", || pytest("test_package.py")),
+        ("notebooks", || pytest("test_notebooks.py")),
+        ("source", source),
         ("many", || pytest("test_many.py")),
         ("page", page),
     ];
@@ -147,6 +149,79 @@ fn pytest(file: &str) -> Result<()> {
             .env("SPLITBAR_MODULES", environment.modules()),
     )?;
     print!("{}", String::from_utf8_lossy(&ran.stdout));
+    Ok(())
+}
+
+/// The source distribution has what its build needs, and says what else that is. Cargo reads its
+/// workspace; the build itself takes minutes and is not tried here.
+fn source() -> Result<()> {
+    environment()?; // Its packages come from the same index.
+    let folder = tempfile::tempdir()?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let made = done(
+        Command::new(&cargo)
+            .args(["run", "--quiet", "--package", "xtask", "--", "wheel"])
+            .args(["--source", "--output"])
+            .arg(folder.path())
+            .current_dir(fixture::root()),
+    )?;
+    let archive = String::from_utf8(made.stdout)?;
+    done(
+        Command::new("tar")
+            .arg("-xzf")
+            .arg(archive.trim())
+            .args(["--strip-components", "1", "-C"])
+            .arg(folder.path()),
+    )?;
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name));
+    let metadata = text("PKG-INFO")?;
+    for words in [
+        "Name: splitbar\n",
+        "Rust 1.95",
+        "LLVM 23.1",
+        "LLVM_SYS_231_PREFIX",
+    ] {
+        ensure!(metadata.contains(words), "PKG-INFO lacks {words}");
+    }
+    let project: toml::Table = toml::from_str(&text("pyproject.toml")?)?;
+    let place = |table: &str, key: &str| -> Result<PathBuf> {
+        let found = project.get(table).and_then(|table| match key {
+            "backend-path" => table.get(key)?.get(0)?.as_str(),
+            "readme" => table.get(key)?.as_str(),
+            _ => table.get("maturin")?.get(key)?.as_str(),
+        });
+        let path = found.with_context(|| format!("no {key}"))?;
+        Ok(folder.path().join(path))
+    };
+    ensure!(
+        place("build-system", "backend-path")?
+            .join("build_backend.py")
+            .is_file()
+    );
+    for (table, key) in [
+        ("project", "readme"),
+        ("tool", "manifest-path"),
+        ("tool", "python-source"),
+    ] {
+        ensure!(place(table, key)?.exists(), "{key}");
+    }
+    // Fails if a crate of the workspace is missing, or the lock file does not fit.
+    done(
+        Command::new(&cargo)
+            .args(["metadata", "--locked", "--offline", "--format-version=1"])
+            .current_dir(folder.path()),
+    )?;
+    // Without LLVM the build says what it needs before it compiles anything.
+    let refused = Command::new(harness::program("SPLITBAR_PYTHON", "python3")?)
+        .args(["-c", "import build_backend as b; b._build_program(None)"])
+        .current_dir(folder.path().join("bindings/python"))
+        .env_remove("LLVM_SYS_231_PREFIX")
+        .output()?;
+    let said = String::from_utf8_lossy(&refused.stderr);
+    ensure!(
+        !refused.status.success() && said.contains("LLVM 23.1, which was not found"),
+        "{said}"
+    );
     Ok(())
 }
 

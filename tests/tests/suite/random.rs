@@ -13,21 +13,20 @@
 //! - `SPLITBAR_SPLIT=1` splits and moves the barriers of all programs, not of a quarter;
 //! - `SPLITBAR_UNAUDITED=1` leaves the audit of the code out, which takes half of the time.
 //!
-//! A program that fails is made smaller, and its module is left in the folder for temporary files.
+//! A program that fails is made smaller, and becomes a case (`found/`).
 
-use crate::split::fused;
+use crate::found::{Found, Launch, after_passes, caught};
 use crate::support::{always_split_on, assembled, linkable, target, trial};
-use anyhow::{Context, Result, bail, ensure};
+pub(crate) use crate::support::{compiled, errors};
+use anyhow::{Context, Result, bail};
 use libtest_mimic::Trial;
-use splitbar::diagnostic::{Code, Severity};
-use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{BufferName, Inputs, Job};
+use splitbar::simulate::Job;
 use splitbar::{
-    AbiForm, DescriptorSets, Failure, FuseAt, NarrowBarriers, Optimization, Options, Output,
-    Placement, SplitBarriers, Strategy, Target, Waits,
+    AbiForm, DescriptorSets, FuseAt, NarrowBarriers, Optimization, Options, Output, Placement,
+    SplitBarriers, Strategy, Target, Waits,
 };
 use splitbar_passes::validate::{Environment, Validation};
-use splitbar_tests::random::{self, GROUPS, Memory, Program, VARIABLES};
+use splitbar_tests::random::{self, GROUPS, Program, VARIABLES};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -135,7 +134,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     } else {
         1
     };
-    let mut trials = Vec::new();
+    let mut trials = vec![trial("found/comes_back".to_owned(), cases_come_back)];
     let mut begin = seeds.start;
     while begin < seeds.end {
         let end = (begin + chunk).min(seeds.end);
@@ -193,13 +192,54 @@ fn report(seed: u64, program: &Program, way: Way, error: &anyhow::Error) -> Stri
         let found = || run(candidate).map(|found| format!("{found:#}"));
         begin.elapsed() < PATIENCE && found().is_some_and(|found| code(&found) == code(&error))
     });
-    let file = std::env::temp_dir().join(format!("splitbar-random-{seed}-{way}.spvasm"));
-    let left = match std::fs::write(&file, random::text(&small)) {
-        Ok(()) => file.display().to_string(),
-        Err(error) => error.to_string(),
-    };
-    report += &format!("\n  made smaller ({left}):\n{}", small.outline());
+    let case = case(seed, &small, way, &error).unwrap_or_else(|error| format!("{error:#}"));
+    report += &format!("\n  {case}\n  made smaller:\n{}", small.outline());
     report
+}
+
+/// Writes the program as a case; words for the report.
+fn case(seed: u64, program: &Program, way: Way, error: &str) -> Result<String> {
+    let options = options(seed, program, way);
+    let (module, passes) = module(seed, program, &options)?;
+    let output = caught(|| compiled(&after_passes(&module, &passes)?, options.clone()));
+    // A program that does not compile has waves all the same when it does.
+    let of_target = || {
+        let target = way.target.default_wave_size();
+        options.wave_size.unwrap_or(target) as usize
+    };
+    let subgroup = output.and_then(|output| wave_size(&output));
+    let found = Found {
+        family: "random",
+        name: format!("{seed}-{way}"),
+        variables: format!("SPLITBAR_FIRST_SEED={seed} SPLITBAR_SEEDS=1 SPLITBAR_WAY={way}"),
+        module: &module,
+        passes: &passes,
+        options: &options,
+        launch: &launch(seed, program, subgroup.unwrap_or_else(|_| of_target())),
+        error,
+    };
+    Ok(found.report())
+}
+
+/// That the options and launches of programs are the same after they are written and read.
+fn cases_come_back() -> Result<()> {
+    let ways = ways()?;
+    for seed in 0..40 {
+        let program = random::program(seed);
+        let options = options(seed, &program, ways[(seed * 7) as usize % ways.len()]);
+        let found = Found {
+            family: "random",
+            name: seed.to_string(),
+            variables: String::new(),
+            module: &[],
+            passes: &["fuse-split-barriers=wait".to_owned()],
+            options: &options,
+            launch: &launch(seed, &program, 32),
+            error: "it's\nwrong",
+        };
+        found.comes_back().with_context(|| format!("{seed}"))?;
+    }
+    Ok(())
 }
 
 /// The first code of a diagnostic or a finding in a text; empty where a result is wrong.
@@ -265,45 +305,25 @@ pub(crate) fn options(seed: u64, program: &Program, way: Way) -> Options {
     options
 }
 
-/// Compiles with `options`, or, where the strategy cannot be had, as the planner likes.
-pub(crate) fn compiled(bytes: &[u8], mut options: Options) -> Result<Output> {
-    let refused = match splitbar::Compiler::new(&options).compile(bytes) {
-        Ok(output) => return Ok(output),
-        Err(refused) => refused,
-    };
-    let unsupported = |code| code == Code::UnsupportedStrategy;
-    if !refused.diagnostics.iter().any(|d| unsupported(d.code)) {
-        return Err(errors(&refused));
-    }
-    options.strategy = None;
-    options.cluster = None;
-    splitbar::Compiler::new(&options)
-        .compile(bytes)
-        .map_err(|refused| errors(&refused))
-}
-
-/// The errors among the diagnostics.
-pub(crate) fn errors(refused: &Failure) -> anyhow::Error {
-    let all = refused.diagnostics.iter();
-    let errors: Vec<String> = all
-        .filter(|problem| problem.severity == Severity::Error)
-        .map(|problem| format!("{problem}: {}", problem.reasons.join("; ")))
-        .collect();
-    anyhow::anyhow!("{}", errors.join("\n"))
-}
-
 fn bytes_of(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
+/// The module of the program that is compiled with `options`, and the passes that run on it first.
+fn module(seed: u64, program: &Program, options: &Options) -> Result<(Vec<u8>, Vec<String>)> {
+    let bytes = assembled(&random::text(program))?;
+    let splits = options.split_barriers == SplitBarriers::Always;
+    // Written pairs become barriers first, and these are split; or else pairs move.
+    let fuses = splits && !seed.is_multiple_of(3);
+    let passes = fuses.then(|| "fuse-split-barriers=wait".to_owned());
+    Ok((bytes, passes.into_iter().collect()))
+}
+
 /// Checks that the program has the same results on the simulator as on the host.
 fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
-    let mut bytes = assembled(&random::text(program))?;
+    let (bytes, passes) = module(seed, program, &options)?;
+    let bytes = after_passes(&bytes, &passes)?;
     let splits = options.split_barriers == SplitBarriers::Always;
-    if splits && !seed.is_multiple_of(3) {
-        // Written pairs become barriers first, and these are split; or else pairs move.
-        bytes = fused(&bytes)?;
-    }
     let settings = format!(
         "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}, narrows: {:?}, splits: {splits}, fills: {:?}, stages: {}, unrolls: {:?}, {}",
         options.fuse_at,
@@ -318,7 +338,7 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         options.unroll_barrier_loops,
         options.abi
     );
-    let output = compiled(&bytes, options).context(settings.clone())?;
+    let output = caught(|| compiled(&bytes, options)).context(settings.clone())?;
     let job = Job::compiled(&output, 0).context(settings.clone())?;
     let subgroup = wave_size(&output)?;
     leaves(seed, program, &job, subgroup).context(settings)
@@ -332,12 +352,17 @@ pub(crate) fn wave_size(output: &Output) -> Result<usize> {
 
 /// Checks that `job` has the results of the program on the host, without findings.
 pub(crate) fn leaves(seed: u64, program: &Program, job: &Job, subgroup: usize) -> Result<()> {
+    launch(seed, program, subgroup).is_right(job)
+}
+
+/// The launch of a program in waves of `subgroup` invocations.
+fn launch(seed: u64, program: &Program, subgroup: usize) -> Launch {
     let words = random::inputs(seed, program);
     let slots = random::buffers(seed, program);
     let wanted = random::run(program, &words, &slots, subgroup);
     let all = program.size * GROUPS;
     let (both, last) = slots.split_at(2 * all);
-    let contents = [
+    let contents = vec![
         bytes_of(&words),
         vec![0; all * VARIABLES * 4],
         bytes_of(both),
@@ -346,37 +371,14 @@ pub(crate) fn leaves(seed: u64, program: &Program, job: &Job, subgroup: usize) -
         vec![0; all * 4],
         vec![0; program.size * 4],
     ];
-    let places = (0..).map(|binding| BufferName::Binding(0, binding));
-    let mut inputs = Inputs::new([GROUPS as u32, 1, 1], places.zip(contents).collect());
-    inputs.push = bytes_of(&program.counts);
+    let (left_in_both, left_in_last) = wanted.buffers.split_at(2 * all);
+    let mut launch = Launch::new(GROUPS as u32, contents, seed)
+        .leaves(1, &wanted.variables)
+        .leaves(2, left_in_both)
+        .leaves(3, left_in_last)
+        .leaves(6, &wanted.sums);
+    launch.inputs.push = bytes_of(&program.counts);
     // Another kind of schedule for each program.
-    let schedule = Schedule::nth((seed / 7 % 8) as u32, seed);
-    let outcome = job.run(&inputs, schedule)?;
-    if let Some(finding) = outcome.report.findings.first() {
-        bail!("{schedule}: {finding}");
-    }
-    let words = |buffer: usize| -> Vec<u32> {
-        let words = outcome.buffers[buffer].as_chunks::<4>().0.iter();
-        words.map(|word| u32::from_le_bytes(*word)).collect()
-    };
-    let found = Memory {
-        variables: words(1),
-        buffers: [words(2), words(3)].concat(),
-        sums: words(6),
-    };
-    for (what, found, wanted) in [
-        ("variables", &found.variables, &wanted.variables),
-        ("buffers", &found.buffers, &wanted.buffers),
-        ("sums", &found.sums, &wanted.sums),
-    ] {
-        ensure!(found.len() == wanted.len(), "{what} are missing");
-        if let Some(at) = (0..found.len()).find(|at| found[*at] != wanted[*at]) {
-            bail!(
-                "{schedule}: word {at} of the {what} is {:#x} instead of {:#x}",
-                found[at],
-                wanted[at]
-            );
-        }
-    }
-    Ok(())
+    launch.schedules = vec![(seed / 7 % 8) as u32];
+    launch
 }

@@ -1,7 +1,8 @@
 //! Compiling in process, running the command line, and the tools that tests need.
 
 use anyhow::{Context, ensure};
-use splitbar::{Choice, Optimization, Options, Output, Target};
+use splitbar::diagnostic::{Code, Severity};
+use splitbar::{Choice, Failure, Optimization, Options, Output, Target};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::harness::Missing;
 pub(crate) use splitbar_tests::harness::trial;
@@ -51,6 +52,33 @@ pub(crate) fn compile_bytes(
     splitbar::Compiler::new(&options)
         .compile(bytes)
         .map_err(|failure| anyhow::anyhow!("{target_name}: {failure}"))
+}
+
+/// Compiles with `options`, or, where the strategy cannot be had, as the planner likes.
+pub(crate) fn compiled(bytes: &[u8], mut options: Options) -> anyhow::Result<Output> {
+    let refused = match splitbar::Compiler::new(&options).compile(bytes) {
+        Ok(output) => return Ok(output),
+        Err(refused) => refused,
+    };
+    let unsupported = |code| code == Code::UnsupportedStrategy;
+    if !refused.diagnostics.iter().any(|d| unsupported(d.code)) {
+        return Err(errors(&refused));
+    }
+    options.strategy = None;
+    options.cluster = None;
+    splitbar::Compiler::new(&options)
+        .compile(bytes)
+        .map_err(|refused| errors(&refused))
+}
+
+/// The errors among the diagnostics.
+pub(crate) fn errors(refused: &Failure) -> anyhow::Error {
+    let all = refused.diagnostics.iter();
+    let errors: Vec<String> = all
+        .filter(|problem| problem.severity == Severity::Error)
+        .map(|problem| format!("{problem}: {}", problem.reasons.join("; ")))
+        .collect();
+    anyhow::anyhow!("{}", errors.join("\n"))
 }
 
 /// Checks that a generated file of the repository is up to date. `cargo xtask bless` writes it;

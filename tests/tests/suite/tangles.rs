@@ -8,15 +8,15 @@
 //! - `SPLITBAR_FIRST_SEED=N` begins with this one;
 //! - `SPLITBAR_WAY=gfx1201,O2` runs all of them one way only.
 //!
-//! A program that fails is made smaller, and its module is left in the folder for temporary files.
+//! A program that fails is made smaller, and becomes a case (`found/`).
 
+use crate::found::{Found, Launch, caught};
 use crate::random::{errors, wave_size};
 use crate::support::{always_split, assembled, linkable, trial};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::Optimization;
-use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{BufferName, Inputs, Job};
+use splitbar::simulate::Job;
+use splitbar::{Optimization, Options};
 use splitbar_tests::tangles::{self, Program};
 use std::time::{Duration, Instant};
 
@@ -143,44 +143,54 @@ fn report(seed: u64, program: &Program, way: Way, error: &anyhow::Error) -> Stri
         begin.elapsed() < PATIENCE && agrees(seed, candidate, way).is_err()
     });
     let (name, (level, _)) = way;
-    let file = std::env::temp_dir().join(format!("splitbar-tangles-{seed}-{name}-{level}.spvasm"));
-    let left = match std::fs::write(&file, tangles::text(&small)) {
-        Ok(()) => file.display().to_string(),
-        Err(error) => error.to_string(),
+    let variables =
+        format!("SPLITBAR_FIRST_SEED={seed} SPLITBAR_TANGLES=1 SPLITBAR_WAY={name},{level}");
+    let error = format!("{error:#}");
+    let case = || -> Result<String> {
+        let options = options(way)?;
+        let module = assembled(&tangles::text(&small))?;
+        let compiled = || crate::random::compiled(&module, options.clone());
+        let wave = match caught(compiled) {
+            Ok(output) => wave_size(&output)?,
+            Err(_) => options.target.default_wave_size() as usize,
+        };
+        let found = Found {
+            family: "tangles",
+            name: format!("{seed}-{name}-{level}"),
+            variables: variables.clone(),
+            module: &module,
+            passes: &[],
+            options: &options,
+            launch: &launch(seed, &small, wave)?,
+            error: &error,
+        };
+        Ok(found.report())
     };
-    format!(
-        "SPLITBAR_FIRST_SEED={seed} SPLITBAR_TANGLES=1 SPLITBAR_WAY={name},{level}\n  {error:#}\n  \
-         made smaller ({left}):\n{}",
-        small.outline()
-    )
+    let case = case().unwrap_or_else(|error| format!("{error:#}"));
+    let outline = small.outline();
+    format!("{variables}\n  {error}\n  {case}\n  made smaller:\n{outline}")
 }
 
-/// Checks that the program has the results on the simulator that SPIR-V's rules require.
-fn agrees(seed: u64, program: &Program, (name, (_, level)): Way) -> Result<()> {
-    let bytes = assembled(&tangles::text(program))?;
+/// The options of a way.
+fn options((name, (_, level)): Way) -> Result<Options> {
     let mut options = always_split(name)?;
     options.optimization = level;
-    let output = splitbar::Compiler::new(&options)
-        .compile(&bytes)
-        .map_err(|refused| errors(&refused))?;
-    let job = Job::compiled(&output, 0)?;
-    let wanted = tangles::run(program, u32::try_from(wave_size(&output)?)?);
-    let buffer = (BufferName::Binding(0, 0), vec![0; wanted.len() * 4]);
-    let inputs = Inputs::new([1, 1, 1], [buffer].into_iter().collect());
-    let schedule = Schedule::nth((seed % 8) as u32, seed);
-    let outcome = job.run(&inputs, schedule)?;
-    if let Some(finding) = outcome.report.findings.first() {
-        bail!("{schedule}: {finding}");
-    }
-    let words = outcome.buffers[0].as_chunks::<4>().0.iter();
-    let found: Vec<u32> = words.map(|word| u32::from_le_bytes(*word)).collect();
-    let differs = (0..wanted.len()).find(|at| found.get(*at) != wanted.get(*at));
-    if let Some(at) = differs {
-        bail!(
-            "{schedule}: invocation {at} has {:?} instead of {:?}",
-            found.get(at),
-            wanted.get(at)
-        );
-    }
-    Ok(())
+    Ok(options)
+}
+
+/// The launch of a program in waves of `wave` invocations, and what it leaves by SPIR-V's rules.
+fn launch(seed: u64, program: &Program, wave: usize) -> Result<Launch> {
+    let wanted = tangles::run(program, u32::try_from(wave)?);
+    let mut launch = Launch::new(1, vec![vec![0; wanted.len() * 4]], seed).leaves(0, &wanted);
+    launch.schedules = vec![(seed % 8) as u32];
+    Ok(launch)
+}
+
+/// That the program leaves on the simulated machine what it leaves by SPIR-V's rules.
+fn agrees(seed: u64, program: &Program, way: Way) -> Result<()> {
+    let bytes = assembled(&tangles::text(program))?;
+    let options = options(way)?;
+    let compile = || splitbar::Compiler::new(&options).compile(&bytes);
+    let output = caught(|| compile().map_err(|refused| errors(&refused)))?;
+    launch(seed, program, wave_size(&output)?)?.is_right(&Job::compiled(&output, 0)?)
 }

@@ -4,14 +4,15 @@
 //! `SPLITBAR_UNDEFINED_SEEDS=5000 cargo test -p splitbar-tests --test suite -- undefined/` runs
 //! more of them, `SPLITBAR_FIRST_SEED=N` begins with this one.
 
+use crate::found::{Found, Launch, caught};
 use crate::random::variable;
 use crate::support::{always_split, assembled, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
-use splitbar::Optimization;
 use splitbar::diagnostic::Code;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{BufferName, Inputs, Job};
+use splitbar::{Optimization, Options};
 use splitbar_tests::undefined::{self, INVOCATIONS, Program};
 
 const TARGETS: [&str; 4] = ["gfx942", "gfx1201", "sm_70", "sm_90"];
@@ -93,9 +94,25 @@ fn all(seeds: std::ops::Range<u64>) -> Result<()> {
         let module = assembled(&undefined::text(&program)).with_context(|| format!("{seed}"))?;
         for name in TARGETS {
             for level in LEVELS {
-                if let Err(error) = agrees(seed, &program, &module, (name, level)) {
+                let mut options = always_split(name)?;
+                options.optimization = level;
+                let launch = launch(seed, &program);
+                if let Err(error) = agrees(&module, &options, &launch) {
+                    let error = format!("{error:#}");
+                    let found = Found {
+                        family: "undefined",
+                        name: format!("{seed}-{name}-{level:?}"),
+                        variables: format!("SPLITBAR_FIRST_SEED={seed} SPLITBAR_UNDEFINED_SEEDS=1"),
+                        module: &module,
+                        passes: &[],
+                        options: &options,
+                        launch: &launch,
+                        error: &error,
+                    };
+                    let variables = &found.variables;
+                    let case = found.report();
                     failed.push(format!(
-                        "SPLITBAR_FIRST_SEED={seed} SPLITBAR_UNDEFINED_SEEDS=1 ({name}, {level:?}): {error:#}"
+                        "{variables} ({name}, {level:?}): {error}\n  {case}"
                     ));
                 }
             }
@@ -107,39 +124,18 @@ fn all(seeds: std::ops::Range<u64>) -> Result<()> {
     bail!("{}", failed.join("\n"))
 }
 
-/// Checks that every result of the program has the value that it has on the host, if that is
-/// defined.
-fn agrees(
-    seed: u64,
-    program: &Program,
-    module: &[u8],
-    (name, level): (&str, Optimization),
-) -> Result<()> {
-    let mut options = always_split(name)?;
-    options.optimization = level;
-    let output = crate::random::compiled(module, options)?;
-    let job = Job::compiled(&output, 0)?;
+/// The launch of a program, and the values that its results have on the host, where they have one.
+fn launch(seed: u64, program: &Program) -> Launch {
     let words = undefined::inputs(seed);
-    let wanted = undefined::run(program, &words);
     let inputs = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let contents = [inputs, vec![0; program.outputs * INVOCATIONS * 4]];
-    let places = (0..).map(|binding| BufferName::Binding(0, binding));
-    let inputs = Inputs::new([1, 1, 1], places.zip(contents).collect());
-    let outcome = job.run(&inputs, Schedule::nth(0, seed))?;
-    if let Some(finding) = outcome.report.findings.first() {
-        bail!("{finding}");
-    }
-    let found = outcome.buffers.get(1).context("no results")?;
-    let found = found
-        .as_chunks::<4>()
-        .0
-        .iter()
-        .map(|word| u32::from_le_bytes(*word));
-    for (at, (found, wanted)) in found.zip(wanted).enumerate() {
-        if let Some(wanted) = wanted.filter(|wanted| *wanted != found) {
-            let (place, id) = (at / INVOCATIONS, at % INVOCATIONS);
-            bail!("place {place} of invocation {id} is {found:#x} instead of {wanted:#x}");
-        }
-    }
-    Ok(())
+    let results = vec![0; program.outputs * INVOCATIONS * 4];
+    let mut launch = Launch::new(1, vec![inputs, results], seed);
+    launch.wanted = vec![(1, undefined::run(program, &words))];
+    launch
+}
+
+/// That everything the program leaves has the value that it has on the host, if it has one.
+fn agrees(module: &[u8], options: &Options, launch: &Launch) -> Result<()> {
+    let output = caught(|| crate::random::compiled(module, options.clone()))?;
+    launch.is_right(&Job::compiled(&output, 0)?)
 }

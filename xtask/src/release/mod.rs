@@ -91,7 +91,7 @@ fn plan(options: &Options, current: &str) -> Result<()> {
         "crates, in the order of publishing: {}",
         order()?.join(", ")
     );
-    println!("artefacts: archive, wheel, sbom.cdx.json, SHA256SUMS");
+    println!("artefacts: archive, wheel, source distribution, sbom.cdx.json, SHA256SUMS");
     println!("commit `Release {next}` and tag v{next}; nothing is pushed");
     Ok(())
 }
@@ -109,6 +109,7 @@ fn artefacts(folder: &Path, options: &Options) -> Result<()> {
         println!("{}: the same bytes twice", archive.display());
     }
     made("wheel", folder, options)?;
+    made("wheel --source", folder, options)?;
     std::fs::write(folder.join("sbom.cdx.json"), bill::of_materials()?)?;
     sums(folder)
 }
@@ -116,18 +117,10 @@ fn artefacts(folder: &Path, options: &Options) -> Result<()> {
 /// What `cargo xtask COMMAND` makes in `folder`. It is a process of its own, since this program may
 /// have been built with an older version.
 fn made(command: &str, folder: &Path, options: &Options) -> Result<PathBuf> {
-    let profile = &options.profile;
-    let arguments = [
-        "run",
-        "--quiet",
-        "--package=xtask",
-        "--",
-        command,
-        "--profile",
-        profile,
-    ];
-    let mut cargo = shell::cargo(&arguments);
-    cargo.arg("--output").arg(folder);
+    let mut cargo = shell::cargo(&["run", "--quiet", "--package=xtask", "--"]);
+    cargo.args(command.split(' '));
+    cargo.args(["--profile", &options.profile, "--output"]);
+    cargo.arg(folder);
     let said = shell::read(cargo)?;
     let last = said.lines().last();
     Ok(last
