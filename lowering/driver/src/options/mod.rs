@@ -456,6 +456,11 @@ impl Options {
             .filter(|_| self.choice == Choice::Measured)
     }
 
+    /// Returns true if plain copies to workgroup memory are made asynchronous.
+    pub(crate) fn promotes_async_copies(&self) -> bool {
+        self.promote_async_copies || self.pipeline_loops == PipelineLoops::TwoBuffersAsync
+    }
+
     /// The aliasing to assume when barriers are narrowed; `None` if they are not.
     pub(crate) fn narrowing(&self) -> Option<Aliasing> {
         match self.narrow_barriers {
