@@ -2,16 +2,13 @@
 
 use crate::analysis::async_copy::{self, Input, Reason};
 use crate::module::WordOffset;
-use crate::transform::barrier_loop::shape::Shape;
-use crate::transform::whole_variables::Spot;
 use std::collections::BTreeSet;
 
-/// Returns true if each of the stores of `function` at `spots` copies what an invocation has
-/// loaded, and can be asynchronous once the barrier that publishes it no longer follows
-/// immediately.
-pub(super) fn are_copies(function: Input<'_, '_>, shape: &Shape<'_, '_>, spots: &[Spot]) -> bool {
+/// The stores of a function that copy what an invocation has loaded, and can be asynchronous once
+/// the barrier that publishes the copy no longer follows immediately.
+pub(super) fn copying_stores(function: Input<'_, '_>) -> BTreeSet<WordOffset> {
     let found = async_copy::find(function);
-    let waited = |reason| match reason {
+    let is_waited = |reason| match reason {
         Reason::WaitedAtOnce => true,
         Reason::OtherBlock
         | Reason::UsedTwice
@@ -23,11 +20,9 @@ pub(super) fn are_copies(function: Input<'_, '_>, shape: &Shape<'_, '_>, spots: 
         | Reason::Destination
         | Reason::TooMany => false,
     };
-    let refused = found.refused.iter().filter(|one| waited(one.reason));
-    let stores: BTreeSet<WordOffset> = refused
+    let refused = found.refused.iter().filter(|one| is_waited(one.reason));
+    refused
         .map(|one| one.store)
         .chain(found.copies.iter().map(|copy| copy.store))
-        .collect();
-    let mut places = spots.iter().filter_map(|spot| shape.inst(*spot));
-    places.all(|store| stores.contains(&store.offset))
+        .collect()
 }

@@ -1,7 +1,7 @@
 //! Checks that a loop can be pipelined, and finds the part that moves.
 
 use super::contents::Contents;
-use super::copies::are_copies;
+use super::copies::copying_stores;
 use super::numbers::BUFFERS;
 use super::unguarded::can_run_always;
 use super::work::Work;
@@ -25,6 +25,7 @@ use crate::transform::operands::{Fence, VOLATILE, fence};
 use crate::transform::options::{Ahead, PipelineLoops};
 use crate::transform::whole_variables::Spot;
 use spirv::{Capability, Op};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 /// What is known of an entry function.
@@ -43,6 +44,8 @@ pub(super) struct Facts<'f, 'm> {
     pub(super) variables: &'f Variables,
     /// Of workgroup memory, that the entry point takes.
     pub(super) bytes: u64,
+    /// The stores that asynchronous copies can replace, once they are asked for.
+    pub(super) copying: &'f OnceCell<BTreeSet<WordOffset>>,
     pub(super) options: PipelineLoops,
 }
 
@@ -398,15 +401,18 @@ fn slices<'m>(
 
 /// Returns true if asynchronous copies can take the place of the stores.
 fn is_copied(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>, spots: &[Spot]) -> bool {
-    let function = async_copy::Input {
-        declarations: facts.declarations,
-        constants: facts.constants,
-        memory: &Memory::analyze(facts.declarations),
-        function: facts.function,
-        cfg: facts.cfg,
-        size: None,
-    };
-    are_copies(function, shape, spots)
+    let copying = facts.copying.get_or_init(|| {
+        copying_stores(async_copy::Input {
+            declarations: facts.declarations,
+            constants: facts.constants,
+            memory: &Memory::analyze(facts.declarations),
+            function: facts.function,
+            cfg: facts.cfg,
+            size: None,
+        })
+    });
+    let mut stores = spots.iter().filter_map(|spot| shape.inst(*spot));
+    stores.all(|store| copying.contains(&store.offset))
 }
 
 /// What the stores need in two parts.

@@ -260,6 +260,7 @@ fn each_loop<'m>(
             pairing: &pairing,
             is_uniform: &is_uniform,
             variables: &whole_variables(declarations, function),
+            copying: &OnceCell::new(),
             bytes: WorkgroupMemory::analyze(declarations, &constants, entry).bytes,
             options,
         };
