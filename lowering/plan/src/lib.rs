@@ -53,7 +53,7 @@ mod strategy;
 mod waits;
 
 pub use access_mark::AccessMark;
-pub use async_copies::{CopyPlan, Engine};
+pub use async_copies::{CopyPlan, Engine, copies_to_workgroup_memory};
 pub use fences::around_barrier;
 pub use fuse_at::FuseAt;
 pub use groups::WarpGroups;

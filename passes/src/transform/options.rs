@@ -130,6 +130,9 @@ pub enum Ahead {
     Loads,
     /// Loads and stores.
     Stage,
+    /// Loads and stores if each store is a plain copy that can be asynchronous
+    /// ([`crate::analysis::async_copy`]), and else as with `Either`.
+    Copies,
     /// The loads, and the arrays keep their one buffer: a barrier is between the work and the
     /// stores.
     LoadsOfOneBuffer,
@@ -141,7 +144,7 @@ impl Ahead {
     /// True if each array gets two buffers.
     pub(crate) fn has_two_buffers(self) -> bool {
         match self {
-            Ahead::Either | Ahead::Loads | Ahead::Stage | Ahead::Nothing => true,
+            Ahead::Either | Ahead::Loads | Ahead::Stage | Ahead::Copies | Ahead::Nothing => true,
             Ahead::LoadsOfOneBuffer => false,
         }
     }
@@ -149,7 +152,11 @@ impl Ahead {
     /// True if a part of the loop may run ahead.
     pub(crate) fn moves(self) -> bool {
         match self {
-            Ahead::Either | Ahead::Loads | Ahead::Stage | Ahead::LoadsOfOneBuffer => true,
+            Ahead::Either
+            | Ahead::Loads
+            | Ahead::Stage
+            | Ahead::Copies
+            | Ahead::LoadsOfOneBuffer => true,
             Ahead::Nothing => false,
         }
     }
@@ -157,7 +164,7 @@ impl Ahead {
     /// True if the buffers of a loop may alternate while nothing runs ahead.
     pub(crate) fn may_alternate(self) -> bool {
         match self {
-            Ahead::Either | Ahead::Nothing => true,
+            Ahead::Either | Ahead::Copies | Ahead::Nothing => true,
             Ahead::Loads | Ahead::Stage | Ahead::LoadsOfOneBuffer => false,
         }
     }

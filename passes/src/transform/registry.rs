@@ -203,7 +203,7 @@ passes! {
     PIPELINE_BARRIER_LOOPS {
         name: "pipeline-barrier-loops",
                 about: "load the data of a loop's next iteration in the current one, with two workgroup-memory buffers and one split barrier",
-        value: Some("loads|stage|one-buffer|alternate,always-store,plain,aliased,all-memory,words:N,memory:BYTES"),
+        value: Some("loads|stage|copies|one-buffer|alternate,always-store,plain,aliased,all-memory,words:N,memory:BYTES"),
         keeps_order: false,
         parse: pipeline_loops,
         run: pipeline_barrier_loops::run,
@@ -359,6 +359,7 @@ fn pipeline_loops(value: Option<&str>) -> Option<PassOptions> {
         match part.split_once(':') {
             None if part == "loads" => pipeline.ahead = Ahead::Loads,
             None if part == "stage" => pipeline.ahead = Ahead::Stage,
+            None if part == "copies" => pipeline.ahead = Ahead::Copies,
             None if part == "one-buffer" => pipeline.ahead = Ahead::LoadsOfOneBuffer,
             None if part == "alternate" => pipeline.ahead = Ahead::Nothing,
             None if part == "always-store" => pipeline.always_store = true,

@@ -23,10 +23,11 @@ const AUTO: &str = "auto";
 
 /// The forms that loops are pipelined in, as strategies: their names and the values of
 /// `--pipeline-loops`.
-const PIPELINED: [(&str, &str); 3] = [
+const PIPELINED: [(&str, &str); 4] = [
     ("pipelined-1", "1"),
     ("pipelined-2", "2"),
     ("pipelined-2-always-store", "2-always-store"),
+    ("pipelined-2-async", "2-async"),
 ];
 
 /// The kernels and strategies to compile.

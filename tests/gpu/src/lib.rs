@@ -11,7 +11,8 @@
 //! of it but the driver's door is tested on the simulator.
 //!
 //! [`vulkan`] stands beside it: modules, not PTX, on a Vulkan driver that runs on the processor.
-//! [`corpus`] runs launches of published modules there and on the simulator.
+//! [`corpus`] runs launches of published modules there and on the simulator. [`loops`] are modules
+//! before and after pipelining, for the drivers of the machine with the GPU.
 
 pub mod attempts;
 pub mod break_even;
@@ -22,6 +23,7 @@ pub mod corpus;
 pub mod cuda;
 pub mod device;
 mod ffi;
+pub mod loops;
 pub mod parameters;
 pub mod simulated;
 pub mod timing;

@@ -9,6 +9,7 @@ use splitbar_gpu::check::Outcome;
 use splitbar_gpu::compile::{self, Selection};
 use splitbar_gpu::cuda::Cuda;
 use splitbar_gpu::device::Device;
+use splitbar_gpu::loops;
 use splitbar_gpu::simulated::Simulated;
 use splitbar_gpu::timing::{self, Choices};
 use splitbar_gpu::vulkan;
@@ -65,6 +66,12 @@ enum Action {
         /// Launches of which the median counts
         #[arg(long, value_name = "N", default_value_t = 20)]
         runs: u32,
+    },
+    /// Write the modules of a bundle for Vulkan drivers: before and after their loops are pipelined
+    Loops {
+        /// The folder
+        #[arg(long, value_name = "FOLDER")]
+        into: PathBuf,
     },
     /// Time phases in which one wave is late, with every strategy
     BreakEven {
@@ -159,6 +166,13 @@ fn run(action: Action) -> Result<bool> {
             };
             let bundle = Bundle::at(into);
             let manifest = compile::run(&selection, &bundle)?;
+            if selection.kernels.is_none() {
+                let modules = loops::write(&bundle.folder().join(loops::FOLDER))?;
+                println!(
+                    "{modules} modules with pipelined loops in {}",
+                    loops::FOLDER
+                );
+            }
             for why in &manifest.left_out {
                 println!("left out: {why}");
             }
@@ -167,6 +181,11 @@ fn run(action: Action) -> Result<bool> {
                 manifest.kernels.len() + manifest.points.len(),
                 bundle.folder().display()
             );
+            Ok(true)
+        }
+        Action::Loops { into } => {
+            let modules = loops::write(&into)?;
+            println!("{modules} modules with pipelined loops");
             Ok(true)
         }
         Action::Run {

@@ -75,6 +75,7 @@ fn auto_takes_the_faster_version() -> Result<()> {
                 Some("pipelined with 2 buffers that are always stored to") => {
                     Loops::TwoBuffersAlwaysStored
                 }
+                Some("pipelined with 2 buffers and asynchronous copies") => Loops::TwoBuffersAsync,
                 _ => Loops::Never,
             };
             let (same, none) = assembly(same)?;
@@ -169,7 +170,7 @@ fn one(seed: u64) -> Result<()> {
     let can = match form.ahead {
         Ahead::Loads | Ahead::LoadsOfOneBuffer => moves && !has_a_loop(&program),
         Ahead::Stage => moves,
-        Ahead::Either => moves || alternates,
+        Ahead::Either | Ahead::Copies => moves || alternates,
         Ahead::Nothing => alternates,
     };
     let done = outcomes.iter().filter(|one| one.stays.is_none()).count();
@@ -230,7 +231,8 @@ fn by_option(seed: u64, program: &Program, module: &[u8]) -> Result<()> {
             Loops::OneBuffer,
             Loops::TwoBuffers,
             Loops::TwoBuffersAlwaysStored,
-        ][seed as usize % 3];
+            Loops::TwoBuffersAsync,
+        ][seed as usize % 4];
         options.split_barriers = split;
         agrees(seed, program, (module, &[]), options)
             .with_context(|| format!("{name}, {split:?}"))?;
@@ -246,11 +248,12 @@ fn form(seed: u64) -> PipelineLoops {
         Ahead::Either,
         Ahead::LoadsOfOneBuffer,
         Ahead::Nothing,
+        Ahead::Copies,
     ];
     PipelineLoops {
-        ahead: ahead[seed as usize % 5],
-        plain: seed / 5 % 2 == 1,
-        always_store: seed / 10 % 2 == 1,
+        ahead: ahead[seed as usize % 6],
+        plain: seed / 6 % 2 == 1,
+        always_store: seed / 12 % 2 == 1,
         ..PipelineLoops::default()
     }
 }
@@ -261,6 +264,7 @@ fn flag(form: PipelineLoops) -> String {
         Ahead::Loads => "loads",
         Ahead::Stage => "stage",
         Ahead::LoadsOfOneBuffer => "one-buffer",
+        Ahead::Copies => "copies",
         Ahead::Nothing => "alternate",
         Ahead::Either => "",
     };

@@ -1,8 +1,9 @@
 //! The choice whether the loops of a module are pipelined, where the options leave it open.
 //!
-//! The module is compiled as it is and with its loops pipelined, with one buffer and with two. A
-//! pipelined version is taken if an entry point is expected to take fewer cycles with it, and none
-//! is expected to take more; of two such versions the one that takes fewer.
+//! The module is compiled as it is and with its loops pipelined, with one buffer, with two, and
+//! with asynchronous copies where the target has instructions for that. A pipelined version is
+//! taken if an entry point is expected to take fewer cycles with it, and none is expected to take
+//! more; of several such versions the one that takes the fewest.
 
 use super::expected::{By, Expected, expected_times};
 use super::output::Output;
@@ -16,6 +17,7 @@ use crate::options::{Options, PipelineLoops};
 use crate::stage::Observer;
 use splitbar_passes::pipeline::{Settings, rewrite};
 use splitbar_passes::transform::registry::PIPELINE_BARRIER_LOOPS;
+use splitbar_plan::copies_to_workgroup_memory;
 
 /// The decision about the loops of a module.
 pub(super) struct Decided {
@@ -85,6 +87,9 @@ pub(super) fn decide(
         PipelineLoops::TwoBuffersAlwaysStored => {
             format!("pipelined with 2 buffers that are always stored to, {why}")
         }
+        PipelineLoops::TwoBuffersAsync => {
+            format!("pipelined with 2 buffers and asynchronous copies, {why}")
+        }
         PipelineLoops::Never | PipelineLoops::Auto => format!("not pipelined, {why}"),
     };
     Ok(Some(decided(form, &why, Some(compiled))))
@@ -100,11 +105,18 @@ fn forms(request: Request<'_>, with: impl Fn(PipelineLoops) -> Options) -> Vec<P
         return Vec::new();
     };
     let mut found: Vec<(PipelineLoops, Vec<u8>)> = Vec::new();
-    for form in [
+    // The last one makes the same module as the first one of loops that do more than copy.
+    let forms = [
         PipelineLoops::TwoBuffers,
         PipelineLoops::TwoBuffersAlwaysStored,
         PipelineLoops::OneBuffer,
-    ] {
+        PipelineLoops::TwoBuffersAsync,
+    ];
+    let has_copies = copies_to_workgroup_memory(options.target);
+    for form in forms {
+        if form == PipelineLoops::TwoBuffersAsync && !has_copies {
+            continue;
+        }
         let steps = pipelining(&with(form));
         let settings = Settings::default();
         let Ok(done) = rewrite(source.declarations, &steps, settings, &mut |_, _| ()) else {

@@ -300,7 +300,7 @@ fn kernels<'w>(
 ) -> Vec<Kernel<'w>> {
     let wanted = KernelOptions {
         workgroup_size: options.workgroup_size,
-        promote_async_copies: options.promote_async_copies,
+        promote_async_copies: options.promotes_async_copies(),
         narrowing: options.narrowing(),
     };
     let mut kernels = Vec::new();

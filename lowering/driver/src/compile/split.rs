@@ -210,6 +210,7 @@ pub(super) fn pipelining(options: &Options) -> Vec<Step> {
         PipelineLoops::TwoBuffers | PipelineLoops::TwoBuffersAlwaysStored | PipelineLoops::Auto => {
             Ahead::Either
         }
+        PipelineLoops::TwoBuffersAsync => Ahead::Copies,
     };
     let pipeline = transform::PipelineLoops {
         ahead,

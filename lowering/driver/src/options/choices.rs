@@ -57,6 +57,12 @@ pub enum PipelineLoops {
     /// As with [`TwoBuffers`](PipelineLoops::TwoBuffers), and the last iteration stores as well,
     /// where only loads run ahead and that is right: no branch is around the stores then.
     TwoBuffersAlwaysStored,
+    /// As with [`TwoBuffers`](PipelineLoops::TwoBuffers), but loops that only copy to workgroup
+    /// memory are pipelined with asynchronous copies, as [`Options::promote_async_copies`] makes
+    /// them: no registers hold the data of the next iteration.
+    ///
+    /// [`Options::promote_async_copies`]: super::Options::promote_async_copies
+    TwoBuffersAsync,
     /// In the one of the other ways that is expected to take the fewest cycles, if an entry point
     /// is expected to take fewer cycles by that than as it is, and none more.
     Auto,
@@ -155,6 +161,11 @@ pub(super) const PIPELINE_LOOPS: &Named<PipelineLoops> = &[
         "2-always-store",
         PipelineLoops::TwoBuffersAlwaysStored,
         "As 2, and the last iteration stores too",
+    ),
+    (
+        "2-async",
+        PipelineLoops::TwoBuffersAsync,
+        "As 2, with asynchronous copies where a loop only copies",
     ),
     (
         "auto",

@@ -126,7 +126,7 @@ declare_options! {
             value: ValueForm::OneOf("HOW", || names(PIPELINE_LOOPS)),
             default: Some("never"),
             summary: "Pipelines loops, with 1 or 2 buffers for each workgroup array",
-            details: "Applies to loops that fill workgroup arrays before a barrier and read them after it. Each iteration then loads the data of the next one: with two buffers and one split barrier for each iteration, or with one buffer and two barriers. With `2-always-store`, the last iteration stores too, so no branch is needed around the stores (docs/pipelining.md).",
+            details: "Applies to loops that fill workgroup arrays before a barrier and read them after it. Each iteration then loads the data of the next one: with two buffers and one split barrier for each iteration, or with one buffer and two barriers. With `2-always-store`, the last iteration stores too, so no branch is needed around the stores. With `2-async`, the data of the next iteration is copied asynchronously, on targets that can (docs/pipelining.md).",
             set: |options, text| put(&mut options.pipeline_loops, one_of(PIPELINE_LOOPS, text)),
         }
     };
@@ -454,6 +454,11 @@ impl Options {
         self.launch
             .as_ref()
             .filter(|_| self.choice == Choice::Measured)
+    }
+
+    /// Returns true if plain copies to workgroup memory are made asynchronous.
+    pub(crate) fn promotes_async_copies(&self) -> bool {
+        self.promote_async_copies || self.pipeline_loops == PipelineLoops::TwoBuffersAsync
     }
 
     /// The aliasing to assume when barriers are narrowed; `None` if they are not.

@@ -178,8 +178,8 @@ pub struct Setting {
 /// A version of a kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct VersionResult {
-    /// Its name: `full`, `auto`, `pipelined-1`, `pipelined-2`, `pipelined-2-always-store`, or a
-    /// strategy.
+    /// Its name: `full`, `auto`, `pipelined-1`, `pipelined-2`, `pipelined-2-always-store`,
+    /// `pipelined-2-async`, or a strategy.
     pub name: String,
     /// The strategies of its pairs.
     pub strategies: Vec<&'static str>,

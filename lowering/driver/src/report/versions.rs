@@ -15,13 +15,14 @@ pub(super) const FULL: &str = "full";
 pub(super) const AUTO: &str = "auto";
 
 /// The versions with pipelined loops: their names, and how the loops are pipelined.
-const PIPELINED: [(&str, PipelineLoops); 3] = [
+const PIPELINED: [(&str, PipelineLoops); 4] = [
     ("pipelined-1", PipelineLoops::OneBuffer),
     ("pipelined-2", PipelineLoops::TwoBuffers),
     (
         "pipelined-2-always-store",
         PipelineLoops::TwoBuffersAlwaysStored,
     ),
+    ("pipelined-2-async", PipelineLoops::TwoBuffersAsync),
 ];
 
 /// A version to compile.

@@ -310,6 +310,13 @@ fn copy_plan(copy: &GroupCopy, target: &Target, invocations: Option<u64>) -> Opt
     })
 }
 
+/// Returns true if the target has instructions that copy from global to workgroup memory while the
+/// invocation continues, at least four bytes at once.
+pub fn copies_to_workgroup_memory(target: &Target) -> bool {
+    let (engine, _) = engine(target, Direction::ToWorkgroup, 4);
+    engine != Engine::Registers
+}
+
 /// What copies elements of this size, and how many bytes of one at once. Both sides are aligned to
 /// the element.
 fn engine(target: &Target, direction: Direction, element_bytes: u32) -> (Engine, u32) {

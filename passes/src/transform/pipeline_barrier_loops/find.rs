@@ -1,14 +1,17 @@
 //! Checks that a loop can be pipelined, and finds the part that moves.
 
 use super::contents::Contents;
+use super::copies::copying_stores;
 use super::numbers::BUFFERS;
 use super::unguarded::can_run_always;
 use super::work::Work;
+use crate::analysis::async_copy;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::layout::Extents;
 use crate::analysis::loops::Loops;
 use crate::analysis::pairing::{Open, Pairing};
 use crate::analysis::phases::{Body, Effects, MemoryRegions, Own, Role};
+use crate::analysis::uniformity::memory::Memory;
 use crate::module::{BlockIndex, Constants, Declarations, Function, Id, Inst, Scope, WordOffset};
 use crate::transform::barrier_loop::arrays::{Arrays, array_of, is_store};
 use crate::transform::barrier_loop::kept::words;
@@ -22,6 +25,7 @@ use crate::transform::operands::{Fence, VOLATILE, fence};
 use crate::transform::options::{Ahead, PipelineLoops};
 use crate::transform::whole_variables::Spot;
 use spirv::{Capability, Op};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 /// What is known of an entry function.
@@ -40,6 +44,8 @@ pub(super) struct Facts<'f, 'm> {
     pub(super) variables: &'f Variables,
     /// Of workgroup memory, that the entry point takes.
     pub(super) bytes: u64,
+    /// The stores that asynchronous copies can replace, once they are asked for.
+    pub(super) copying: &'f OnceCell<BTreeSet<WordOffset>>,
     pub(super) options: PipelineLoops,
 }
 
@@ -380,16 +386,33 @@ fn slices<'m>(
     };
     let stage = all(&slicer, spots)?;
     match facts.options.ahead {
+        Ahead::Copies if is_copied(facts, shape, spots) => Ok((stage, None)),
         Ahead::Stage | Ahead::Nothing => Ok((stage, None)),
         Ahead::Loads | Ahead::LoadsOfOneBuffer => {
             let halves = halves(facts, &mut slicer, spots)?;
             Ok((stage, Some(halves)))
         }
-        Ahead::Either => {
+        Ahead::Either | Ahead::Copies => {
             let halves = halves(facts, &mut slicer, spots).ok();
             Ok((stage, halves))
         }
     }
+}
+
+/// Returns true if asynchronous copies can take the place of the stores.
+fn is_copied(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>, spots: &[Spot]) -> bool {
+    let copying = facts.copying.get_or_init(|| {
+        copying_stores(async_copy::Input {
+            declarations: facts.declarations,
+            constants: facts.constants,
+            memory: &Memory::analyze(facts.declarations),
+            function: facts.function,
+            cfg: facts.cfg,
+            size: None,
+        })
+    });
+    let mut stores = spots.iter().filter_map(|spot| shape.inst(*spot));
+    stores.all(|store| copying.contains(&store.offset))
 }
 
 /// What the stores need in two parts.

@@ -23,9 +23,11 @@
 //! One barrier an iteration instead of two, and the loads have all of the work to arrive in. Where
 //! halves are not wanted (`plain`), a barrier is in the place of each arrive, and the waits go.
 //! With `stage` the loads and stores are together before the work: no values in registers, and no
-//! load whose latency the work of its own invocation hides. With `one-buffer` the tile stays as it
-//! is, a barrier is between the work and the stores, and no memory is needed. With `always-store`
-//! the second `if (next)` goes: the last iteration stores what is in registers, which none reads.
+//! load whose latency the work of its own invocation hides, unless they become asynchronous copies:
+//! `copies` is `stage` for loops with nothing but such copies (`copies.rs`). With `one-buffer` the
+//! tile stays as it is, a barrier is between the work and the stores, and no memory is needed. With
+//! `always-store` the second `if (next)` goes: the last iteration stores what is in registers,
+//! which none reads.
 //!
 //! Where nothing can run ahead, the second barrier alone goes (`alternate.rs`).
 //!
@@ -56,6 +58,7 @@
 
 mod alternate;
 mod contents;
+mod copies;
 mod find;
 mod leftover;
 mod numbers;
@@ -257,6 +260,7 @@ fn each_loop<'m>(
             pairing: &pairing,
             is_uniform: &is_uniform,
             variables: &whole_variables(declarations, function),
+            copying: &OnceCell::new(),
             bytes: WorkgroupMemory::analyze(declarations, &constants, entry).bytes,
             options,
         };
