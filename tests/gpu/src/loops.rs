@@ -90,7 +90,7 @@ pub fn write(folder: &Path) -> Result<usize> {
         let Some(name) = path.strip_prefix(SHADERS) else {
             continue;
         };
-        if !is_product(&spec_ids(bytes)?) {
+        if !has_barrier(bytes)? || !is_product(&spec_ids(bytes)?) {
             continue;
         }
         let given = Given {
@@ -159,6 +159,13 @@ fn pipelined(given: &Given<'_>, ahead: Ahead) -> Result<Option<Vec<u8>>> {
     let name = PIPELINE_BARRIER_LOOPS.name;
     let is_changed = done.ran.iter().any(|ran| ran.name == name && ran.changed);
     Ok(is_changed.then(|| done.module.to_bytes()))
+}
+
+/// Returns true if a module has an OpControlBarrier.
+fn has_barrier(bytes: &[u8]) -> Result<bool> {
+    let module = Module::parse(bytes).map_err(|found| anyhow!("{found}"))?;
+    let mut instructions = module.instructions();
+    Ok(instructions.any(|inst| inst.op() == Some(Op::ControlBarrier)))
 }
 
 /// The SpecIds of a module.
