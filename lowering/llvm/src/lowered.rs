@@ -1,5 +1,6 @@
 //! A lowered module: verified IR, and final code on demand.
 
+use crate::plain_assembly::without_lines;
 use crate::printed::text;
 use crate::{assemble, codegen};
 use inkwell::targets::FileType;
@@ -18,8 +19,12 @@ pub(crate) struct Lowered {
     #[cfg(test)]
     pub(crate) unoptimized: Vec<u8>,
     pub(crate) bitcode: Vec<u8>,
-    /// Its assembly, where it has been generated already.
+    /// The assembly of the chosen schedule; `None` if there was nothing to choose.
     pub(crate) assembly: Option<String>,
+    /// The assembly of `bitcode` before windows are widened, if it has been generated since.
+    pub(crate) generated: OnceLock<String>,
+    /// The object of its assembly, if it has been assembled.
+    pub(crate) assembled: OnceLock<Vec<u8>>,
     /// The same code with debug lines, where `bitcode` has none.
     pub(crate) lined: Option<Vec<u8>>,
     /// The assembly of that, where it has been generated already, before windows are widened.
@@ -47,6 +52,8 @@ impl Lowered {
             unoptimized: bitcode.clone(),
             bitcode,
             assembly: None,
+            generated: OnceLock::new(),
+            assembled: OnceLock::new(),
             lined: None,
             lined_assembly: OnceLock::new(),
             kernels: Vec::new(),
@@ -71,6 +78,21 @@ impl Lowered {
         let bytes = codegen::generate(bitcode, self.target, self.optimization, file, comments)?;
         let text = String::from_utf8_lossy(&bytes);
         Ok(text.trim_end_matches('\0').to_owned())
+    }
+
+    /// The assembly of `bitcode`, before windows are widened, if the assembly with debug lines has
+    /// been generated.
+    fn known_assembly(&self) -> Option<String> {
+        let is_amdgpu = matches!(self.target.arch, Arch::Amdgpu(_));
+        let lined = self.lined_assembly.get();
+        let lined = lined.filter(|_| is_amdgpu && self.lined.is_some())?;
+        let text = without_lines(lined)?;
+        debug_assert_eq!(
+            Ok(&text),
+            self.assembly_of(&self.bitcode, false).as_ref(),
+            "code with debug lines is the same"
+        );
+        Some(text)
     }
 
     /// Assembly with its windows widened.
@@ -99,10 +121,17 @@ impl LoweredModule for Lowered {
     }
 
     fn assembly(&self) -> Result<String, Diagnostics> {
-        match &self.assembly {
-            Some(assembly) => Ok(self.widened(assembly.clone())),
-            None => Ok(self.widened(self.assembly_of(&self.bitcode, false)?)),
-        }
+        let text = match self.assembly.as_ref().or_else(|| self.generated.get()) {
+            Some(text) => text.clone(),
+            None => {
+                let text = match self.known_assembly() {
+                    Some(text) => text,
+                    None => self.assembly_of(&self.bitcode, false)?,
+                };
+                self.generated.get_or_init(|| text).clone()
+            }
+        };
+        Ok(self.widened(text))
     }
 
     fn lined_assembly(&self) -> Result<String, Diagnostics> {
@@ -125,6 +154,14 @@ impl LoweredModule for Lowered {
         }
     }
 
+    fn assembled(&self) -> Result<Vec<u8>, Diagnostics> {
+        if let Some(object) = self.assembled.get() {
+            return Ok(object.clone());
+        }
+        let object = self.assemble(self.assembly()?)?;
+        Ok(self.assembled.get_or_init(|| object).clone())
+    }
+
     fn has_effects(&self, symbol: &str) -> bool {
         !self.idle.contains(symbol)
     }
@@ -136,6 +173,7 @@ impl LoweredModule for Lowered {
     fn without_late_windows(&self) -> Box<dyn LoweredModule> {
         Box::new(Lowered {
             widened: BTreeMap::new(),
+            assembled: OnceLock::new(),
             ..self.clone()
         })
     }
@@ -145,7 +183,7 @@ impl LoweredModule for Lowered {
             // What is widened is the text; and to assemble code that is there takes less time than
             // to generate it.
             Arch::Amdgpu(_) if self.has_late_windows() || self.assembly.is_some() => {
-                self.assemble(self.assembly()?)
+                self.assembled()
             }
             Arch::Amdgpu(_) => self.generated_object(),
             Arch::Nvptx(_) => self.assembly().map(String::into_bytes),

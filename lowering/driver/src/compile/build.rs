@@ -19,6 +19,6 @@ pub(super) fn build(
 ) -> Result<Output, Failure> {
     let mut code = lower::lower(candidate, request, observer)?;
     let measured = measure::measure(&mut code, request, observer);
-    let (facts, found) = measured.map_err(|refused| code.candidate.problems.and(refused))?;
-    Ok(Output::new(code, facts, found, request))
+    let measured = measured.map_err(|refused| code.candidate.problems.and(refused))?;
+    Ok(Output::new(code, measured, request))
 }

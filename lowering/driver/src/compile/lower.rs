@@ -3,7 +3,7 @@
 
 use super::annotations::additions;
 use super::plan::Candidate;
-use super::request::Request;
+use super::request::{Extent, Request};
 use crate::failure::Failure;
 use crate::options::{Options, SplitBarriers};
 use crate::stage::{Artefact, Observer, Stage, show};
@@ -53,7 +53,8 @@ pub(crate) fn lower<'p, 'w>(
         let text = crate::backend::current().text(&written);
         observer.produced(Artefact::UnoptimizedIr, text.as_bytes());
     }
-    let reads = options.measure || options.audit || additions(options).any();
+    let is_measured = options.measure && request.extent == Extent::Whole;
+    let reads = is_measured || options.audit || additions(options).any();
     let lines = match (options.lines, reads) {
         (true, _) => DebugLines::All,
         (false, true) => DebugLines::Separate,

@@ -4,7 +4,7 @@
 use super::control_flow::control_flow;
 use super::lower::{Code as Lowered, Words, lower_with_lines};
 use super::plan::PlannedKernel;
-use super::request::Request;
+use super::request::{Extent, Request};
 use crate::asm::ptx::{self, Pressure, RegisterEstimate};
 use crate::asm::{self, Function};
 use crate::internal_error::internal;
@@ -35,8 +35,19 @@ pub(crate) struct Facts {
     pub(crate) audit: Option<Audit>,
 }
 
-/// What was asked for of the kernels of `code`, in their order, and what the audit finds wrong. If
-/// widened windows break what the audit asks and others do not, `code` loses them.
+/// The measurements of the kernels of a module.
+#[derive(Default)]
+pub(crate) struct Measured {
+    /// The facts about each, in their order.
+    pub(crate) facts: Vec<Facts>,
+    /// The findings of the audit.
+    pub(crate) found: Diagnostics,
+    /// The final assembly that was read; `None` if nothing was measured.
+    pub(crate) assembly: Option<String>,
+}
+
+/// Measures the kernels of `code`, as far as that was asked for. If widened windows break what the
+/// audit asks and others do not, `code` loses them.
 ///
 /// # Errors
 /// LLVM's own errors, and assembly that is not as expected.
@@ -44,28 +55,31 @@ pub(crate) fn measure(
     code: &mut Lowered<'_, '_>,
     request: Request<'_>,
     observer: &mut dyn Observer,
-) -> Result<(Vec<Facts>, Diagnostics), Diagnostics> {
+) -> Result<Measured, Diagnostics> {
     let options = request.options;
     if !options.measure && !options.audit {
-        let facts = code.plans.iter().map(|_| Facts::default()).collect();
-        return Ok((facts, Diagnostics::new()));
+        return Ok(Measured {
+            facts: code.plans.iter().map(|_| Facts::default()).collect(),
+            ..Measured::default()
+        });
     }
     let _span = info_span!("measure").entered();
     observer.begin(Stage::Measure);
-    let (facts, found) = look(code, code.lowered.as_ref(), request, observer)?;
-    if found.has_errors() && code.lowered.has_late_windows() {
+    let measured = look(code, code.lowered.as_ref(), request, observer)?;
+    if measured.found.has_errors() && code.lowered.has_late_windows() {
         let unmoved = code.lowered.without_late_windows();
-        let (facts, left) = look(code, unmoved.as_ref(), request, observer)?;
-        if !left.has_errors() {
+        let left = look(code, unmoved.as_ref(), request, observer)?;
+        if !left.found.has_errors() {
             debug_assert!(
                 false,
-                "late windows break an ordering that the audit requires: {found}"
+                "late windows break an ordering that the audit requires: {}",
+                measured.found
             );
             code.lowered = unmoved;
-            return Ok((facts, left));
+            return Ok(left);
         }
     }
-    Ok((facts, found))
+    Ok(measured)
 }
 
 /// What the final assembly of every entry point says of windows and waits. The code is that of the
@@ -75,7 +89,7 @@ fn look(
     lowered: &dyn LoweredModule,
     request: Request<'_>,
     observer: &mut dyn Observer,
-) -> Result<(Vec<Facts>, Diagnostics), Diagnostics> {
+) -> Result<Measured, Diagnostics> {
     let (candidate, options) = (&code.candidate, request.options);
     let again;
     let lowered = if options.lines && candidate.prepared.source_map.is_some() {
@@ -92,7 +106,10 @@ fn look(
     } else {
         lowered
     };
-    let assembly = lowered.lined_assembly()?;
+    let assembly = match request.extent {
+        Extent::Whole => lowered.lined_assembly()?,
+        Extent::Usage => lowered.assembly()?,
+    };
     show(observer, Artefact::MeasuredAssembly, || {
         assembly.clone().into_bytes()
     });
@@ -101,10 +118,11 @@ fn look(
             .because(error.to_string())
     })?;
     let mut found = Diagnostics::new();
-    let has_windows = candidate
-        .kernels
-        .iter()
-        .any(|kernel| !kernel.plan.pairs.is_empty());
+    let has_windows = request.extent == Extent::Whole
+        && candidate
+            .kernels
+            .iter()
+            .any(|kernel| !kernel.plan.pairs.is_empty());
     let machine = machine(&assembly, has_windows, options, &mut found);
     let kernels = candidate.kernels.iter().zip(lowered.kernels());
     let facts = kernels.map(|(kernel, abi)| {
@@ -125,7 +143,7 @@ fn look(
             })
         });
         let shape = shape.transpose()?;
-        Ok(measure_kernel(
+        let facts = measure_kernel(
             function,
             &machine,
             kernel,
@@ -133,10 +151,23 @@ fn look(
             shape.as_ref(),
             options,
             &mut found,
-        ))
+        );
+        Ok(match request.extent {
+            Extent::Whole => facts,
+            // Windows cannot be found without lines.
+            Extent::Usage => Facts {
+                windows: None,
+                machine_windows: None,
+                ..facts
+            },
+        })
     });
     let facts = facts.collect::<Result<Vec<Facts>, Diagnostic>>()?;
-    Ok((facts, found))
+    Ok(Measured {
+        facts,
+        found,
+        assembly: Some(assembly),
+    })
 }
 
 /// The diagnostic for assembly that is not as expected: a bug, unless others wrote the module

@@ -3,7 +3,7 @@
 use super::annotations::{annotations, comments};
 use super::entry::Entry;
 use super::lower::Code as Lowered;
-use super::measure::Facts;
+use super::measure::Measured;
 use super::places::PlanPlaces;
 use super::reflect;
 use super::request::Request;
@@ -24,6 +24,12 @@ pub struct Output {
     pub(crate) target: &'static Target,
     entries: Vec<Entry>,
     lowered: Box<dyn LoweredModule>,
+    /// The final assembly that was measured.
+    #[cfg_attr(
+        not(feature = "llvm"),
+        expect(dead_code, reason = "nothing is measured")
+    )]
+    measured: Option<String>,
     ptxas: Option<PathBuf>,
     lld: Option<PathBuf>,
     /// True if the assembly may have debug lines.
@@ -44,13 +50,13 @@ pub struct Output {
 }
 
 impl Output {
-    /// What came of `code`, with the facts about its kernels, and what the audit `found` wrong.
-    pub(super) fn new(
-        code: Lowered<'_, '_>,
-        facts: Vec<Facts>,
-        found: Diagnostics,
-        request: Request<'_>,
-    ) -> Output {
+    /// What came of `code`, with what was `measured` of its kernels.
+    pub(super) fn new(code: Lowered<'_, '_>, measured: Measured, request: Request<'_>) -> Output {
+        let Measured {
+            facts,
+            found,
+            assembly,
+        } = measured;
         let Lowered {
             candidate, lowered, ..
         } = code;
@@ -90,6 +96,7 @@ impl Output {
         Output {
             annotations,
             entries,
+            measured: assembly,
             warnings: problems.take_all(),
             ..Output::unchanged(lowered, request.is_ir, request.options)
         }
@@ -106,6 +113,7 @@ impl Output {
             target: options.target,
             entries: Vec::new(),
             lowered,
+            measured: None,
             ptxas: options.ptxas.clone(),
             lld: options.lld.clone(),
             lines: options.lines,
@@ -197,10 +205,17 @@ impl Output {
         self.lowered.object().map_err(|refused| self.of_ir(refused))
     }
 
-    /// The object of the assembly that was measured, with debug lines; for NVPTX its text.
+    /// The object of the assembly that was measured; for NVPTX its text.
     #[cfg(feature = "llvm")]
-    pub(crate) fn lined_object(&self) -> Result<Vec<u8>, Diagnostics> {
-        self.lowered.assemble(self.lowered.lined_assembly()?)
+    pub(crate) fn measured_object(&self) -> Result<Vec<u8>, Diagnostics> {
+        if self.target.amdgpu().is_some() && !self.lines {
+            return self.lowered.assembled();
+        }
+        let text = match &self.measured {
+            Some(text) => text.clone(),
+            None => self.lowered.lined_assembly()?,
+        };
+        self.lowered.assemble(text)
     }
 
     /// Returns true if the assembly has debug information that leads to the source.

@@ -23,6 +23,17 @@ pub(crate) struct Request<'r> {
     pub(crate) guards: Guards,
     /// For tests that ask what a missing step does. The audit goes by the plans as they were.
     pub(crate) change_plans: Option<&'r ChangePlans<'r>>,
+    /// How much of the code is measured, if its options request measuring.
+    pub(crate) extent: Extent,
+}
+
+/// How much of the code is measured.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Everything that the options name.
+    Whole,
+    /// The resource usage of the kernels. The code needs no debug lines for it.
+    Usage,
 }
 
 impl<'r> Request<'r> {
@@ -35,6 +46,7 @@ impl<'r> Request<'r> {
             is_ir: false,
             guards: Guards::default(),
             change_plans: None,
+            extent: Extent::Whole,
         }
     }
 
@@ -69,5 +81,10 @@ impl<'r> Request<'r> {
         'r: 's,
     {
         Request { options, ..self }
+    }
+
+    /// The same request, with another extent of measuring.
+    pub(crate) fn measuring(self, extent: Extent) -> Request<'r> {
+        Request { extent, ..self }
     }
 }

@@ -16,13 +16,14 @@ use super::plan::{Chosen, Decisions, explain, plan};
 use super::prepare::{Prepared, PreparedSlots, prepare};
 use super::profile_sites::ProfileSites;
 use super::recorder::{Artefacts, Recorder};
-use super::request::Request;
+use super::request::{Extent, Request};
 use super::source::Source;
 use super::split::{KeepFull, Split, SplitModule, split};
 use super::unsplit::Outcomes;
 use super::weighing::Weighing;
 use crate::failure::Failure;
 use crate::options::{Choice, Options, SplitBarriers};
+use crate::stage::Observer;
 use crate::usage::{Resident, ResourceUsage};
 use splitbar_passes::module::WordOffset;
 use splitbar_plan::Strategy;
@@ -432,24 +433,35 @@ impl Selector<'_, '_, '_> {
 
     /// Compiles the version that keeps these barriers full, with the strategies that were decided.
     fn compile(&mut self, keep: &KeepFull, decisions: &Decisions) -> Result<Compiled, Failure> {
-        self.compile_with(keep, decisions, self.measured)
+        self.compile_with(keep, decisions, self.request.with(self.measured))
     }
 
     /// Compiles the version with full barriers: [`KeepFull::All`] or [`KeepFull::Untouched`].
+    /// Only its resource usage is measured, unless the caller uses more of the measurements.
     fn compile_full(
         &mut self,
         keep: &KeepFull,
         decisions: &Decisions,
     ) -> Result<Compiled, Failure> {
-        self.compile_with(keep, decisions, self.full)
+        let options = self.request.options;
+        let is_seen =
+            options.measure || options.audit || options.lines || self.observer.wants_artefacts();
+        let extent = if is_seen {
+            Extent::Whole
+        } else {
+            Extent::Usage
+        };
+        let request = self.request.with(self.full).measuring(extent);
+        self.compile_with(keep, decisions, request)
     }
 
     fn compile_with(
         &mut self,
         keep: &KeepFull,
         decisions: &Decisions,
-        options: &Options,
+        request: Request<'_>,
     ) -> Result<Compiled, Failure> {
+        let options = request.options;
         let is_first = self.is_first(keep);
         let slots = PreparedSlots::default();
         let own;
@@ -469,7 +481,7 @@ impl Selector<'_, '_, '_> {
             is_trial: true,
         };
         let candidate = plan(prepared, chosen, self.sites, options, self.observer)?;
-        let output = build(candidate, self.request.with(options), self.observer)?;
+        let output = build(candidate, request, self.observer)?;
         let mut artefacts = if is_first {
             self.first_artefacts.clone()
         } else {

@@ -124,7 +124,7 @@ impl Job {
     /// cannot use what other files define.
     #[cfg(feature = "llvm")]
     pub(super) fn measured(output: &Output, entry: usize) -> Result<Job, Refusal> {
-        Job::of_object(output, entry, &|| output.lined_object())
+        Job::of_object(output, entry, &|| output.measured_object())
     }
 
     /// The same of the code of the output, which was made with [`lines`](crate::Options::lines).
