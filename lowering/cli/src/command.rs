@@ -67,8 +67,8 @@ pub(crate) enum Command {
     /// race, a missing wait, a deadlock or another error
     #[command(after_help = sim::EXAMPLES)]
     Sim(Box<sim::SimArgs>),
-    /// Compiles a module with every strategy, and recommends one based on registers, occupancy,
-    /// windows and barrier costs
+    /// Compiles a module with every strategy, and recommends one based on registers, occupancy, the
+    /// work between arrive and wait, and barrier costs
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<advise::AdviseArgs>),
     /// Writes a report (HTML, text or JSON) on whether to split the barriers of a module on each

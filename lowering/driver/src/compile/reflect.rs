@@ -1,4 +1,4 @@
-//! The kernel's outside as JSON: how to launch it, and how its barriers were lowered.
+//! Reflection as JSON: the data that a launch of a kernel needs, and the lowering of its barriers.
 
 use super::cost_model::SplitDecisions;
 use super::entry::Entry;
@@ -15,72 +15,77 @@ use splitbar_passes::printf::{Call, Table};
 use splitbar_plan::Target;
 use std::borrow::Cow;
 
-/// The version of the keys (docs/schemas/reflection.json). It grows when one goes or changes its
-/// meaning, not when one is added.
+/// The version of the format (docs/schemas/reflection.json). It increases if a key is removed or
+/// changes its meaning, but not if a key is added.
 pub(crate) const SCHEMA_VERSION: u32 = 2;
 
 /// One entry point.
 #[derive(Debug, Serialize)]
 struct Reflection<'o> {
     schema_version: u32,
-    /// The splitbar that wrote it.
+    /// The version of splitbar that compiled the kernel.
     tool_version: &'static str,
     entry: &'o str,
-    /// The kernel's name in the code.
+    /// The symbol of the kernel in the code.
     symbol: &'o str,
     target: &'static str,
-    /// Invocations of a wave or warp.
+    /// Invocations in a wave or warp.
     wavefront_size: u32,
-    /// Invocations of a subgroup: a wave, or a part of one.
+    /// Invocations in a subgroup, which is a wave or a part of one.
     subgroup_size: u32,
-    /// Null when only the launch knows.
+    /// The required workgroup size; null if the launch can choose it.
     workgroup_size: Option<[u32; 3]>,
-    /// Workgroups of a cluster in x, y and z; null if it is not launched in clusters.
+    /// Workgroups in a cluster in x, y and z; null for a launch without clusters.
     cluster_size: Option<[u32; 3]>,
     /// Bytes of the module's workgroup variables.
     shared_memory_bytes: u32,
-    /// Of these, what the launch must add as dynamic memory.
+    /// The part of these bytes that the launch must add as dynamic workgroup memory.
     dynamic_shared_memory_bytes: u32,
-    /// Bytes that the barriers take on top (Vulkan: splitBarrierReservedSharedMemory).
+    /// Bytes of additional workgroup memory that the barriers need (Vulkan:
+    /// splitBarrierReservedSharedMemory).
     reserved_shared_memory_bytes: u32,
-    /// Whether the launch must add workgroup memory: for variables, or to pass its address.
+    /// True if the launch must add dynamic workgroup memory, for variables or for arguments that
+    /// point to it.
     dynamic_shared_memory: bool,
-    /// Bytes of the kernarg segment, and its alignment.
+    /// Size of the kernarg segment in bytes; its alignment follows.
     kernarg_segment_size: u32,
     kernarg_segment_align: u32,
     arguments: Vec<ArgumentReflection>,
-    /// The sampler that the texture object of an image has in it; not there where they are apart.
+    /// The sampler that the texture object of each image contains; absent if images and samplers
+    /// are separate arguments.
     #[serde(skip_serializing_if = "<[Combination]>::is_empty")]
     combined_image_samplers: &'o [Combination],
-    /// How resources are handed over; not there where each is an argument.
+    /// The form in which resources are passed; absent if each is an argument.
     #[serde(skip_serializing_if = "Option::is_none")]
     abi: Option<FormReflection<'o>>,
-    /// What the numbers in the printf buffer stand for; null for a kernel that does not print.
+    /// The format strings and string literals that records in the printf buffer refer to; null for
+    /// a kernel without printf.
     printf: Option<PrintReflection<'o>>,
     pairs: Vec<PairReflection<'o>>,
-    /// What ptxas makes the kernel take; null where it cannot be had.
+    /// The resource usage of the kernel, on NVIDIA GPUs from ptxas; null if it was not measured.
     resource_usage: Option<ResourceUsage>,
     resident: Option<&'o Resident>,
-    /// Where `resident` is null for lack of ptxas, or of figures of the GPU.
+    /// An estimate of the occupancy; only if `resident` is null because ptxas or data about the GPU
+    /// are missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     resident_estimate: Option<&'o ResidentEstimate>,
-    /// Null when it was not asked for.
+    /// The audit of the code; null if none was requested.
     audit: Option<&'o Audit>,
-    /// Not there where nothing was to be chosen.
+    /// The data that the strategies were chosen by; absent if there was no choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     choice: Option<&'o SplitDecisions>,
-    /// What became of barriers that were split; not there where none was.
+    /// The movement of each barrier that was split; absent if there is none.
     #[serde(skip_serializing_if = "<[BarrierMotion]>::is_empty")]
     moves: &'o [BarrierMotion],
-    /// The OpControlBarriers that are not split; not there where none was to be.
+    /// The full barriers that `--split-barriers` did not split; absent if there are none.
     #[serde(skip_serializing_if = "<[UnsplitBarrier]>::is_empty")]
     unsplit: &'o [UnsplitBarrier],
-    /// The places of the words that pairs, moves and unsplit barriers name; not there for LLVM IR.
+    /// The positions of the words in pairs, moves and unsplit barriers; absent for LLVM IR.
     #[serde(skip_serializing_if = "PlanPlaces::is_empty")]
     places: &'o PlanPlaces,
 }
 
-/// A kernel parameter. Sizes and offsets are bytes.
+/// A kernel parameter. Sizes and offsets are in bytes.
 #[derive(Debug, Serialize)]
 struct ArgumentReflection {
     index: u32,
@@ -90,46 +95,47 @@ struct ArgumentReflection {
     size: u32,
     offset: u32,
     align: u32,
-    /// What the address must be a multiple of; null for values.
+    /// The alignment that the passed address must have; null for values.
     pointee_align: Option<u32>,
 }
 
-/// The form of the binary interface (docs/abi.md).
+/// The form in which resources are passed (docs/abi.md).
 #[derive(Debug, Serialize)]
 struct FormReflection<'o> {
     form: &'static str,
-    /// Bytes of each descriptor, and from one of an array to the next.
+    /// Size of a descriptor in bytes, which is also the stride of arrays of descriptors.
     descriptor_bytes: u32,
     resources: Vec<ResourceReflection<'o>>,
 }
 
-/// A resource that the kernel uses. Offsets are bytes.
+/// A resource that the kernel uses. Offsets are in bytes.
 #[derive(Debug, Serialize)]
 struct ResourceReflection<'o> {
     set: u32,
     binding: u32,
     kind: ResourceKind,
-    /// The number of descriptors; null for an array without a length.
+    /// The number of descriptors; null for a run-time array.
     count: Option<u64>,
-    /// The kernel argument that leads to it.
+    /// Index of the argument through which the kernel reaches the resource.
     argument: u32,
-    /// Null where the argument is the resource's own address, or that of its first descriptor.
+    /// The location of the first descriptor; null if the argument is the address of the resource or
+    /// of its first descriptor.
     descriptor: Option<PlaceReflection<'o>>,
 }
 
-/// Where the first descriptor of a resource lies.
+/// The location of the first descriptor of a resource.
 #[derive(Debug, Serialize)]
 struct PlaceReflection<'o> {
-    /// Offsets of the addresses that are loaded on the way.
+    /// Offsets of the addresses that the kernel loads, one after the other.
     loads: &'o [u32],
     /// Offset from the last address.
     offset: u32,
-    /// Offset of a buffer's length in the descriptor; null where it has none.
+    /// Offset of the buffer's length in the descriptor; null if the descriptor has no length.
     length: Option<u32>,
 }
 
-/// The calls of printf and the strings of a kernel; their numbers are their places. Bytes that are
-/// no UTF-8 are replaced.
+/// The printf calls and the strings of a kernel; records refer to them by index. Bytes that are
+/// not UTF-8 are replaced.
 #[derive(Debug, Serialize)]
 struct PrintReflection<'o> {
     calls: Vec<CallReflection<'o>>,
@@ -139,8 +145,8 @@ struct PrintReflection<'o> {
 #[derive(Debug, Serialize)]
 struct CallReflection<'o> {
     format: Cow<'o, str>,
-    /// What lies in a record: `i32`, `i64`, `f32`, `f64`, with `x` and the components of a vector;
-    /// `pointer` (64 bits); `string` (the number of one, 32 bits).
+    /// The types of the values in a record: `i32`, `i64`, `f32`, `f64`, for vectors followed by `x`
+    /// and the number of components; `pointer` (64 bits); `string` (a 32-bit index).
     arguments: Vec<String>,
 }
 
@@ -150,20 +156,20 @@ struct PairReflection<'o> {
     scope: String,
     strategy: &'static str,
     reason: &'o str,
-    /// Words of its arrives and waits in the given module; not there for LLVM IR.
+    /// Word offsets of its arrives and waits in the input module; absent for LLVM IR.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     words: Vec<WordOffset>,
-    /// Null when it was not measured.
+    /// The window in the final code; null if it was not measured.
     window: Option<Window>,
-    /// The same in NVIDIA's machine code; null where it cannot be had.
+    /// The window in NVIDIA's machine code; null without ptxas and nvdisasm.
     machine_window: Option<Window>,
 }
 
-/// Pretty-printed JSON: an array with one object per entry point, a line feed at the end.
+/// Returns pretty-printed JSON: an array with one object per entry point, and a final line feed.
 pub(crate) fn json(entries: &[Entry], target: &'static Target) -> String {
     let reflections: Vec<Reflection<'_>> =
         entries.iter().map(|entry| reflect(entry, target)).collect();
-    // Serialising plain structs to a string has no way to fail: no maps, no foreign impls.
+    // Cannot fail: the structs contain no maps and no foreign implementations of Serialize.
     let mut text = serde_json::to_string_pretty(&reflections).unwrap_or_default();
     text.push('\n');
     text
@@ -216,7 +222,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
     }
 }
 
-/// The words of a pair that have a place.
+/// The word offsets of a pair that have a position in the input module.
 fn words(entry: &Entry, position: usize) -> Vec<WordOffset> {
     let pair = entry.source_pairs.get(position);
     let words = pair.map_or(&[][..], |pair| &pair.words);

@@ -1,4 +1,4 @@
-//! The choices that options offer.
+//! Values that options can have.
 
 use super::values::Named;
 use splitbar_plan::{FuseAt, Optimization, Strategy, Waits};
@@ -7,55 +7,56 @@ use splitbar_plan::{FuseAt, Optimization, Strategy, Waits};
 #[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Choice {
-    /// The best one that splits, wherever one fits, worth it or not.
+    /// The best strategy that splits, whenever one is possible.
     AlwaysSplit,
-    /// That one, or a full barrier in place of each pair whose window in SPIR-V is narrower than
-    /// the target's row asks for. Compiles once; what registers a kernel takes is not looked at.
+    /// The best strategy that splits; a full barrier for each pair whose window in SPIR-V is
+    /// narrower than the target's row requires. Compiles once, and does not consider the number of
+    /// registers.
     Fast,
-    /// That one, or a full barrier in place of each pair whose window in the final code is narrower
-    /// than the target's row asks for, and of all pairs of an entry point that leave fewer
-    /// workgroups resident at once. The module is compiled with every pair split, and once more if
-    /// that leaves something open. On NVIDIA GPUs ptxas reports the resource usage; without it
-    /// bounds of that decide.
+    /// The best strategy that splits; a full barrier for each pair whose window in the final code
+    /// is narrower than the target's row requires, and for all pairs of an entry point whose
+    /// occupancy they lower. The module is compiled with every pair split, and again if that does
+    /// not decide all pairs. On NVIDIA GPUs, ptxas reports the resource usage; without ptxas,
+    /// bounds of the resource usage are used.
     Balanced,
-    /// As [`Balanced`](Choice::Balanced), by the time that a launch is estimated to take
-    /// ([`Options::launch`](crate::Options::launch)), which says how many workgroups run at the
-    /// same time too.
+    /// As [`Balanced`](Choice::Balanced), but with the estimated time of a launch
+    /// ([`Options::launch`](crate::Options::launch)), which includes the number of resident
+    /// workgroups.
     Measured,
 }
 
-/// The OpControlBarriers of the workgroup to split.
+/// The OpControlBarriers of workgroup scope to split.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum SplitBarriers {
-    /// They stay as they are, and so do written pairs.
+    /// None. Pairs that the module contains do not change either.
     #[default]
     Never,
-    /// As [`SplitBarriers::Always`], but barriers that are not worth it stay as they are: by
-    /// [`Choice::Fast`] where the options say that, else as by [`Choice::Balanced`].
+    /// As [`SplitBarriers::Always`], but only barriers whose split is expected to save cycles:
+    /// [`Choice::Fast`] decides if the options select it, otherwise [`Choice::Balanced`].
     Auto,
-    /// Those that order nothing go. Each of the others becomes a pair; arrives move up and waits
-    /// down, those of written pairs as well, past work that the barrier need not order; and pairs
-    /// whose window stays small become OpControlBarriers again.
+    /// All. Barriers that order nothing are removed, and each of the others becomes a pair. Arrives
+    /// move up and waits move down past work that the barrier does not have to order, also in pairs
+    /// that the module contains. Pairs whose window stays small become OpControlBarriers again.
     Always,
 }
 
-/// The way to pipeline loops with barriers (`pipeline-barrier-loops`): the next iteration is loaded
-/// while this one works.
+/// The pipelining of loops with barriers (`pipeline-barrier-loops`): the loads of the next
+/// iteration execute during the current one.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum PipelineLoops {
-    /// They stay as they are.
+    /// Pipelines no loops.
     #[default]
     Never,
-    /// Loads of all that can be run ahead. The arrays stay as they are, and so do the two barriers
-    /// of an iteration.
+    /// Prefetches the loads of all possible loops. Arrays keep one buffer, and an iteration keeps
+    /// its two barriers.
     OneBuffer,
-    /// All that can be are, with two buffers for each array and one split barrier an iteration,
-    /// within the workgroup memory of the target.
+    /// Pipelines all possible loops, with two buffers for each array and one split barrier in each
+    /// iteration, if the workgroup memory of the target is large enough.
     TwoBuffers,
-    /// As with [`TwoBuffers`](PipelineLoops::TwoBuffers), and the last iteration stores as well,
-    /// where only loads run ahead and that is right: no branch is around the stores then.
+    /// As [`TwoBuffers`](PipelineLoops::TwoBuffers), but the last iteration stores too, if only
+    /// loads are prefetched and the additional store is correct. The stores then need no branch.
     TwoBuffersAlwaysStored,
     /// As with [`TwoBuffers`](PipelineLoops::TwoBuffers), but loops that only copy to workgroup
     /// memory are pipelined with asynchronous copies, as [`Options::promote_async_copies`] makes
@@ -63,8 +64,8 @@ pub enum PipelineLoops {
     ///
     /// [`Options::promote_async_copies`]: super::Options::promote_async_copies
     TwoBuffersAsync,
-    /// In the one of the other ways that is expected to take the fewest cycles, if an entry point
-    /// is expected to take fewer cycles by that than as it is, and none more.
+    /// The variant that is expected to take the fewest cycles, if with it at least one entry point
+    /// is expected to take fewer cycles than without pipelining, and none more.
     Auto,
 }
 
@@ -74,19 +75,19 @@ pub enum PipelineLoops {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum NarrowBarriers {
-    /// All that the semantics name.
+    /// All memory that the semantics name.
     Never,
-    /// Memory with conflicts; any two buffers, images and pointers may be the same memory.
+    /// Memory with conflicts; any buffers, images and pointers can alias.
     Aliased,
-    /// Memory with conflicts; buffers, images and pointers are separate memory where SPIR-V says so
-    /// (2.18.2): without the decoration Aliased, and in OpenCL with Restrict.
+    /// Memory with conflicts, according to the aliasing rules of SPIR-V (2.18.2): buffers, images
+    /// and pointers do not alias without the decoration Aliased, in OpenCL only with Restrict.
     #[default]
     Declared,
 }
 
 impl Choice {
-    /// The choice `auto`, which is the default everywhere: in a build that makes no code there is
-    /// nothing to balance.
+    /// The value of `auto`, which is the default. A build without LLVM cannot compile the versions
+    /// that [`Balanced`](Choice::Balanced) compares.
     pub const AUTO: Choice = if cfg!(feature = "llvm") {
         Choice::Balanced
     } else {
@@ -139,7 +140,7 @@ pub(super) const SPLIT_BARRIERS: &Named<SplitBarriers> = &[
 ];
 
 impl SplitBarriers {
-    /// Its name, as the options are written.
+    /// Returns the name that selects it on the command line.
     pub(crate) fn name(self) -> &'static str {
         name(SPLIT_BARRIERS, self)
     }
@@ -175,14 +176,14 @@ pub(super) const PIPELINE_LOOPS: &Named<PipelineLoops> = &[
 ];
 
 impl PipelineLoops {
-    /// Its name, as the options are written.
+    /// Returns the name that selects it on the command line.
     #[cfg(feature = "sim")]
     pub(crate) fn name(self) -> &'static str {
         name(PIPELINE_LOOPS, self)
     }
 }
 
-/// The name of a value.
+/// Returns the name of a value; empty if the table does not contain it.
 fn name<T: Copy + PartialEq>(names: &Named<T>, value: T) -> &'static str {
     let mut names = names.iter();
     let found = names.find(|(_, other, _)| *other == value);
@@ -239,7 +240,7 @@ pub(super) const LEVELS: &Named<Optimization> = &[
 
 pub(super) const WAVES: &Named<Option<u32>> = &[("32", Some(32), ""), ("64", Some(64), "")];
 
-/// The strategies, each with what it does.
+/// Returns the name and the summary of each strategy.
 pub(crate) fn strategies() -> impl Iterator<Item = (&'static str, &'static str)> {
     Strategy::ALL
         .iter()

@@ -365,8 +365,8 @@ declare_options! {
             heading: Heading::Output,
             part: Part::Output,
             llvm_ir: true,
-            summary: "With --emit plan: counts the instructions left in each window",
-            details: "--emit reflect always counts them.",
+            summary: "With --emit plan: counts the instructions between arrive and wait",
+            details: "They are counted in the generated assembly. --emit reflect always counts them.",
             set: |options, text| put(&mut options.measure, flag(text)),
         }
     };

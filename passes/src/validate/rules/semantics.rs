@@ -356,14 +356,14 @@ pub(super) const NEEDS_MODEL: Rule = Rule {
                 .collect();
                 (!found.is_empty()).then(|| {
                     let names: Vec<&str> = found.iter().map(|(_, name)| *name).collect();
+                    let names = names.join(" and ");
                     let rest = found.iter().fold(bits, |rest, (bit, _)| rest & !bit);
                     wrong(
                         format!(
-                            "include {}, but the module does not declare VulkanMemoryModel",
-                            names.join(" and ")
+                            "include {names}, but the module does not declare VulkanMemoryModel"
                         ),
                         format!(
-                            "declare OpCapability VulkanMemoryModel and the memory model Vulkan, or use {rest:#x}"
+                            "declare OpCapability VulkanMemoryModel and the memory model Vulkan, or clear {names}: use {rest:#x}"
                         ),
                         [rest],
                     )
@@ -532,7 +532,7 @@ pub(super) const UNEQUAL_CLASSES: Rule = Rule {
                 "VUID-StandaloneSpirv-UnequalMemorySemantics-10878",
                 unequal & !equal & MAKE_VISIBLE != 0,
                 "include MakeVisible, but Equal does not include it",
-                "set MakeVisible (0x4000) also in Equal, or clear it in Unequal",
+                "also set MakeVisible (0x4000) in Equal, or clear it in Unequal",
             ),
             (
                 "VUID-StandaloneSpirv-UnequalMemorySemantics-10879",

@@ -300,11 +300,23 @@ fn wrong_operands(context: &Context<'_, '_>, inst: Inst<'_>, op: Op) -> Vec<Diag
             "set NonPrivateElementARM too",
         );
     }
-    let vulkan =
-        T::MAKE_ELEMENT_AVAILABLE_ARM | T::MAKE_ELEMENT_VISIBLE_ARM | T::NON_PRIVATE_ELEMENT_ARM;
-    if mask.intersects(vulkan) && !context.has(spirv::Capability::VulkanMemoryModel) {
+    let vulkan: Vec<&str> = [
+        (T::NON_PRIVATE_ELEMENT_ARM, "NonPrivateElementARM"),
+        (T::MAKE_ELEMENT_AVAILABLE_ARM, "MakeElementAvailableARM"),
+        (T::MAKE_ELEMENT_VISIBLE_ARM, "MakeElementVisibleARM"),
+    ]
+    .into_iter()
+    .filter(|(bit, _)| mask.contains(*bit))
+    .map(|(_, name)| name)
+    .collect();
+    if !vulkan.is_empty() && !context.has(spirv::Capability::VulkanMemoryModel) {
+        let need = match vulkan.len() {
+            1 => "needs",
+            _ => "need",
+        };
+        let names = vulkan.join(" and ");
         say(
-            "has a tensor operand that needs the capability VulkanMemoryModel",
+            &format!("has {names}, which {need} the capability VulkanMemoryModel"),
             "declare OpCapability VulkanMemoryModel and the memory model Vulkan",
         );
     }

@@ -164,7 +164,7 @@ fn document(row: &str, line: String) -> Result<()> {
         .map_err(|_| anyhow::anyhow!("another row failed"))?;
     done.insert(row.to_owned(), line);
     let mut table = String::from(
-        "| | mutants | finding | wrong result | audit | explorer | not executed | same code | idle | made up for | separated | survive | noticed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| | mutants | finding | wrong result | audit | model | not executed | same code | idle | made up for | separated | survive | noticed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for (way, targets, _) in ROWS {
         for target in *targets {
@@ -182,7 +182,7 @@ fn document(row: &str, line: String) -> Result<()> {
 pub(super) fn survivors_are_documented() -> Result<()> {
     let survivors = list()?;
     if survivors.is_empty() {
-        return page("survivors", "Nothing.");
+        return page("survivors", "None.");
     }
     let mut text =
         String::from("| where | kernel | left out | why nothing notices |\n|---|---|---|---|\n");
