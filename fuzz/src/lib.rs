@@ -1,7 +1,7 @@
-//! What the fuzz targets run on the bytes of a module. A body comes back whatever the bytes are; it
-//! panics when a promise is broken.
+//! The bodies of the fuzz targets, which run on the bytes of a module. A body returns for any
+//! bytes; it panics if the library breaks a promise.
 //!
-//! The targets for cargo-fuzz stand in `fuzz/targets`, one line each; `tests/seconds.rs` runs the
+//! The targets for cargo-fuzz are in `fuzz/targets`, one line each; `tests/seconds.rs` runs the
 //! same bodies on stable Rust over real modules that [`mutate`] has damaged.
 #![allow(
     clippy::panic,

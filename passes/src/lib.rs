@@ -3,9 +3,10 @@
 //! Data flows one way: bytes -> [`module::Module`] (the words and an index over them) ->
 //! [`module::Declarations`] (types, decorations, entry points, functions) -> [`analysis`] ->
 //! [`transform`] -> [`validate`], which inlines before it looks at control flow -> [`pipeline`],
-//! which runs passes and validates between them. Nothing here knows LLVM.
+//! which runs passes and validates between them. The crate does not use LLVM. Read
+//! [`module::Module`], [`transform`] and [`pipeline::run`] first.
 //!
-//! Which waits belong to which arrives:
+//! This example finds the waits that belong to each arrive:
 //!
 //! ```
 //! use splitbar_passes::analysis::pairing::Pairing;

@@ -1,8 +1,8 @@
 //! Code that the suites share: the check language, the fixtures, their host references, and the
 //! tools.
 //!
-//! Nothing here knows LLVM, so that this part builds and tests in seconds; the suite in
-//! `tests/suite` links it.
+//! The crate does not use LLVM, so it builds and tests in seconds. The suite in `tests/suite` links
+//! LLVM.
 
 pub mod corpus;
 pub mod exchanges;

@@ -1,9 +1,9 @@
 //! The native part of the Python package `splitbar`: it accepts strings and bytes, and returns
 //! bytes and JSON. The package in `python/splitbar` wraps it in Python classes.
 //!
-//! It does not link LLVM: the wheel has the program `splitbar`, and each thread that compiles has a
-//! worker process of it. So a crash of the compiler is an exception, the interpreter lock is
-//! free meanwhile, and the wheel has LLVM once.
+//! It does not link LLVM. The wheel contains the program `splitbar`, and each thread that compiles
+//! has a worker process of this program. A crash of the compiler is therefore an exception, the
+//! interpreter lock is free during a compilation, and the wheel contains LLVM only once.
 
 mod stop;
 mod work;

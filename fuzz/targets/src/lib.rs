@@ -1,5 +1,4 @@
-//! What every target consists of: a body of `splitbar-fuzz`, and its mutator besides libFuzzer's
-//! own.
+//! The parts of every target: a body of `splitbar-fuzz`, and a mutator in addition to libFuzzer's.
 
 use fastrand::Rng;
 use splitbar_passes::module::Module;

@@ -1,8 +1,9 @@
-//! Final assembly, read back: what the back end made of a plan.
+//! Audits final assembly: checks that the back end has implemented the plan.
 //!
-//! [`asm`] (the crate splitbar-assembly) reads the text, [`window`] counts what is left between
-//! arrive and wait, [`waits`] finds what may be outstanding where, [`fences`] what is left of the
-//! plan's fences, and [`verdict`] judges both.
+//! [`asm`] (the crate splitbar-assembly) reads the text. [`window`] counts the instructions that
+//! are left between an arrive and its wait, [`waits`] finds the memory operations that may be
+//! outstanding at each instruction, and [`fences`] finds the fences of the plan that are left.
+//! [`verdict`] judges both; read [`verdict::audit`] first.
 //!
 //! ```
 //! use splitbar_audit::{asm, verdict};

@@ -1,13 +1,13 @@
-//! SPIR-V compute modules with split barriers in, AMDGPU and NVPTX code out.
+//! Compiles SPIR-V compute modules with split barriers to AMDGPU and NVPTX code.
 //!
-//! [`Compiler::compile`] takes a module, and gives an [`Output`]: plan,
-//! reflection, LLVM IR, assembly, object, code object. What is wrong comes back as a [`Failure`]
-//! with every problem found, each with its code, its place and what to do about it; nothing panics
-//! on input.
+//! [`Compiler::compile`] compiles a module to an [`Output`], which provides the plan, the
+//! reflection, LLVM IR, assembly, the object and the code object. If the module cannot be compiled,
+//! the [`Failure`] contains every problem, each with its code, its place and advice. No input
+//! causes a panic. Read [`Compiler`], [`Options`] and [`Output`] first.
 //!
-//! Validation is part of compiling: a module that breaks a rule that `splitbar check` calls an
-//! error is refused, and warnings are among [`Output::warnings`]. An application that has checked
-//! its modules already says so by name, with [`Validation::Waived`] in [`Options::validation`].
+//! Compiling includes validation: a module with an error of `splitbar check` is rejected, and its
+//! warnings are in [`Output::warnings`]. An application that has already checked its modules can
+//! skip this with [`Validation::Waived`] in [`Options::validation`].
 //!
 #![cfg_attr(feature = "llvm", doc = "```")]
 #![cfg_attr(not(feature = "llvm"), doc = "```no_run")]

@@ -1,8 +1,8 @@
-//! The layout of a kernel on a target, before planning and code generation: its types and their
-//! layout, the memory of its pointers, its workgroup memory, its arguments. No LLVM.
+//! Computes the layout of a kernel on a target: its types, the address spaces of its pointers, its
+//! workgroup memory and its arguments. The crate does not use LLVM. Read [`Kernel::analyze`] first.
 //!
-//! Data flows one way: a module that was read and a row of the targets go in. The plan, the
-//! lowering and the reflection ask here, so that each fact has one answer.
+//! Data flows one way: from a module and a row of the targets to a [`Kernel`]. The plan, the
+//! lowering and the reflection all use this crate, so each fact is computed in one place.
 //!
 //! ```
 //! use splitbar_passes::analysis::program::Program;

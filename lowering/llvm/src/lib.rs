@@ -1,9 +1,9 @@
-//! SPIR-V bodies and barrier steps to LLVM IR, assembly and objects. The only crate that names
-//! LLVM.
+//! Translates SPIR-V functions and barrier steps to LLVM IR, assembly and objects. No other crate
+//! uses LLVM.
 //!
-//! [`Llvm`] is the back end: it takes a checked module and the barrier plans of its kernels
-//! ([`LowerInput`]), and gives verified LLVM IR that the mid-level optimiser has been over, from
-//! which text, bitcode, assembly and objects are made. The crate splitbar calls it:
+//! [`Llvm`] is the back end. From a checked module and the barrier plans of its kernels
+//! ([`LowerInput`]), it generates LLVM IR, verifies and optimises it, and writes it as text,
+//! bitcode, assembly or an object. The crate splitbar calls it:
 //!
 //! ```
 //! use splitbar_plan::backend::{Backend, Lower, LowerInput};

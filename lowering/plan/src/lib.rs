@@ -1,9 +1,11 @@
-//! Barrier plans, strategies and their steps. No LLVM, no SPIR-V words.
+//! Plans the barriers of a kernel: chooses a strategy for each pair, and the steps that implement
+//! it. The crate uses neither LLVM nor SPIR-V words. Read [`plan()`], [`EntryPlan`] and
+//! [`Strategy`] first.
 //!
-//! Data flows one way: a [`splitbar_layout::Kernel`] goes in, an [`EntryPlan`] comes out. A
-//! strategy is a row of a table and a file: the steps that arrive, those that wait, and its
-//! behaviour next to a full barrier; the planner adds the fences that the semantics require. The
-//! emitter reads the steps and knows the instructions of the target; it decides nothing.
+//! Data flows one way: from a [`splitbar_layout::Kernel`] to an [`EntryPlan`]. Each strategy is a
+//! row of a table and a file, which contains the steps of its arrive and of its wait, and its
+//! behaviour next to a full barrier. The planner adds the fences that the semantics require. The
+//! emitter translates the steps to instructions of the target, and makes no decisions.
 //!
 //! ```
 //! use splitbar_passes::analysis::program::Program;

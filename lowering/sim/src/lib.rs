@@ -1,11 +1,11 @@
-//! A SIMT machine for programs of two vendors: what would a hostile but lawful GPU do with this
-//! kernel?
+//! Simulates the code of AMD and NVIDIA GPUs under hostile but legal schedules, and reports races,
+//! missing waits and deadlocks. Read [`run`], [`Schedule`] and [`Finding`] first.
 //!
-//! A [`Schedule`] chooses which workgroup goes on, which of its waves, and how late outstanding
-//! memory operations take effect; all follow from a seed, so that every finding can be replayed. A
-//! front end ([`Program`]) says what one instruction of one wave does; the machine has what waves
-//! share: [`memory`], [`barrier`] objects, and the happens-before relation between waves
-//! ([`clock`], [`race`]).
+//! A [`Schedule`] chooses the workgroup and the wave that execute next, and how late outstanding
+//! memory operations take effect. Every choice follows from a seed, so each finding can be
+//! replayed. A front end ([`Program`]) executes the instructions of one wave. The machine contains
+//! everything that waves share: [`memory`], [`barrier`] objects, and the happens-before relation
+//! between waves ([`clock`], [`race`]).
 //!
 //! ```text
 //! machine code, PTX -> front end's program --+
@@ -13,10 +13,9 @@
 //! seed --------------> Schedule -------------+
 //! ```
 //!
-//! What is wrong with a kernel is a [`Finding`], never an error of the library: hostile programs
-//! end with one too.
+//! A fault of a kernel is a [`Finding`], never an error of the library, also for hostile programs.
 //!
-//! Two warps store to the same word, and nothing orders them:
+//! In this example, two warps store to the same word without an order between the stores:
 //!
 //! ```
 //! use splitbar_sim::memory::Global;

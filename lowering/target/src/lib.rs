@@ -1,8 +1,9 @@
-//! The features of each GPU, as data. No LLVM, no SPIR-V.
+//! Describes the features of each GPU as data. The crate uses neither LLVM nor SPIR-V. Read
+//! [`Target::by_name`] first.
 //!
-//! The rows are generated from `fixtures/targets/*.toml` (`cargo xtask targets`), where every fact
-//! has its source. Code asks a row for a capability ("has it split barriers?") and never compares
-//! names or versions, so a new GPU is a new row.
+//! The rows are generated from `fixtures/targets/*.toml` (`cargo xtask targets`), which names the
+//! source of every fact. Code tests a capability of a row, such as split barriers, and never
+//! compares names or versions, so a new GPU is a new row.
 //!
 //! ```
 //! use splitbar_target::Target;

@@ -1,8 +1,9 @@
 //! A test harness that ignores tests which need a program that is not installed. It counts them,
 //! with the reason.
 //!
-//! Whoever gives out a program gives a [`Missing`] where there is none. It goes up with `?` and
-//! ends the test; there is no way to ask whether a program is there and pass without it.
+//! A function that looks up a program returns [`Missing`] if the program is not installed. `?`
+//! passes it on, and it ends the test. A test cannot ask whether a program is installed, and so
+//! cannot pass without it.
 
 mod alone;
 pub mod check;
