@@ -199,10 +199,15 @@ pub fn rewrite(
     while let Some(Change { edited, step }) = &last {
         let next = {
             let started = Instant::now();
-            let declarations = declared(&edited.module, Some(step))?;
+            // What is wrong with the module that the step left, at places of the first one.
+            let of_first = |problems: Diagnostics| {
+                let problems = map_to_source(problems, Some(&edited.source_map));
+                map_to_source(problems, work.source_map.as_ref())
+            };
+            let declarations = declared(&edited.module, Some(step)).map_err(of_first)?;
             if settings.validate_after_all {
                 let before = before.as_ref().unwrap_or(first.module);
-                check(before, &declarations, &edited.source_map, step)?;
+                check(before, &declarations, &edited.source_map, step).map_err(of_first)?;
             }
             observe(step, &declarations);
             work.changed(&edited.source_map, started.elapsed());
@@ -384,11 +389,9 @@ fn guilty(step: &Step, what: &str) -> Diagnostic {
 }
 
 /// Problems at their places in the first module.
-fn map_to_source(mut problems: Diagnostics, source_map: Option<&SourceMap>) -> Diagnostics {
-    if let Some(source_map) = source_map {
-        for problem in problems.iter_mut() {
-            problem.location.word = problem.location.word.and_then(|word| source_map.of(word));
-        }
+fn map_to_source(problems: Diagnostics, source_map: Option<&SourceMap>) -> Diagnostics {
+    match source_map {
+        Some(source_map) => problems.moved(|word| source_map.of(word)),
+        None => problems,
     }
-    problems
 }

@@ -332,6 +332,18 @@ impl Diagnostics {
         self.0.retain(|d| d.severity == Severity::Error);
         self
     }
+    /// The same at other places, those on the way to a problem too: `place` gives the new word of
+    /// each, or `None` for nowhere.
+    #[must_use]
+    pub fn moved(mut self, place: impl Fn(WordOffset) -> Option<WordOffset>) -> Self {
+        for problem in &mut self.0 {
+            let passed = problem.witness.iter_mut().map(|step| &mut step.word);
+            for word in passed.chain([&mut problem.location.word]) {
+                *word = word.and_then(&place);
+            }
+        }
+        self
+    }
     /// Sorted by place, then severity and code; repeats removed.
     #[must_use]
     pub fn sorted(mut self) -> Self {
@@ -396,6 +408,24 @@ mod tests {
             .map(|problem| problem.location.word.map(WordOffset::get))
             .collect();
         assert_eq!(places, [Some(3), Some(9)]);
+    }
+
+    #[test]
+    fn places_on_the_way_move_with_the_problem() {
+        let step = |word| WitnessStep::at(WordOffset::new(word), "passed");
+        let problem = Diagnostic::bug("late").at_word(WordOffset::new(9));
+        let problems = Diagnostics::from(problem.passing(step(5)).passing(step(7)));
+        let moved =
+            problems.moved(|word| (word.get() != 7).then(|| WordOffset::new(word.get() + 1)));
+        let words: Vec<Option<u32>> = moved
+            .iter()
+            .flat_map(|problem| {
+                let passed = problem.witness.iter().map(|step| step.word);
+                passed.chain([problem.location.word])
+            })
+            .map(|word| word.map(WordOffset::get))
+            .collect();
+        assert_eq!(words, [Some(6), None, Some(10)]);
     }
 
     #[test]

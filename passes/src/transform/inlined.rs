@@ -41,7 +41,8 @@ pub(super) fn follow(
     pass: impl FnOnce(&Declarations<'_>) -> Result<Option<RewrittenModule>, Diagnostics>,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
     let declarations = Declarations::of_made(&first.module, "inlining")?;
-    let second = pass(&declarations).map_err(|problems| map_to_source(problems, first))?;
+    let second =
+        pass(&declarations).map_err(|problems| problems.moved(|word| first.source_map.of(word)))?;
     Ok(second.map(|second| RewrittenModule {
         source_map: second.source_map.through(&first.source_map),
         module: second.module,
@@ -66,17 +67,6 @@ pub(super) fn repeat(
         }
     }
     Ok(done)
-}
-
-/// Problems at their places in the module before inlining.
-fn map_to_source(mut problems: Diagnostics, first: &RewrittenModule) -> Diagnostics {
-    for problem in problems.iter_mut() {
-        problem.location.word = problem
-            .location
-            .word
-            .and_then(|word| first.source_map.of(word));
-    }
-    problems
 }
 
 /// Entry points and their functions, each function once.

@@ -514,12 +514,10 @@ impl Splitting<'_> {
     }
 
     /// Problems at their places in the given module.
-    fn map_to_source(&self, mut problems: Diagnostics) -> Diagnostics {
-        if let Some(source_map) = &self.source_map {
-            for problem in problems.iter_mut() {
-                problem.location.word = problem.location.word.and_then(|word| source_map.of(word));
-            }
+    fn map_to_source(&self, problems: Diagnostics) -> Diagnostics {
+        match &self.source_map {
+            Some(source_map) => problems.moved(|word| source_map.of(word)),
+            None => problems,
         }
-        problems
     }
 }

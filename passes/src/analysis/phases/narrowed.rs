@@ -27,7 +27,7 @@ use super::ordered::still_ordered;
 use super::zones::Zones;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::{Pairing, Site};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, WitnessStep};
 use crate::module::{Classes, Constants, Declarations, Function, Scope, Semantics, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,10 +72,9 @@ impl Narrowed {
             };
             let lost = still_ordered((&given, cfg), (&after, cfg), &Some).unwrap_or_default();
             if let Some((one, other)) = lost.first() {
-                let what = format!(
-                    "the accesses at words {one} and {other} are not ordered by narrowed barriers"
-                );
-                return Err(Diagnostic::bug(what).at_word(*one));
+                let what = "narrowed barriers do not order this access and another one";
+                let other = WitnessStep::at(*other, "the other access");
+                return Err(Diagnostic::bug(what).at_word(*one).passing(other));
             }
         }
         Ok(narrowed)

@@ -5,7 +5,7 @@ use super::facts::Facts;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::analysis::phases::{Body, Effect, Item, Own, Role};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, WitnessStep};
 use crate::module::{BlockIndex, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,11 +55,9 @@ pub(super) fn program_order(
                 );
             };
             if (then < from) != (now < to) && depends(item, other, facts) {
-                return Err(Diagnostic::bug(format!(
-                    "an instruction was moved past the one at word {}, on which it depends",
-                    other.offset
-                ))
-                .at_word(*offset));
+                let what = "an instruction was moved past one on which it depends";
+                let other = WitnessStep::at(other.offset, "the one that it depends on");
+                return Err(Diagnostic::bug(what).at_word(*offset).passing(other));
             }
         }
     }

@@ -39,7 +39,7 @@ use crate::analysis::phases::{
 };
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, WitnessStep};
 use crate::module::{
     BlockIndex, Constants, Declarations, EntryPoint, Function, Module, SpecValues, WordOffset,
 };
@@ -202,8 +202,12 @@ pub(crate) fn keeps_order(
         if items.any(|item| item.effect != Effect::NONE && is_unknown(item)) {
             continue;
         }
-        compare((old, graph), (new, new_graph), &|offset| {
+        let compared = compare((old, graph), (new, new_graph), &|offset| {
             origins.get(&offset).copied()
+        });
+        compared.map_err(|lost| match &new_inlined {
+            Some(edited) => Diagnostics::from(lost).moved(|word| edited.source_map.of(word)),
+            None => lost.into(),
         })?;
     }
     Ok(())
@@ -253,10 +257,11 @@ fn compare(
     let lost = still_ordered(before, after, source_map).unwrap_or_default();
     match lost.first() {
         None => Ok(()),
-        Some((one, other)) => Err(Diagnostic::bug(format!(
-            "barriers no longer order the accesses at words {one} and {other}"
-        ))
-        .at_word(*one)),
+        Some((one, other)) => {
+            let what = "barriers no longer order this access and another one";
+            let other = WitnessStep::at(*other, "the other access");
+            Err(Diagnostic::bug(what).at_word(*one).passing(other))
+        }
     }
 }
 
