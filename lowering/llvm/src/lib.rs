@@ -43,7 +43,6 @@ pub mod marks;
 mod masked_division;
 mod negative_zero;
 mod opaque_cross_lane;
-mod plain_assembly;
 mod printed;
 mod private_arrays;
 mod release;
@@ -206,7 +205,6 @@ fn lower(input: &LowerInput<'_>, ir: Option<&IrModule>) -> Result<Lowered, Diagn
             bitcode,
             assembly,
             generated: OnceLock::new(),
-            assembled: OnceLock::new(),
             lined,
             lined_assembly: OnceLock::new(),
             kernels,

@@ -1,6 +1,5 @@
 //! A lowered module: verified IR, and final code on demand.
 
-use crate::plain_assembly::without_lines;
 use crate::printed::text;
 use crate::{assemble, codegen};
 use inkwell::targets::FileType;
@@ -23,8 +22,6 @@ pub(crate) struct Lowered {
     pub(crate) assembly: Option<String>,
     /// The assembly of `bitcode` before windows are widened, if it has been generated since.
     pub(crate) generated: OnceLock<String>,
-    /// The object of its assembly, if it has been assembled.
-    pub(crate) assembled: OnceLock<Vec<u8>>,
     /// The same code with debug lines, where `bitcode` has none.
     pub(crate) lined: Option<Vec<u8>>,
     /// The assembly of that, where it has been generated already, before windows are widened.
@@ -53,7 +50,6 @@ impl Lowered {
             bitcode,
             assembly: None,
             generated: OnceLock::new(),
-            assembled: OnceLock::new(),
             lined: None,
             lined_assembly: OnceLock::new(),
             kernels: Vec::new(),
@@ -80,19 +76,9 @@ impl Lowered {
         Ok(text.trim_end_matches('\0').to_owned())
     }
 
-    /// The assembly of `bitcode`, before windows are widened, if the assembly with debug lines has
-    /// been generated.
-    fn known_assembly(&self) -> Option<String> {
-        let is_amdgpu = matches!(self.target.arch, Arch::Amdgpu(_));
-        let lined = self.lined_assembly.get();
-        let lined = lined.filter(|_| is_amdgpu && self.lined.is_some())?;
-        let text = without_lines(lined)?;
-        debug_assert_eq!(
-            Ok(&text),
-            self.assembly_of(&self.bitcode, false).as_ref(),
-            "code with debug lines is the same"
-        );
-        Some(text)
+    /// Returns true if the assembly has been generated.
+    fn has_assembly(&self) -> bool {
+        self.assembly.is_some() || self.generated.get().is_some()
     }
 
     /// Assembly with its windows widened.
@@ -124,10 +110,7 @@ impl LoweredModule for Lowered {
         let text = match self.assembly.as_ref().or_else(|| self.generated.get()) {
             Some(text) => text.clone(),
             None => {
-                let text = match self.known_assembly() {
-                    Some(text) => text,
-                    None => self.assembly_of(&self.bitcode, false)?,
-                };
+                let text = self.assembly_of(&self.bitcode, false)?;
                 self.generated.get_or_init(|| text).clone()
             }
         };
@@ -154,14 +137,6 @@ impl LoweredModule for Lowered {
         }
     }
 
-    fn assembled(&self) -> Result<Vec<u8>, Diagnostics> {
-        if let Some(object) = self.assembled.get() {
-            return Ok(object.clone());
-        }
-        let object = self.assemble(self.assembly()?)?;
-        Ok(self.assembled.get_or_init(|| object).clone())
-    }
-
     fn has_effects(&self, symbol: &str) -> bool {
         !self.idle.contains(symbol)
     }
@@ -173,17 +148,17 @@ impl LoweredModule for Lowered {
     fn without_late_windows(&self) -> Box<dyn LoweredModule> {
         Box::new(Lowered {
             widened: BTreeMap::new(),
-            assembled: OnceLock::new(),
             ..self.clone()
         })
     }
 
     fn object(&self) -> Result<Vec<u8>, Diagnostics> {
         match self.target.arch {
-            // What is widened is the text; and to assemble code that is there takes less time than
-            // to generate it.
-            Arch::Amdgpu(_) if self.has_late_windows() || self.assembly.is_some() => {
-                self.assembled()
+            // Windows are widened in the text. Assembling a text takes less time than generating
+            // the code again, and LLVM does not always generate the same code
+            // (docs/code_generation.md).
+            Arch::Amdgpu(_) if self.has_late_windows() || self.has_assembly() => {
+                self.assemble(self.assembly()?)
             }
             Arch::Amdgpu(_) => self.generated_object(),
             Arch::Nvptx(_) => self.assembly().map(String::into_bytes),

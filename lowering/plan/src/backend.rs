@@ -124,12 +124,6 @@ pub trait LoweredModule: fmt::Debug + Send + Sync {
     /// `LlvmFailed` with LLVM's reason.
     fn object(&self) -> Result<Vec<u8>, Diagnostics>;
 
-    /// The object of [`LoweredModule::assembly`]; for NVPTX the text itself.
-    ///
-    /// # Errors
-    /// `LlvmFailed` with LLVM's reason.
-    fn assembled(&self) -> Result<Vec<u8>, Diagnostics>;
-
     /// The object of assembly with the module's code, such as [`LoweredModule::lined_assembly`];
     /// for NVPTX the text itself.
     ///

@@ -208,9 +208,6 @@ impl Output {
     /// The object of the assembly that was measured; for NVPTX its text.
     #[cfg(feature = "llvm")]
     pub(crate) fn measured_object(&self) -> Result<Vec<u8>, Diagnostics> {
-        if self.target.amdgpu().is_some() && !self.lines {
-            return self.lowered.assembled();
-        }
         let text = match &self.measured {
             Some(text) => text.clone(),
             None => self.lowered.lined_assembly()?,

@@ -101,13 +101,15 @@ impl Job {
     pub fn compiled(output: &Output, entry: usize) -> Result<Job, Refusal> {
         Job::of_output(output, entry, &|entry| match output.target.arch {
             Arch::Amdgpu(_) => {
+                // The object is made from the text if the text is there.
+                let text = output.lines.then(|| output.assembly()).transpose();
+                let text = text.map_err(Refusal::Code)?;
                 let bytes = output.hsaco().map_err(Refusal::Code)?;
                 let object = CodeObject::read(&bytes);
                 let object = object.map_err(|e| Refusal::Launch(e.to_string()))?;
                 let symbol = Some(entry.abi.symbol.as_str());
                 let mut binary = amdgpu::Binary::of_object(object, output.target, symbol)?;
-                if output.lines {
-                    let text = output.assembly().map_err(Refusal::Code)?;
+                if let Some(text) = text {
                     binary.set_lines(&asm::amdgpu::parse(&text));
                 }
                 Ok(Code::Amdgpu(binary))
@@ -130,12 +132,13 @@ impl Job {
     /// The same of the code of the output, which was made with [`lines`](crate::Options::lines).
     #[cfg(feature = "llvm")]
     pub(super) fn unlinked(output: &Output, entry: usize) -> Result<Job, Refusal> {
+        // The object is made from the text if the text is there.
+        let text = output.assembly().map_err(Refusal::Code)?;
         let mut job = Job::of_object(output, entry, &|| match output.target.arch {
             Arch::Amdgpu(_) => output.object(),
-            Arch::Nvptx(_) => output.assembly().map(String::into_bytes),
+            Arch::Nvptx(_) => Ok(text.clone().into_bytes()),
         })?;
         if let Code::Amdgpu(binary) = &mut job.code {
-            let text = output.assembly().map_err(Refusal::Code)?;
             binary.set_lines(&asm::amdgpu::parse(&text));
         }
         Ok(job)

@@ -7,10 +7,10 @@
 //! orders their memory has its arrive and its wait between the two. Conflicting accesses that are
 //! concurrent after a motion have to be among those that were before it.
 //!
-//! A barrier that orders nothing of the memory still holds the whole workgroup. Accesses that follow
-//! two such barriers, on two branches, are not concurrent: the workgroup goes through one of the
-//! branches. Afterwards, every barrier therefore ends a stretch. Before, only those that order the
-//! memory do: a pass may move or remove a barrier without order, and no order is lost.
+//! A barrier that orders nothing of the memory still holds the whole workgroup. Accesses that
+//! follow two such barriers, on two branches, are not concurrent: the workgroup goes through one
+//! of the branches. Afterwards, every barrier therefore ends a stretch. Before, only those that
+//! order the memory do: a pass may move or remove a barrier without order, and no order is lost.
 
 use super::body::{Body, Item, Role, Side};
 use super::effects::Effect;
