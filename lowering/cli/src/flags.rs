@@ -41,7 +41,7 @@ pub(super) fn advised(problems: &Diagnostics) -> Diagnostics {
         if let Some(help) = &mut problem.help {
             help.text = named(&help.text);
         } else if let Some(text) = of_its_code(problem) {
-            *problem = problem.clone().help(text);
+            problem.help.get_or_insert_default().text = text;
         }
     }
     problems

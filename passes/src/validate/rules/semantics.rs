@@ -63,6 +63,22 @@ fn with_order(bits: u32, order: u32) -> u32 {
     bits & !ORDERS | order
 }
 
+/// The memory semantics `bits` with each memory order that an instruction of this kind can have,
+/// and that includes `order`, Acquire or Release. An order that `bits` have is kept.
+fn including(kind: Kind, bits: u32, order: u32) -> impl Iterator<Item = u32> {
+    let orders: &[u32] = match strongest(kind) {
+        (_, ACQUIRE_RELEASE) if bits & ORDERS == 0 => &[order, ACQUIRE_RELEASE],
+        (_, ACQUIRE_RELEASE) => &[ACQUIRE_RELEASE],
+        (_, only) if only == order => &[order],
+        (_, _) => &[],
+    };
+    let values: Vec<u32> = orders
+        .iter()
+        .map(|order| with_order(bits, *order))
+        .collect();
+    values.into_iter()
+}
+
 /// Calls `check` with each semantics operand of `operation` that has a value, and reports the
 /// problem that it returns.
 fn each(
@@ -294,13 +310,7 @@ pub(super) const AVAILABLE: Rule = Rule {
                         "use Release (0x4) or AcquireRelease (0x8), or clear MakeAvailable (0x2000)"
                     }
                 };
-                let orders: &[u32] = match strongest(operation.kind) {
-                    (_, ACQUIRE) => &[],
-                    (_, RELEASE) => &[RELEASE],
-                    (_, _) if bits & ORDERS == 0 => &[RELEASE, ACQUIRE_RELEASE],
-                    (_, _) => &[ACQUIRE_RELEASE],
-                };
-                let ordered = orders.iter().map(|order| with_order(bits, *order));
+                let ordered = including(operation.kind, bits, RELEASE);
                 let values = ordered.chain([bits & !MAKE_AVAILABLE]);
                 wrong("include MakeAvailable but no release", help, values)
             })
@@ -323,13 +333,7 @@ pub(super) const VISIBLE: Rule = Rule {
                         "use Acquire (0x2) or AcquireRelease (0x8), or clear MakeVisible (0x4000)"
                     }
                 };
-                let orders: &[u32] = match strongest(operation.kind) {
-                    (_, RELEASE) => &[],
-                    (_, ACQUIRE) => &[ACQUIRE],
-                    (_, _) if bits & ORDERS == 0 => &[ACQUIRE, ACQUIRE_RELEASE],
-                    (_, _) => &[ACQUIRE_RELEASE],
-                };
-                let ordered = orders.iter().map(|order| with_order(bits, *order));
+                let ordered = including(operation.kind, bits, ACQUIRE);
                 let values = ordered.chain([bits & !MAKE_VISIBLE]);
                 wrong("include MakeVisible but no acquire", help, values)
             })
