@@ -2,6 +2,7 @@
 //! begins a comment.
 
 pub mod counter;
+pub mod dual_issue;
 pub mod late_windows;
 pub mod metadata;
 pub mod operation;

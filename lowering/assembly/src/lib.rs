@@ -5,7 +5,8 @@
 //! FILE LINE COLUMN` before the instructions that it applies to, in force until the next one). Each
 //! notation has a separate reader, because the notations share nothing but `.loc`; all readers
 //! return the same functions. PTX is also read as a whole module ([`ptx::module`]), which can be
-//! executed. In AMDGPU text, windows are widened ([`amdgpu::late_windows`]).
+//! executed. In AMDGPU text, windows are widened ([`amdgpu::late_windows`]) and
+//! pairs of dual issue are separated that gfx11 may execute wrongly ([`amdgpu::dual_issue`]).
 //!
 //! ```
 //! use splitbar_assembly::{Role, parse};

@@ -16,6 +16,7 @@ use inkwell::targets::{
 };
 use inkwell::types::BasicType;
 use inkwell::values::{BasicValueEnum, InstructionValue};
+use splitbar_assembly::amdgpu::dual_issue;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
@@ -306,6 +307,23 @@ pub(crate) fn parse<'c>(context: &'c Context, bitcode: &[u8]) -> Result<Module<'
     let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, "module");
     Module::parse_bitcode_from_buffer(&buffer, context)
         .map_err(|e| llvm_failed("bitcode cannot be read back", &e.to_string()).into())
+}
+
+/// Generates assembly from bitcode, with LLVM's comments if they are wanted, and without the pairs
+/// of instructions that the GPU may execute wrongly.
+///
+/// # Errors
+/// `LlvmFailed` with LLVM's reason, `Internal` for pairs that cannot be separated.
+pub(crate) fn assembly(
+    bitcode: &[u8],
+    target: &Target,
+    optimization: Optimization,
+    comments: bool,
+) -> Result<String, Diagnostics> {
+    let bytes = generate(bitcode, target, optimization, FileType::Assembly, comments)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let separated = dual_issue::separate(text.trim_end_matches('\0'), target);
+    Ok(separated.map_err(Diagnostic::bug)?.into_owned())
 }
 
 /// Generates code from bitcode, assembly with LLVM's comments if they are asked for.

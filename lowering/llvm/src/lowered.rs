@@ -3,6 +3,7 @@
 use crate::printed::text;
 use crate::{assemble, codegen};
 use inkwell::targets::FileType;
+use splitbar_assembly::amdgpu::dual_issue;
 use splitbar_assembly::amdgpu::late_windows::{Ordered, widen};
 use splitbar_layout::abi::KernelAbi;
 use splitbar_passes::diagnostic::Diagnostics;
@@ -70,10 +71,7 @@ impl Lowered {
 
     /// The assembly of `bitcode`, before windows are widened.
     fn assembly_of(&self, bitcode: &[u8], comments: bool) -> Result<String, Diagnostics> {
-        let file = FileType::Assembly;
-        let bytes = codegen::generate(bitcode, self.target, self.optimization, file, comments)?;
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(text.trim_end_matches('\0').to_owned())
+        codegen::assembly(bitcode, self.target, self.optimization, comments)
     }
 
     /// Returns true if the assembly has been generated.
@@ -154,10 +152,14 @@ impl LoweredModule for Lowered {
 
     fn object(&self) -> Result<Vec<u8>, Diagnostics> {
         match self.target.arch {
-            // Windows are widened in the text. Assembling a text takes less time than generating
-            // the code again, and LLVM does not always generate the same code
+            // Windows are widened and pairs separated in the text. Assembling a text takes less
+            // time than generating the code again, and LLVM does not always generate the same code
             // (docs/code_generation.md).
-            Arch::Amdgpu(_) if self.has_late_windows() || self.has_assembly() => {
+            Arch::Amdgpu(_)
+                if self.has_late_windows()
+                    || self.has_assembly()
+                    || dual_issue::is_affected(self.target) =>
+            {
                 self.assemble(self.assembly()?)
             }
             Arch::Amdgpu(_) => self.generated_object(),

@@ -22,7 +22,6 @@ use crate::debug;
 use crate::ffi::{self, Func};
 use inkwell::context::Context;
 use inkwell::module::Module;
-use inkwell::targets::FileType;
 use splitbar_assembly::amdgpu::{self, metadata};
 use splitbar_assembly::{Flow, Function};
 use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
@@ -143,10 +142,7 @@ pub(crate) fn choose(
     })?;
     let generate = || -> Result<String, Diagnostics> {
         let bitcode = debug::without_lines(module).write_bitcode_to_memory();
-        let file = FileType::Assembly;
-        let bytes = codegen::generate(bitcode.as_slice(), target, optimization, file, false)?;
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(text.trim_end_matches('\0').to_owned())
+        codegen::assembly(bitcode.as_slice(), target, optimization, false)
     };
     let usual = generate()?;
     let figures = Figures::parse(&usual, granule);

@@ -30,6 +30,18 @@ pub const FAULTS: &[Fault] = &[
         gone: Some("`faults/packed_high/still_there`"),
     },
     Fault {
+        id: "dual_issue",
+        kind: Kind::WrongCode,
+        what: "Pairs two instructions (VOPD) whose first or second sources are vector registers of the same parity. The GPU may then read one of them before the instruction that writes it has finished.",
+        on: "gfx11, waves of 32, -O1 and more",
+        cure: "such a pair becomes two instructions in the assembly, and objects are assembled from it (`lowering/assembly/src/amdgpu/dual_issue.rs`)",
+        guard: None,
+        cost: Some("9 % and 14 % more time for a 64x64 matrix product on gfx1100 with one and four resident workgroups, by the estimate of `sim --timing`"),
+        source: Some("llvm-project pull request 220348, merged after LLVM 23.1; found by reading: no simulator here models it, and nothing ran on a GPU"),
+        notices: "`cargo test -p splitbar-assembly dual_issue`",
+        gone: Some("`llvm_still_pairs_registers_of_one_parity` in splitbar-llvm"),
+    },
+    Fault {
         id: "loop_exits",
         kind: Kind::WrongCode,
         what: "Reads a scalar register after a loop that lanes leave in different iterations, instead of the copy that each lane made inside the loop. All lanes get the value of the last iteration.",

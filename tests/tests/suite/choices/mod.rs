@@ -91,12 +91,13 @@ fn whole(fixtures: &[Fixture], asked: &str) -> Result<()> {
                     let done = next.load(Ordering::Relaxed).min(pairs.len());
                     match &measured {
                         Ok(Some(one)) => eprintln!(
-                            "{done} of {}: {} on {on}: {:.3} of the best ({}), {:.3} of full barriers; expected and estimated {:?}",
+                            "{done} of {}: {} on {on}: {:.3} of the best ({}), {:.3} of full barriers; pipelined {:?} of full barriers; expected and estimated {:?}",
                             pairs.len(),
                             kernel.name,
                             one.of_best(),
                             one.best_name,
                             one.of_full(),
+                            one.pipelined_of_full(),
                             one.ratios
                         ),
                         Ok(None) => eprintln!("{done}: {} is not for {on}", kernel.name),

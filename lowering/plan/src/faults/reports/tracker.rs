@@ -40,6 +40,7 @@ pub(super) const REPORTS: &[Report] = &[
     row(215745, "A comparison that decides a select and a branch is lost, and a loop does not end.", "gfx908, gfx90a, gfx942", Right("five kernels with loops of 64-bit ranges, two of the report's shape; gfx908, gfx90a, gfx942 and gfx950 at -O1 to -O3")),
     row(216015, "64-bit sums of products of bytes lose their upper half.", "gfx906 and later", Guarded("byte_products")),
     row(217902, "A move between lanes that is used twice is taken away.", "AMD", Guarded("lane_moves")),
+    row(220348, "A pair of dual issue reads a register before it is written.", "gfx11", Guarded("dual_issue")),
     row(220357, "A wait of a release in a loop is missing.", "gfx90a to gfx13", Guarded("dropped_wait")),
     row(220843, "A constant or scalar next to a 16-bit value has the same half twice.", "gfx11 and later", Guarded("packed_high")),
     row(220858, "The upper half of a scalar is read as the lower one.", "gfx11 and later", Guarded("packed_high")),
@@ -47,4 +48,5 @@ pub(super) const REPORTS: &[Report] = &[
     row(222839, "A borrow that is not 0 or 1 is made of two comparisons.", ALL, Right("five kernels with chains of borrows and comparisons, AMD and sm_90")),
     row(222857, "Components without a value make masked ones undefined.", ALL, Right("kernel with OpUndef in vectors under a mask, eight AMD GPUs, sm_70, sm_90 and sm_100 at all levels")),
     row(223844, "The analysis of what is equal in all lanes reads freed memory.", "AMD", Guarded("freed_cycles")),
+    row(224741, "The second instruction of a pair with a 64-bit one reads a wrong value from the last register of a wave.", "gfx1250", NotTried("a hazard of the hardware, which no simulator here models; such pairs are not separated")),
 ];
