@@ -4,7 +4,7 @@ use super::super::barrier_loop::arrays::Arrays;
 use super::super::barrier_loop::reason::Reason;
 use super::super::barrier_loop::shape::Shape;
 use crate::analysis::cfg::Cfg;
-use crate::analysis::phases::{Body, Effect, Role, Side};
+use crate::analysis::phases::{Body, Effect, MemoryRegions, Role, Side};
 use crate::module::{BlockIndex, WordOffset};
 use crate::transform::whole_variables::Spot;
 use std::collections::BTreeSet;
@@ -109,6 +109,42 @@ impl Work {
         body: &Body,
         arrays: &Arrays<'_>,
     ) -> Result<(), Reason> {
+        let [inside, outside] = self.effects(shape, body, arrays)?;
+        if inside.conflicts(outside) {
+            Err(Reason::Conflict)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether iterations may overlap so far that no barrier is between one and the next one. Only
+    /// memory counts that the barriers order. The accesses to `arrays` do not count: they have
+    /// their buffers.
+    pub(super) fn check_window(
+        &self,
+        shape: &Shape<'_, '_>,
+        body: &Body,
+        arrays: &Arrays<'_>,
+    ) -> Result<(), Reason> {
+        let [inside, outside] = self.effects(shape, body, arrays)?;
+        let barriers = body.barriers.iter();
+        let orders = barriers.fold(MemoryRegions::NONE, |all, one| all | one.orders);
+        let all = (inside | outside).within(orders);
+        if all.conflicts(all) {
+            Err(Reason::Overlap)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The effects of what is between the barriers, and of all else but the accesses to `arrays`
+    /// there.
+    fn effects(
+        &self,
+        shape: &Shape<'_, '_>,
+        body: &Body,
+        arrays: &Arrays<'_>,
+    ) -> Result<[Effect; 2], Reason> {
         let moved: BTreeSet<WordOffset> =
             arrays.accesses.iter().map(|(_, one)| one.offset).collect();
         let (mut inside, mut outside) = (Effect::NONE, Effect::NONE);
@@ -127,11 +163,7 @@ impl Work {
                 }
             }
         }
-        if inside.conflicts(outside) {
-            Err(Reason::Conflict)
-        } else {
-            Ok(())
-        }
+        Ok([inside, outside])
     }
 }
 
