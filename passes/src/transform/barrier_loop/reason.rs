@@ -27,7 +27,7 @@ pub enum Reason {
     /// A barrier is between the first and the last one of an iteration, where the window of a split
     /// barrier would be.
     BarrierInWork,
-    /// An iteration writes memory that the one after it may access, in the same window.
+    /// Accesses that barriers keep apart may conflict, and would be in one window.
     Overlap,
     /// A barrier is in the block with the loop's merge instruction.
     HeaderBarrier,
@@ -111,7 +111,7 @@ impl Reason {
                 "a barrier is between its first and its last barrier, where the new window would be"
             }
             Reason::Overlap => {
-                "an iteration writes memory that the next iteration may access, and no barrier would be between them"
+                "barriers keep accesses to other memory apart that would be in one window"
             }
             Reason::Condition => "its condition is not known one iteration early",
             Reason::NoLoads => "the values that it stores to workgroup memory are not loaded",

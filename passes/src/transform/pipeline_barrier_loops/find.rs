@@ -140,11 +140,11 @@ impl<'p, 'm> Pipeline<'p, 'm> {
         } else {
             Depth::ONE
         };
-        if depth.encloses_work {
-            if barriers(facts, shape) > 2 {
-                return Err(Reason::BarrierInWork);
-            }
-            work.check_window(shape, facts.body, &arrays)?;
+        if depth.encloses_work && barriers(facts, shape) > 2 {
+            return Err(Reason::BarrierInWork);
+        }
+        if has_buffers && !facts.options.plain {
+            work.check_window(shape, facts.body, &arrays, depth.encloses_work)?;
         }
         if let Some(halves) = &mut halves {
             // The places of the stores are then those of any iteration.

@@ -117,19 +117,26 @@ impl Work {
         }
     }
 
-    /// Whether iterations may overlap so far that no barrier is between one and the next one. Only
-    /// memory counts that the barriers order. The accesses to `arrays` do not count: they have
-    /// their buffers.
+    /// Whether iterations may do in one window what barriers kept apart. With one split barrier an
+    /// iteration, what is outside of the work of an iteration is in the window, both before the
+    /// work and after it, and the work is if it is enclosed. Only memory counts that the barriers
+    /// order. The accesses to `arrays` do not count: they have their buffers.
     pub(super) fn check_window(
         &self,
         shape: &Shape<'_, '_>,
         body: &Body,
         arrays: &Arrays<'_>,
+        encloses_work: bool,
     ) -> Result<(), Reason> {
         let [inside, outside] = self.effects(shape, body, arrays)?;
         let barriers = body.barriers.iter();
         let orders = barriers.fold(MemoryRegions::NONE, |all, one| all | one.orders);
-        let all = (inside | outside).within(orders);
+        let all = if encloses_work {
+            inside | outside
+        } else {
+            outside
+        };
+        let all = all.within(orders);
         if all.conflicts(all) {
             Err(Reason::Overlap)
         } else {
