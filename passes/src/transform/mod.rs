@@ -53,6 +53,6 @@ pub use barrier_loop::reason::Reason as LoopReason;
 pub use link::link;
 pub(crate) use move_split_barriers::keeps_order;
 pub use move_split_barriers::{Stop, Stopped, stops};
-pub use options::{Ahead, Fill, FuseAt, PipelineLoops};
+pub use options::{Ahead, Buffers, Fill, FuseAt, PipelineLoops};
 pub use pipeline_barrier_loops::{LoopOutcome, pipelined_loops};
 pub use rewrite::{RewrittenModule, SourceMap, Writer};

@@ -89,6 +89,8 @@ impl PassOptions {
 pub struct PipelineLoops {
     /// The part that runs one iteration ahead, before the work of the iteration.
     pub ahead: Ahead,
+    /// The buffers of each array, if it gets several.
+    pub buffers: Buffers,
     /// True if the last iteration stores as well: registers of any contents, where that is right
     /// and the loads alone are ahead. The other iterations need no branch then.
     pub always_store: bool,
@@ -110,12 +112,37 @@ impl Default for PipelineLoops {
     fn default() -> PipelineLoops {
         PipelineLoops {
             ahead: Ahead::Either,
+            buffers: Buffers::Two,
             always_store: false,
             plain: false,
             most_words: 64,
             most_memory: 32 << 10,
             aliased: false,
             all_memory: false,
+        }
+    }
+}
+
+/// The buffers of each array of a pipelined loop.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Buffers {
+    /// Two: the window of the split barrier begins after the work and ends before that of the next
+    /// iteration.
+    Two,
+    /// Three: the window contains the work of an iteration. Stores after the work are two
+    /// iterations ahead; stores before it are one iteration ahead. No buffers alternate.
+    Three,
+    /// Four: the same, with all stores two iterations ahead and in the window, too.
+    Four,
+}
+
+impl Buffers {
+    /// Returns the number.
+    pub fn count(self) -> u32 {
+        match self {
+            Buffers::Two => 2,
+            Buffers::Three => 3,
+            Buffers::Four => 4,
         }
     }
 }
@@ -141,23 +168,25 @@ pub enum Ahead {
 }
 
 impl Ahead {
-    /// True if each array gets two buffers.
-    pub(crate) fn has_two_buffers(self) -> bool {
+    /// True if each array gets several buffers.
+    pub(crate) fn has_buffers(self) -> bool {
         match self {
             Ahead::Either | Ahead::Loads | Ahead::Stage | Ahead::Copies | Ahead::Nothing => true,
             Ahead::LoadsOfOneBuffer => false,
         }
     }
 
-    /// True if a part of the loop may run ahead.
-    pub(crate) fn moves(self) -> bool {
+    /// The parts that are tried, in order; none if nothing runs ahead. With more than two buffers,
+    /// loads need more iterations whose beginning is known than loads and stores.
+    pub(crate) fn tried(self, has_more: bool) -> &'static [Ahead] {
         match self {
-            Ahead::Either
-            | Ahead::Loads
-            | Ahead::Stage
-            | Ahead::Copies
-            | Ahead::LoadsOfOneBuffer => true,
-            Ahead::Nothing => false,
+            Ahead::Either if has_more => &[Ahead::Loads, Ahead::Stage],
+            Ahead::Either => &[Ahead::Either],
+            Ahead::Loads => &[Ahead::Loads],
+            Ahead::Stage => &[Ahead::Stage],
+            Ahead::Copies => &[Ahead::Copies],
+            Ahead::LoadsOfOneBuffer => &[Ahead::LoadsOfOneBuffer],
+            Ahead::Nothing => &[],
         }
     }
 

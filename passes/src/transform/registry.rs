@@ -4,7 +4,7 @@
 use super::fill_split_barrier_windows;
 use super::fuse_split_barriers;
 pub use super::options::PassOptions;
-use super::options::{Ahead, Fill, FuseAt, PipelineLoops};
+use super::options::{Ahead, Buffers, Fill, FuseAt, PipelineLoops};
 use super::rewrite::RewrittenModule;
 use super::{
     branch_on_predicates, eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
@@ -203,7 +203,7 @@ passes! {
     PIPELINE_BARRIER_LOOPS {
         name: "pipeline-barrier-loops",
                 about: "load the data of a loop's next iteration in the current one, with two workgroup-memory buffers and one split barrier",
-        value: Some("loads|stage|copies|one-buffer|alternate,always-store,plain,aliased,all-memory,words:N,memory:BYTES"),
+        value: Some("loads|stage|copies|one-buffer|alternate,3|4,always-store,plain,aliased,all-memory,words:N,memory:BYTES"),
         keeps_order: false,
         parse: pipeline_loops,
         run: pipeline_barrier_loops::run,
@@ -362,6 +362,8 @@ fn pipeline_loops(value: Option<&str>) -> Option<PassOptions> {
             None if part == "copies" => pipeline.ahead = Ahead::Copies,
             None if part == "one-buffer" => pipeline.ahead = Ahead::LoadsOfOneBuffer,
             None if part == "alternate" => pipeline.ahead = Ahead::Nothing,
+            None if part == "3" => pipeline.buffers = Buffers::Three,
+            None if part == "4" => pipeline.buffers = Buffers::Four,
             None if part == "always-store" => pipeline.always_store = true,
             None if part == "plain" => pipeline.plain = true,
             None if part == "aliased" => pipeline.aliased = true,
@@ -371,7 +373,12 @@ fn pipeline_loops(value: Option<&str>) -> Option<PassOptions> {
             _ => return None,
         }
     }
-    Some(PassOptions::PipelineLoops(pipeline))
+    let can_have_more = match pipeline.ahead {
+        Ahead::Either | Ahead::Loads | Ahead::Stage => true,
+        Ahead::Copies | Ahead::LoadsOfOneBuffer | Ahead::Nothing => false,
+    };
+    let is_right = can_have_more || pipeline.buffers == Buffers::Two;
+    is_right.then_some(PassOptions::PipelineLoops(pipeline))
 }
 
 /// Parts behind commas, each at most once and in any order.

@@ -209,6 +209,10 @@ impl<'a, 'm> Machine<'a, 'm> {
     }
 
     fn is_true(&self, condition: Term) -> bool {
+        if let Some([first, then, otherwise]) = self.terms.as_selection(condition) {
+            let chosen = if self.is_true(first) { then } else { otherwise };
+            return self.is_true(chosen);
+        }
         let known = self.terms.as_truth(condition);
         known.unwrap_or_else(|| self.decisions.hash(condition) % 16 < self.decisions.true_of_16)
     }

@@ -103,6 +103,16 @@ impl Terms {
         }
     }
 
+    /// The condition and both values of an OpSelect.
+    pub(crate) fn as_selection(&self, term: Term) -> Option<[Term; 3]> {
+        let made = self.of(term);
+        let is_selection = made.words.first() == Some(&(spirv::Op::Select as u32));
+        match *made.operands.as_slice() {
+            [_, condition, then, otherwise] if is_selection => Some([condition, then, otherwise]),
+            _ => None,
+        }
+    }
+
     /// The base of a pointer and the indices, if `term` is one that was stored as a value.
     pub(crate) fn as_pointer(&self, term: Term) -> Option<(Term, Vec<Term>)> {
         let made = self.of(term);

@@ -16,7 +16,7 @@ use splitbar::{
 use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{PIPELINE_BARRIER_LOOPS, PassOptions};
-use splitbar_passes::transform::{Ahead, PipelineLoops, pipelined_loops};
+use splitbar_passes::transform::{Ahead, Buffers, PipelineLoops, pipelined_loops};
 use splitbar_tests::pipelines::{self, Fill, Program};
 
 const TARGETS: [&str; 5] = ["gfx942", "gfx1100", "gfx1201", "sm_70", "sm_90"];
@@ -76,6 +76,8 @@ fn auto_takes_the_faster_version() -> Result<()> {
                     Loops::TwoBuffersAlwaysStored
                 }
                 Some("pipelined with 2 buffers and asynchronous copies") => Loops::TwoBuffersAsync,
+                Some("pipelined with 3 buffers") => Loops::ThreeBuffers,
+                Some("pipelined with 3 buffers and the stage ahead") => Loops::ThreeBuffersStage,
                 _ => Loops::Never,
             };
             let (same, none) = assembly(same)?;
@@ -167,6 +169,11 @@ fn one(seed: u64) -> Result<()> {
     let moves = !program.stops && !program.carries;
     // With a third barrier neither of two can go.
     let alternates = !program.exchanges;
+    // A third barrier would be in a window that contains the work, and nothing alternates.
+    let (moves, alternates) = match form.buffers {
+        Buffers::Two => (moves, alternates),
+        Buffers::Three | Buffers::Four => (moves && !program.exchanges, false),
+    };
     let can = match form.ahead {
         Ahead::Loads | Ahead::LoadsOfOneBuffer => moves && !has_a_loop(&program),
         Ahead::Stage => moves,
@@ -232,7 +239,10 @@ fn by_option(seed: u64, program: &Program, module: &[u8]) -> Result<()> {
             Loops::TwoBuffers,
             Loops::TwoBuffersAlwaysStored,
             Loops::TwoBuffersAsync,
-        ][seed as usize % 4];
+            Loops::ThreeBuffers,
+            Loops::ThreeBuffersStage,
+            Loops::FourBuffers,
+        ][seed as usize % 7];
         options.split_barriers = split;
         agrees(seed, program, (module, &[]), options)
             .with_context(|| format!("{name}, {split:?}"))?;
@@ -250,8 +260,16 @@ fn form(seed: u64) -> PipelineLoops {
         Ahead::Nothing,
         Ahead::Copies,
     ];
+    let ahead = ahead[seed as usize % 6];
+    let buffers = match ahead {
+        Ahead::Loads | Ahead::Stage | Ahead::Either => {
+            [Buffers::Two, Buffers::Three, Buffers::Four][seed as usize / 6 % 3]
+        }
+        Ahead::LoadsOfOneBuffer | Ahead::Nothing | Ahead::Copies => Buffers::Two,
+    };
     PipelineLoops {
-        ahead: ahead[seed as usize % 6],
+        ahead,
+        buffers,
         plain: seed / 6 % 2 == 1,
         always_store: seed / 12 % 2 == 1,
         ..PipelineLoops::default()
@@ -274,7 +292,12 @@ fn flag(form: PipelineLoops) -> String {
     } else {
         ""
     };
-    let parts = [ahead, plain, always];
+    let buffers = match form.buffers {
+        Buffers::Two => "",
+        Buffers::Three => "3",
+        Buffers::Four => "4",
+    };
+    let parts = [ahead, buffers, plain, always];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     match parts.as_slice() {
         [] => PIPELINE_BARRIER_LOOPS.name.to_owned(),

@@ -14,7 +14,7 @@ use crate::window::Window;
 use splitbar_audit::verdict::Audit;
 use splitbar_layout::abi::KernelAbi;
 use splitbar_passes::module::WordOffset;
-use splitbar_plan::EntryPlan;
+use splitbar_plan::{EntryPlan, Target};
 
 /// One compiled entry point.
 #[derive(Clone, Debug)]
@@ -63,6 +63,24 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The workgroups that are resident if the kernel takes so much workgroup memory, as far as is
+    /// known without compiling it again.
+    pub(crate) fn workgroups_with(&self, shared_memory_bytes: u32, target: &Target) -> Option<u32> {
+        let estimate = self.resident_estimate.as_ref();
+        let registers = match self.usage {
+            Some(usage) => usage.registers,
+            None => estimate?.registers,
+        };
+        let usage = ResourceUsage {
+            registers,
+            barriers: self.usage.map_or(1, |usage| usage.barriers),
+            shared_memory_bytes,
+            spilled_bytes: 0,
+        };
+        let resident = ResidentEstimate::new(usage, &self.plan, target)?;
+        Some(resident.workgroups)
+    }
+
     /// Of a planned kernel of which nothing was measured.
     pub(crate) fn planned(
         kernel: PlannedKernel<'_, '_>,

@@ -1,7 +1,10 @@
 //! The choice whether the loops of a module are pipelined, where the options leave it open.
 //!
 //! The module is compiled as it is and with its loops pipelined, with one buffer, with two, and
-//! with asynchronous copies where the target has instructions for that. A pipelined version is
+//! with asynchronous copies where the target has instructions for that. With three buffers it is
+//! compiled once more, if their memory leaves as many workgroups resident: with the loads further
+//! ahead if loads that run ahead have gained, and with loads and stores before the work if not. A
+//! pipelined version is
 //! taken if an entry point is expected to take fewer cycles with it, and none is expected to take
 //! more; of several such versions the one that takes the fewest.
 
@@ -18,6 +21,8 @@ use crate::stage::Observer;
 use splitbar_passes::pipeline::{Settings, rewrite};
 use splitbar_passes::transform::registry::PIPELINE_BARRIER_LOOPS;
 use splitbar_plan::copies_to_workgroup_memory;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// The decision about the loops of a module.
 pub(super) struct Decided {
@@ -69,6 +74,7 @@ pub(super) fn decide(
         Ok::<_, Failure>((output?, artefacts))
     };
     let mut versions = vec![(never, version(never)?)];
+    let (deeper, forms): (Vec<_>, Vec<_>) = forms.into_iter().partition(|form| has_three(*form));
     for form in forms {
         versions.extend(version(form).ok().map(|version| (form, version)));
     }
@@ -78,8 +84,33 @@ pub(super) fn decide(
         return Ok(Some(decided(never, why, given)));
     }
     let by = By::from_options(request.options);
-    let outputs: Vec<&Output> = versions.iter().map(|(_, (output, _))| output).collect();
-    let (chosen, why) = choose(&outputs, expect, by);
+    let times = RefCell::new(BTreeMap::new());
+    let known = |version: usize, output: &Output, entry: usize, by: By<'_>| {
+        let launch = match by {
+            By::Given(_) => None,
+            By::MadeUp(number) => Some(number),
+        };
+        let key = (version, entry, launch);
+        if let Some(known) = times.borrow().get(&key) {
+            return Expected::clone(known);
+        }
+        let time = expect(output, entry, by);
+        times.borrow_mut().insert(key, time.clone());
+        time
+    };
+    let chosen = |versions: &[(PipelineLoops, (Output, Artefacts))]| {
+        let outputs = versions.iter().map(|(_, (output, _))| output);
+        let outputs: Vec<(usize, &Output)> = outputs.enumerate().collect();
+        choose(&outputs, &known, by)
+    };
+    let wanted = match chosen(&versions) {
+        (0, _) => PipelineLoops::ThreeBuffersStage,
+        _ => PipelineLoops::ThreeBuffers,
+    };
+    if deeper.contains(&wanted) && fits_as_often(request.options, &versions) {
+        versions.extend(version(wanted).ok().map(|version| (wanted, version)));
+    }
+    let (chosen, why) = chosen(&versions);
     let (form, compiled) = versions.swap_remove(chosen);
     let why = match form {
         PipelineLoops::OneBuffer => format!("pipelined with 1 buffer, {why}"),
@@ -90,9 +121,49 @@ pub(super) fn decide(
         PipelineLoops::TwoBuffersAsync => {
             format!("pipelined with 2 buffers and asynchronous copies, {why}")
         }
+        PipelineLoops::ThreeBuffers => format!("pipelined with 3 buffers, {why}"),
+        PipelineLoops::ThreeBuffersStage => {
+            format!("pipelined with 3 buffers and the stage ahead, {why}")
+        }
+        PipelineLoops::FourBuffers => format!("pipelined with 4 buffers, {why}"),
         PipelineLoops::Never | PipelineLoops::Auto => format!("not pipelined, {why}"),
     };
     Ok(Some(decided(form, &why, Some(compiled))))
+}
+
+/// Returns true if the arrays get three buffers.
+fn has_three(form: PipelineLoops) -> bool {
+    matches!(
+        form,
+        PipelineLoops::ThreeBuffers | PipelineLoops::ThreeBuffersStage
+    )
+}
+
+/// Returns true if as many workgroups are resident with the workgroup memory that three buffers
+/// take, or as many as the launch has. Two buffers show how much one takes.
+fn fits_as_often(options: &Options, versions: &[(PipelineLoops, (Output, Artefacts))]) -> bool {
+    let entries = |wanted| {
+        let mut versions = versions.iter();
+        let found = versions.find(|(form, _)| *form == wanted);
+        found.map(|(_, (output, _))| output.entries())
+    };
+    let given = entries(PipelineLoops::Never);
+    let (Some(given), Some(two)) = (given, entries(PipelineLoops::TwoBuffers)) else {
+        return false;
+    };
+    let most = options.deciding_launch().and_then(|launch| launch.resident);
+    given.iter().zip(two).all(|(given, two)| {
+        let [one, both] = [given, two].map(|entry| entry.abi.shared_memory_bytes);
+        if one >= both {
+            return true; // none of its loops has more buffers
+        }
+        let all = both.saturating_add(both - one);
+        let resident = |bytes| given.workgroups_with(bytes, options.target);
+        let (Some(now), Some(then)) = (resident(one), resident(all)) else {
+            return false;
+        };
+        then >= most.map_or(now, |most| now.min(most))
+    })
 }
 
 /// The ways to pipeline the loops of a module that make different modules of it, none if the pass
@@ -105,12 +176,14 @@ fn forms(request: Request<'_>, with: impl Fn(PipelineLoops) -> Options) -> Vec<P
         return Vec::new();
     };
     let mut found: Vec<(PipelineLoops, Vec<u8>)> = Vec::new();
-    // The last one makes the same module as the first one of loops that do more than copy.
+    // Asynchronous copies make the same module as the first one of loops that do more than copy.
     let forms = [
         PipelineLoops::TwoBuffers,
         PipelineLoops::TwoBuffersAlwaysStored,
         PipelineLoops::OneBuffer,
         PipelineLoops::TwoBuffersAsync,
+        PipelineLoops::ThreeBuffers,
+        PipelineLoops::ThreeBuffersStage,
     ];
     let has_copies = copies_to_workgroup_memory(options.target);
     for form in forms {
@@ -136,10 +209,19 @@ fn forms(request: Request<'_>, with: impl Fn(PipelineLoops) -> Options) -> Vec<P
 
 /// The version that is taken of a module as it is, the first one, and pipelined, the others: its
 /// index, and why.
-fn choose(versions: &[&Output], expect: Expect, by: By<'_>) -> (usize, String) {
-    let entries = versions.first().map_or(0, |given| given.entries().len());
+fn choose(
+    versions: &[(usize, &Output)],
+    expect: &dyn Fn(usize, &Output, usize, By<'_>) -> Expected,
+    by: By<'_>,
+) -> (usize, String) {
+    let given = versions.first();
+    let entries = given.map_or(0, |(_, given)| given.entries().len());
     let times: Vec<Vec<Expected>> = (0..entries)
-        .map(|index| expected_times(versions, by, |one, by| expect(one, index, by)))
+        .map(|index| {
+            expected_times(versions, by, |(version, one), by| {
+                expect(*version, one, index, by)
+            })
+        })
         .collect();
     let of = |version: usize| -> Vec<[&Expected; 2]> {
         let pairs = times

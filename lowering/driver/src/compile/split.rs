@@ -23,7 +23,7 @@ use splitbar_passes::transform::registry::{
     SPLIT_CONTROL_BARRIERS, UNROLL_BARRIER_LOOPS,
 };
 use splitbar_passes::transform::{
-    self, Ahead, Fill, RewrittenModule, SourceMap, Stop, Stopped, stops,
+    self, Ahead, Buffers, Fill, RewrittenModule, SourceMap, Stop, Stopped, stops,
 };
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{Strategy, min_window};
@@ -211,9 +211,22 @@ pub(super) fn pipelining(options: &Options) -> Vec<Step> {
             Ahead::Either
         }
         PipelineLoops::TwoBuffersAsync => Ahead::Copies,
+        PipelineLoops::ThreeBuffers | PipelineLoops::FourBuffers => Ahead::Either,
+        PipelineLoops::ThreeBuffersStage => Ahead::Stage,
+    };
+    let buffers = match options.pipeline_loops {
+        PipelineLoops::Never
+        | PipelineLoops::OneBuffer
+        | PipelineLoops::TwoBuffers
+        | PipelineLoops::TwoBuffersAlwaysStored
+        | PipelineLoops::TwoBuffersAsync
+        | PipelineLoops::Auto => Buffers::Two,
+        PipelineLoops::ThreeBuffers | PipelineLoops::ThreeBuffersStage => Buffers::Three,
+        PipelineLoops::FourBuffers => Buffers::Four,
     };
     let pipeline = transform::PipelineLoops {
         ahead,
+        buffers,
         always_store: options.pipeline_loops == PipelineLoops::TwoBuffersAlwaysStored,
         most_memory: options.target.static_shared_bytes(),
         aliased: options.narrow_barriers == NarrowBarriers::Aliased,

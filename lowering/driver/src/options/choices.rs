@@ -64,6 +64,16 @@ pub enum PipelineLoops {
     ///
     /// [`Options::promote_async_copies`]: super::Options::promote_async_copies
     TwoBuffersAsync,
+    /// As [`TwoBuffers`](PipelineLoops::TwoBuffers), with three buffers for each array: loads are
+    /// two iterations ahead, and the window of the split barrier contains the work. If loads cannot
+    /// be kept in registers, as [`ThreeBuffersStage`](PipelineLoops::ThreeBuffersStage).
+    ThreeBuffers,
+    /// Pipelines all possible loops with three buffers for each array. Loads and stores of the next
+    /// iteration precede the work, and the window of the split barrier contains the work.
+    ThreeBuffersStage,
+    /// As [`ThreeBuffers`](PipelineLoops::ThreeBuffers), with four buffers: all stores are two
+    /// iterations ahead, and stores after the work are in the window too.
+    FourBuffers,
     /// The variant that is expected to take the fewest cycles, if with it at least one entry point
     /// is expected to take fewer cycles than without pipelining, and none more.
     Auto,
@@ -167,6 +177,21 @@ pub(super) const PIPELINE_LOOPS: &Named<PipelineLoops> = &[
         "2-async",
         PipelineLoops::TwoBuffersAsync,
         "As 2, with asynchronous copies where a loop only copies",
+    ),
+    (
+        "3",
+        PipelineLoops::ThreeBuffers,
+        "Three buffers: loads are two iterations ahead, and the window contains the work",
+    ),
+    (
+        "3-stage",
+        PipelineLoops::ThreeBuffersStage,
+        "Three buffers: loads and stores precede the work, and the window contains the work",
+    ),
+    (
+        "4",
+        PipelineLoops::FourBuffers,
+        "As 3 with four buffers, and the window contains the stores too",
     ),
     (
         "auto",

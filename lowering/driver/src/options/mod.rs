@@ -125,8 +125,8 @@ declare_options! {
             part: Part::Module,
             value: ValueForm::OneOf("HOW", || names(PIPELINE_LOOPS)),
             default: Some("never"),
-            summary: "Pipelines loops, with 1 or 2 buffers for each workgroup array",
-            details: "Applies to loops that fill workgroup arrays before a barrier and read them after it. Each iteration then loads the data of the next one: with two buffers and one split barrier for each iteration, or with one buffer and two barriers. With `2-always-store`, the last iteration stores too, so no branch is needed around the stores. With `2-async`, the data of the next iteration is copied asynchronously, on targets that can (docs/pipelining.md).",
+            summary: "Pipelines loops, with 1 to 4 buffers for each workgroup array",
+            details: "Applies to loops that fill workgroup arrays before a barrier and read them after it. Each iteration then loads the data of the next one: with two buffers and one split barrier for each iteration, or with one buffer and two barriers. With `2-always-store`, the last iteration stores too, so no branch is needed around the stores. With `2-async`, the data of the next iteration is copied asynchronously, on targets that can. With 3 or 4 buffers, the window of the split barrier contains the work of an iteration, and the data is loaded up to two iterations ahead (docs/pipelining.md).",
             set: |options, text| put(&mut options.pipeline_loops, one_of(PIPELINE_LOOPS, text)),
         }
     };

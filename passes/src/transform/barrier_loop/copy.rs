@@ -93,7 +93,13 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
             None if ends_early => Some(self.edit.fresh()?),
             elsewhere => elsewhere,
         };
-        if let (Some(condition), Some(end)) = (guard, end) {
+        // A selection for the guard has another merge block than one for the exit.
+        let guard_end = match guard {
+            Some(_) if is_first => Some(self.edit.fresh()?),
+            Some(_) => end,
+            None => None,
+        };
+        if let (Some(condition), Some(end)) = (guard, guard_end) {
             let then = self.edit.fresh()?;
             self.branch_to_stay(condition, [then, end])?;
             self.before(Op::Label, &[then])?;
@@ -152,7 +158,9 @@ impl<'c, 'd, 'm> Copy<'c, 'd, 'm> {
                 self.leave(*last, end)?;
             }
         }
-        if let Some(end) = end.filter(|end| Some(*end) != self.elsewhere) {
+        let inner = end.filter(|end| Some(*end) != self.elsewhere);
+        let outer = guard_end.filter(|outer| Some(*outer) != end);
+        for end in [inner, outer].into_iter().flatten() {
             self.before(Op::Branch, &[end])?;
             self.before(Op::Label, &[end])?;
             self.label = end;

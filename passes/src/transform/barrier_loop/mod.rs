@@ -4,11 +4,13 @@
 //! A loop has one way in, one way back, and a barrier that every iteration comes to first
 //! (`shape.rs`). What some loads and stores of the part before that barrier (`region.rs`) need is a
 //! slice (`slice.rs`), which is copied for another iteration (`copy.rs`). The values that iteration
-//! begins with are computed from this one's (`values.rs`).
+//! begins with are computed from this one's (`values.rs`),
+//! and those of iterations further ahead from these (`iterations.rs`).
 
 pub(super) mod arrays;
 pub(super) mod copy;
 pub(super) mod cut;
+pub(super) mod iterations;
 pub(super) mod kept;
 pub(super) mod names;
 pub(super) mod private;

@@ -24,6 +24,11 @@ pub enum Reason {
     ExitInWork,
     /// Only its second barrier can go, but it has a third one.
     Barriers,
+    /// A barrier is between the first and the last one of an iteration, where the window of a split
+    /// barrier would be.
+    BarrierInWork,
+    /// Accesses that barriers keep apart may conflict, and would be in one window.
+    Overlap,
     /// A barrier is in the block with the loop's merge instruction.
     HeaderBarrier,
     /// The part before the first barrier has too many blocks, or branches back to its beginning.
@@ -39,6 +44,8 @@ pub enum Reason {
     NotEarly,
     /// The condition of the next iteration cannot be computed an iteration early.
     Condition,
+    /// What an iteration begins with, or its condition, cannot be computed two iterations early.
+    TwoEarly,
     /// Values are stored to workgroup memory that need no load.
     NoLoads,
     /// An array is read before the first barrier of an iteration.
@@ -96,6 +103,15 @@ impl Reason {
             }
             Reason::NotEarly => {
                 "a store to workgroup memory depends on a value that is not known one iteration early"
+            }
+            Reason::TwoEarly => {
+                "an iteration begins with a value that is not known two iterations early"
+            }
+            Reason::BarrierInWork => {
+                "a barrier is between its first and its last barrier, where the new window would be"
+            }
+            Reason::Overlap => {
+                "barriers keep accesses to other memory apart that would be in one window"
             }
             Reason::Condition => "its condition is not known one iteration early",
             Reason::NoLoads => "the values that it stores to workgroup memory are not loaded",

@@ -12,10 +12,10 @@ use spirv::{Decoration, Op};
 use std::collections::BTreeMap;
 
 /// Longest way from a value to what it is made of.
-const MOST_DEPTH: usize = 64;
+pub(super) const MOST_DEPTH: usize = 64;
 
 /// Instructions that are made in one place.
-const MOST_MADE: usize = 1024;
+pub(super) const MOST_MADE: usize = 1024;
 
 /// Variables that hold one value at a time, with their stores in a loop.
 pub(in crate::transform) type Variables = BTreeMap<Id, Vec<(Spot, Id)>>;

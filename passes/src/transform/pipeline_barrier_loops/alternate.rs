@@ -31,8 +31,9 @@
 //! The first barrier and the new one order all that either of the two ordered. Work reads what its
 //! own iteration stored, since every iteration stores to the same places (`contents.rs`).
 
-use super::find::{Facts, arrays, check_accesses, check_buffers, order, staged_stores};
-use super::numbers::{BUFFERS, Numbers};
+use super::depth::Depth;
+use super::find::{Facts, arrays, barriers, check_accesses, check_buffers, order, staged_stores};
+use super::numbers::Numbers;
 use super::ways_out::meeting;
 use super::work::Work;
 use crate::analysis::phases::{Effect, Role, Side};
@@ -44,6 +45,7 @@ use crate::transform::barrier_loop::reason::Reason;
 use crate::transform::barrier_loop::shape::Shape;
 use crate::transform::edit::Edit;
 use crate::transform::operands::{Fence, WORKGROUP, barrier_operands, fence};
+use crate::transform::options::Buffers;
 use spirv::Op;
 
 /// A loop with two barriers, of which one can go.
@@ -72,10 +74,10 @@ impl<'p, 'm> Alternating<'p, 'm> {
         let fence = order(facts, shape, &work)?;
         let after = after(facts, shape, fence)?;
         let (_, variables) = staged_stores(facts, shape)?;
-        let arrays = arrays(facts, shape, variables)?;
+        let arrays = arrays(facts, shape, variables, Buffers::Two.count())?;
         check_accesses(facts, shape, &work, &arrays)?;
         work.check_order(shape, facts.body, &arrays)?;
-        check_buffers(facts, shape, &arrays)?;
+        check_buffers(facts, shape, &arrays, Buffers::Two.count())?;
         Ok(Alternating {
             facts,
             shape,
@@ -89,8 +91,9 @@ impl<'p, 'm> Alternating<'p, 'm> {
     pub(super) fn write(&self) -> Result<Edit<'p, 'm>, Diagnostic> {
         let shape = self.shape;
         let mut edit = Edit::new(self.facts.declarations);
-        self.arrays.declare(&mut edit, BUFFERS)?;
-        let numbers = Numbers::new(&mut edit)?;
+        let depth = Depth::new(Buffers::Two, false);
+        self.arrays.declare(&mut edit, depth.buffers)?;
+        let numbers = Numbers::new(&mut edit, depth)?;
         for place in [Some(shape.at), self.after].into_iter().flatten() {
             let operands = barrier_operands(&mut edit, WORKGROUP, self.fence)?;
             edit.before(place, Op::ControlBarrier, &operands)?;
@@ -103,14 +106,6 @@ impl<'p, 'm> Alternating<'p, 'm> {
         numbers.count(&mut edit, shape, &Cuts::new())?;
         Ok(edit)
     }
-}
-
-/// Barriers of the workgroup in the loop.
-fn barriers(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>) -> usize {
-    let blocks = shape.blocks.iter();
-    let items = blocks.flat_map(|block| facts.body.block(*block));
-    let barriers = items.filter(|item| matches!(item.role, Role::Half(..)));
-    barriers.count()
 }
 
 /// The first place after the loop, where a barrier is to be; `None` if one is there that orders as

@@ -2,7 +2,7 @@
 
 use super::contents::Contents;
 use super::copies::copying_stores;
-use super::numbers::BUFFERS;
+use super::depth::Depth;
 use super::unguarded::can_run_always;
 use super::work::Work;
 use crate::analysis::async_copy;
@@ -60,6 +60,7 @@ impl Facts<'_, '_> {
 pub(super) struct Pipeline<'p, 'm> {
     pub(super) facts: &'p Facts<'p, 'm>,
     pub(super) shape: &'p Shape<'p, 'm>,
+    pub(super) depth: Depth,
     pub(super) work: Work,
     pub(super) arrays: Arrays<'m>,
     /// Variables with their stores in the loop.
@@ -91,11 +92,15 @@ pub(super) struct Halves<'m> {
 }
 
 impl<'p, 'm> Pipeline<'p, 'm> {
-    /// What becomes of the loop `shape`.
+    /// What becomes of the loop `shape`, if the part `ahead` runs ahead.
     ///
     /// # Errors
     /// Why it stays.
-    pub(super) fn find(facts: &'p Facts<'p, 'm>, shape: &'p Shape<'p, 'm>) -> Result<Self, Reason> {
+    pub(super) fn find(
+        facts: &'p Facts<'p, 'm>,
+        shape: &'p Shape<'p, 'm>,
+        ahead: Ahead,
+    ) -> Result<Self, Reason> {
         if !shape.has_one_exit {
             return Err(Reason::Exits);
         }
@@ -111,30 +116,47 @@ impl<'p, 'm> Pipeline<'p, 'm> {
         let fence = order(facts, shape, &work)?;
         let (after, is_passed) = around(facts, shape)?;
         let (spots, variables) = staged_stores(facts, shape)?;
-        let arrays = arrays(facts, shape, variables)?;
+        // An array with one buffer holds what it held.
+        let has_buffers = ahead.has_buffers();
+        let buffers = if has_buffers {
+            facts.options.buffers.count()
+        } else {
+            Depth::ONE.buffers
+        };
+        let arrays = arrays(facts, shape, variables, buffers)?;
         check_accesses(facts, shape, &work, &arrays)?;
         work.check_order(shape, facts.body, &arrays)?;
-        // An array with one buffer holds what it held.
-        let has_two_buffers = facts.options.ahead.has_two_buffers();
-        if has_two_buffers {
-            check_buffers(facts, shape, &arrays)?;
+        if has_buffers {
+            check_buffers(facts, shape, &arrays, buffers)?;
         }
         let mut variables = facts.variables.clone();
         for stores in variables.values_mut() {
             stores.retain(|(spot, _)| shape.blocks.contains(&spot.0));
         }
         let scratch = Scratch::find(facts.declarations, shape);
-        let (stage, mut halves) = slices(facts, shape, &variables, &scratch, &spots)?;
+        let (stage, mut halves) = slices((facts, ahead), shape, &variables, &scratch, &spots)?;
+        let depth = if has_buffers {
+            Depth::new(facts.options.buffers, halves.is_some())
+        } else {
+            Depth::ONE
+        };
+        if depth.encloses_work && barriers(facts, shape) > 2 {
+            return Err(Reason::BarrierInWork);
+        }
+        if has_buffers && !facts.options.plain {
+            work.check_window(shape, facts.body, &arrays, depth.encloses_work)?;
+        }
         if let Some(halves) = &mut halves {
             // The places of the stores are then those of any iteration.
             halves.always_stores = facts.options.always_store
-                && (has_two_buffers || check_contents(facts, shape, &arrays).is_ok())
+                && (has_buffers || check_contents(facts, shape, &arrays).is_ok())
                 && can_run_always(facts.declarations, shape, &halves.stores, &halves.kept);
         }
         let stores = spots.iter().filter_map(|spot| shape.inst(*spot)).collect();
         Ok(Pipeline {
             facts,
             shape,
+            depth,
             work,
             arrays,
             variables,
@@ -147,6 +169,14 @@ impl<'p, 'm> Pipeline<'p, 'm> {
             is_passed,
         })
     }
+}
+
+/// Barriers of the workgroup in the loop.
+pub(super) fn barriers(facts: &Facts<'_, '_>, shape: &Shape<'_, '_>) -> usize {
+    let blocks = shape.blocks.iter();
+    let items = blocks.flat_map(|block| facts.body.block(*block));
+    let barriers = items.filter(|item| matches!(item.role, Role::Half(..)));
+    barriers.count()
 }
 
 /// What both barriers of an iteration order together.
@@ -252,11 +282,12 @@ pub(super) fn arrays<'m>(
     facts: &Facts<'_, 'm>,
     shape: &Shape<'_, 'm>,
     variables: BTreeSet<Id>,
+    buffers: u32,
 ) -> Result<Arrays<'m>, Reason> {
     let mut arrays = Arrays::find(facts.declarations, facts.function, variables)?;
-    if facts.options.ahead.has_two_buffers() {
+    if buffers > 1 {
         let is_inside = |spot: Spot| shape.blocks.contains(&spot.0);
-        arrays.reuse(facts.declarations, BUFFERS, is_inside);
+        arrays.reuse(facts.declarations, buffers, is_inside);
     }
     Ok(arrays)
 }
@@ -302,27 +333,32 @@ fn with(cfg: &Cfg, shape: &Shape<'_, '_>) -> BTreeSet<BlockIndex> {
     found
 }
 
-/// That the arrays can have two buffers, as far as memory and their contents are concerned.
+/// That the arrays can have several buffers, as far as memory and their contents are concerned.
 pub(super) fn check_buffers<'m>(
     facts: &Facts<'_, 'm>,
     shape: &Shape<'_, 'm>,
     arrays: &Arrays<'m>,
+    buffers: u32,
 ) -> Result<(), Reason> {
-    let memory = memory(facts, arrays).ok_or(Reason::Layout)?;
+    let memory = memory(facts, arrays, buffers).ok_or(Reason::Layout)?;
     if memory > u64::from(facts.options.most_memory) {
         return Err(Reason::Memory);
     }
     check_contents(facts, shape, arrays)
 }
 
-/// Bytes of workgroup memory that the entry point takes with two buffers.
-fn memory(facts: &Facts<'_, '_>, arrays: &Arrays<'_>) -> Option<u64> {
+/// Bytes of workgroup memory that the entry point takes with several buffers.
+fn memory(facts: &Facts<'_, '_>, arrays: &Arrays<'_>, buffers: u32) -> Option<u64> {
     let mut extents = Extents::new(facts.declarations, facts.constants);
     let mut bytes = facts.bytes;
     let grown = arrays.variables.iter();
     for variable in grown.filter(|variable| !arrays.is_spare(**variable)) {
         let pointee = facts.declarations.pointee_of(*variable)?;
-        bytes = bytes.checked_add(extents.of(pointee)?.size)?;
+        let more = extents
+            .of(pointee)?
+            .size
+            .checked_mul(u64::from(buffers) - 1)?;
+        bytes = bytes.checked_add(more)?;
     }
     Some(bytes)
 }
@@ -369,7 +405,7 @@ fn check_contents<'m>(
 
 /// What the stores need, and its parts where loads are to run ahead alone.
 fn slices<'m>(
-    facts: &Facts<'_, 'm>,
+    (facts, ahead): (&Facts<'_, 'm>, Ahead),
     shape: &Shape<'_, 'm>,
     variables: &Variables,
     scratch: &Scratch,
@@ -385,7 +421,7 @@ fn slices<'m>(
         kept: BTreeSet::new(),
     };
     let stage = all(&slicer, spots)?;
-    match facts.options.ahead {
+    match ahead {
         Ahead::Copies if is_copied(facts, shape, spots) => Ok((stage, None)),
         Ahead::Stage | Ahead::Nothing => Ok((stage, None)),
         Ahead::Loads | Ahead::LoadsOfOneBuffer => {

@@ -59,6 +59,7 @@
 mod alternate;
 mod contents;
 mod copies;
+mod depth;
 mod find;
 mod leftover;
 mod numbers;
@@ -71,7 +72,7 @@ use super::edit::Edit;
 use super::inlined::{entries, follow, inlined_all, repeat};
 use super::local_accesses::access_as_a_whole;
 use super::move_split_barriers::uniformity;
-use super::options::{PassOptions, PipelineLoops};
+use super::options::{Buffers, PassOptions, PipelineLoops};
 use super::rewrite::RewrittenModule;
 use super::unroll_barrier_loops::{Unrolled, unroll};
 use super::whole_variables::whole_variables;
@@ -283,9 +284,10 @@ fn written<'p, 'm>(
     shape: &'p Shape<'p, 'm>,
 ) -> Result<Result<Written<'p, 'm>, Reason>, Diagnostic> {
     let ahead = facts.options.ahead;
+    let has_more = facts.options.buffers != Buffers::Two && ahead.has_buffers();
     let mut why_not_ahead = None;
-    if ahead.moves() {
-        let moved = match Pipeline::find(facts, shape) {
+    for ahead in ahead.tried(has_more) {
+        let moved = match Pipeline::find(facts, shape, *ahead) {
             Ok(pipeline) => pipeline.write()?,
             Err(why) => Err(why),
         };
@@ -296,9 +298,11 @@ fn written<'p, 'm>(
                     alternates: false,
                 }));
             }
-            Err(why) if ahead.may_alternate() => why_not_ahead = Some(why),
-            Err(why) => return Ok(Err(why)),
+            Err(why) => why_not_ahead = Some(why),
         }
+    }
+    if let Some(why) = why_not_ahead.filter(|_| has_more || !ahead.may_alternate()) {
+        return Ok(Err(why));
     }
     match Alternating::find(facts, shape) {
         Ok(alternating) => {

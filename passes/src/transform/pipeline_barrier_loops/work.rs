@@ -4,7 +4,7 @@ use super::super::barrier_loop::arrays::Arrays;
 use super::super::barrier_loop::reason::Reason;
 use super::super::barrier_loop::shape::Shape;
 use crate::analysis::cfg::Cfg;
-use crate::analysis::phases::{Body, Effect, Role, Side};
+use crate::analysis::phases::{Body, Effect, MemoryRegions, Role, Side};
 use crate::module::{BlockIndex, WordOffset};
 use crate::transform::whole_variables::Spot;
 use std::collections::BTreeSet;
@@ -109,6 +109,49 @@ impl Work {
         body: &Body,
         arrays: &Arrays<'_>,
     ) -> Result<(), Reason> {
+        let [inside, outside] = self.effects(shape, body, arrays)?;
+        if inside.conflicts(outside) {
+            Err(Reason::Conflict)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether iterations may do in one window what barriers kept apart. With one split barrier an
+    /// iteration, what is outside of the work of an iteration is in the window, both before the
+    /// work and after it, and the work is if it is enclosed. Only memory counts that the barriers
+    /// order. The accesses to `arrays` do not count: they have their buffers.
+    pub(super) fn check_window(
+        &self,
+        shape: &Shape<'_, '_>,
+        body: &Body,
+        arrays: &Arrays<'_>,
+        encloses_work: bool,
+    ) -> Result<(), Reason> {
+        let [inside, outside] = self.effects(shape, body, arrays)?;
+        let barriers = body.barriers.iter();
+        let orders = barriers.fold(MemoryRegions::NONE, |all, one| all | one.orders);
+        let all = if encloses_work {
+            inside | outside
+        } else {
+            outside
+        };
+        let all = all.within(orders);
+        if all.conflicts(all) {
+            Err(Reason::Overlap)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The effects of what is between the barriers, and of all else but the accesses to `arrays`
+    /// there.
+    fn effects(
+        &self,
+        shape: &Shape<'_, '_>,
+        body: &Body,
+        arrays: &Arrays<'_>,
+    ) -> Result<[Effect; 2], Reason> {
         let moved: BTreeSet<WordOffset> =
             arrays.accesses.iter().map(|(_, one)| one.offset).collect();
         let (mut inside, mut outside) = (Effect::NONE, Effect::NONE);
@@ -127,11 +170,7 @@ impl Work {
                 }
             }
         }
-        if inside.conflicts(outside) {
-            Err(Reason::Conflict)
-        } else {
-            Ok(())
-        }
+        Ok([inside, outside])
     }
 }
 
