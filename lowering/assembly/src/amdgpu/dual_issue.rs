@@ -2,9 +2,9 @@
 //!
 //! On gfx11, if both instructions of a pair read vector registers of the same parity as the same
 //! operand, the second read may not wait for an instruction that still writes its register
-//! (llvm-project pull request 220348, which pairs no such registers; LLVM 23.1 does). Each such pair
-//! becomes two instructions. Distances in `s_delay_alu` are no longer exact then; they only save
-//! time.
+//! (llvm-project pull request 220348 no longer pairs such registers; LLVM 23.1 does). Each such
+//! pair becomes two instructions. Distances in `s_delay_alu` are no longer exact then; they only
+//! save time.
 
 use super::Statement;
 use splitbar_target::Target;
