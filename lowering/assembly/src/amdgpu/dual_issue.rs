@@ -29,11 +29,9 @@ pub fn separate<'t>(text: &'t str, target: &Target) -> Result<Cow<'t, str>, Stri
         return Ok(Cow::Borrowed(text));
     }
     let mut separated = String::with_capacity(text.len() + text.len() / 16);
-    let mut has_changed = false;
     for line in text.lines() {
         match two(line)? {
             Some([first, second]) => {
-                has_changed = true;
                 for single in [first, second] {
                     separated.push('\t');
                     separated.push_str(&single);
@@ -46,11 +44,7 @@ pub fn separate<'t>(text: &'t str, target: &Target) -> Result<Cow<'t, str>, Stri
             }
         }
     }
-    Ok(if has_changed {
-        Cow::Owned(separated)
-    } else {
-        Cow::Borrowed(text)
-    })
+    Ok(Cow::Owned(separated))
 }
 
 /// The beginning of both names of a pair.
@@ -138,7 +132,7 @@ impl<'t> Half<'t> {
 
     /// The instruction by itself, as LLVM prints it: readers of the object compare both.
     fn single(&self) -> String {
-        // In a pair, the mask is not written.
+        // The text of a pair leaves out the mask.
         let mask = match self.name {
             "cndmask_b32" if !self.operands.ends_with("vcc_lo") => ", vcc_lo",
             _ => "",
@@ -179,7 +173,7 @@ mod tests {
                 "\tv_dual_mul_f32 v1, s0, v4 :: v_dual_add_f32 v2, 1.0, v6\n",
                 "\tv_mul_f32_e32 v1, s0, v4\n\tv_add_f32_e32 v2, 1.0, v6\n",
             ),
-            // The second sources lie on both sides of the constants.
+            // One second source follows the constant, the other precedes it.
             (
                 "\tv_dual_fmamk_f32 v1, v2, 0x40490fdb, v4 :: v_dual_fmaak_f32 v2, v3, v6, 0x40490fdb\n",
                 "\tv_fmamk_f32 v1, v2, 0x40490fdb, v4\n\tv_fmaak_f32 v2, v3, v6, 0x40490fdb\n",

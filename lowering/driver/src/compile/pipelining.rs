@@ -3,10 +3,10 @@
 //! The module is compiled as it is and with its loops pipelined, with one buffer, with two, and
 //! with asynchronous copies where the target has instructions for that. With three buffers it is
 //! compiled once more, if their memory leaves as many workgroups resident: with the loads further
-//! ahead if loads that run ahead have gained, and with loads and stores before the work if not. A
-//! pipelined version is
-//! taken if an entry point is expected to take fewer cycles with it, and none is expected to take
-//! more; of several such versions the one that takes the fewest.
+//! ahead if loads that run ahead have gained, and with loads and stores before the work if not.
+//!
+//! A pipelined version is taken if an entry point is expected to take fewer cycles with it, and
+//! none is expected to take more; of several such versions the one that takes the fewest.
 
 use super::expected::{By, Expected, expected_times};
 use super::output::Output;

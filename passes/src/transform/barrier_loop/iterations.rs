@@ -7,12 +7,13 @@
 use super::copy::Names;
 use super::shape::Shape;
 use super::slice::Slice;
+use super::unfailing::{cannot_fail, variable_at_constants};
 use super::values::{MOST_DEPTH, MOST_MADE, Made, Values, Variables, is_copied, is_plain};
 use crate::analysis::phases::Effects;
 use crate::diagnostic::Diagnostic;
-use crate::module::{Declarations, Id, Inst};
+use crate::module::{Id, Inst};
 use crate::transform::edit::Edit;
-use crate::transform::whole_variables::{Spot, is_chain};
+use crate::transform::whole_variables::Spot;
 use spirv::Op;
 use std::collections::BTreeMap;
 
@@ -51,13 +52,9 @@ impl<'v, 'm> Iterations<'v, 'm> {
         effects: &'v Effects<'v, 'm>,
         variables: &'v Variables,
     ) -> Self {
-        let values = Values::new(shape, effects, variables);
         Iterations {
-            shape,
-            effects,
-            variables,
-            begin: Begin::Now(values),
-            iterations: BTreeMap::new(),
+            begin: Begin::Now(Values::new(shape, effects, variables)),
+            ..Iterations::first(shape, effects, variables)
         }
     }
 
@@ -268,7 +265,7 @@ impl<'v, 'm> Iterations<'v, 'm> {
         let is_constant = effect.reads.is_empty() && !effect.ordering_barrier && is_kept;
         if !is_constant
             || !is_plain(edit.declarations, load)
-            || !is_at_a_constant_place(edit.declarations, pointer)
+            || variable_at_constants(edit.declarations, pointer).is_none()
         {
             return Ok(None);
         }
@@ -351,40 +348,4 @@ impl<'v, 'm> Iterations<'v, 'm> {
             })
         })
     }
-}
-
-/// Returns true if an instruction that [`is_copied`] is defined for all values of its operands.
-fn cannot_fail(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
-    let is_constant = |index| {
-        let id = inst.id(index);
-        id.is_ok_and(|id| is_constant(declarations, id))
-    };
-    match inst.op() {
-        Some(Op::UDiv | Op::SDiv | Op::UMod | Op::SMod | Op::SRem | Op::VectorExtractDynamic) => {
-            is_constant(1)
-        }
-        Some(Op::VectorInsertDynamic) => is_constant(2),
-        Some(_) => true,
-        None => false,
-    }
-}
-
-/// Returns true if the access chains that lead to a pointer have constant indices.
-fn is_at_a_constant_place(declarations: &Declarations<'_>, pointer: Id) -> bool {
-    let mut at = declarations.module.def(pointer);
-    while let Some(chain) = at.filter(|inst| is_chain(*inst)) {
-        let mut indices = chain.operands().iter().skip(1);
-        if !indices.all(|index| is_constant(declarations, Id(*index))) {
-            return false;
-        }
-        at = chain.id(0).ok().and_then(|id| declarations.module.def(id));
-    }
-    at.is_some_and(|root| root.op() == Some(Op::Variable))
-}
-
-/// Returns true if `id` is a constant.
-fn is_constant(declarations: &Declarations<'_>, id: Id) -> bool {
-    let def = declarations.module.def(id);
-    let op = def.and_then(|def| def.op());
-    op.is_some_and(|op| op.is_constant())
 }

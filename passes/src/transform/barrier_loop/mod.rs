@@ -19,5 +19,6 @@ pub(super) mod region;
 pub(super) mod scratch;
 pub(super) mod shape;
 pub(super) mod slice;
+pub(super) mod unfailing;
 pub(super) mod unused;
 pub(super) mod values;
