@@ -89,7 +89,7 @@ pub use backend::llvm_version;
 pub use check::{CheckOptions, check};
 pub use compile::{
     Barrier, BarrierKind, BarrierMotion, Entry, Expected, ExpectedCycles, Output, PlanPlaces,
-    SplitDecisions, UnsplitBarrier, Version,
+    Reasons, SplitDecisions, UnsplitBarrier, Version,
 };
 pub use compiler::{BarrierForm, Compiler, Input};
 pub use failure::{Failure, exit};

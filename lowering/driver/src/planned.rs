@@ -1,7 +1,8 @@
 //! The plans of a module's entry points, where no code is made.
 
 use crate::compile::{
-    BarrierMotion, Candidate, PlanPlaces, SplitDecisions, Splitting, UnsplitBarrier, plan_text,
+    BarrierMotion, Candidate, PlanPlaces, Reasons, SplitDecisions, Splitting, UnsplitBarrier,
+    plan_text,
 };
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_plan::EntryPlan;
@@ -14,9 +15,8 @@ pub struct Planned {
     pub entries: Vec<PlannedEntry>,
     /// Warnings and notes.
     pub warnings: Diagnostics,
-    /// Why the loops of the module are pipelined or not, with the cycles that both versions are
-    /// expected to take; `None` unless the options left that open.
-    pub loops: Option<String>,
+    /// Why this version of the module was taken.
+    pub reasons: Reasons,
 }
 
 /// One planned entry point.
@@ -40,7 +40,7 @@ impl From<Candidate<'_, '_>> for Planned {
         let Candidate {
             kernels,
             mut problems,
-            loops,
+            reasons,
             ..
         } = candidate;
         let entries = kernels.into_iter().map(|kernel| PlannedEntry {
@@ -53,7 +53,7 @@ impl From<Candidate<'_, '_>> for Planned {
         Planned {
             entries: entries.collect(),
             warnings: problems.take_all(),
-            loops,
+            reasons,
         }
     }
 }
@@ -70,9 +70,12 @@ impl fmt::Display for Planned {
             plan_text(&entry.plan, None, splitting)
         });
         f.write_str(&texts.collect::<Vec<_>>().join("\n"))?;
-        match &self.loops {
-            Some(why) => writeln!(f, "loops: {why}"),
-            None => Ok(()),
+        let Reasons { loops, strategy } = &self.reasons;
+        for (what, why) in [("loops", loops), ("strategy", strategy)] {
+            if let Some(why) = why {
+                writeln!(f, "{what}: {why}")?;
+            }
         }
+        Ok(())
     }
 }

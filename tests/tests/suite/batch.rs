@@ -344,13 +344,17 @@ fn start(place: &Place, out: &str) -> Result<Child> {
     Ok(command.spawn()?)
 }
 
-/// Waits until the store has so many results.
+/// Waits until the store has so many results. A file that is being written is none: a batch that
+/// is killed then does not keep it.
 fn wait_for(store: &Path, count: usize) -> Result<()> {
     let begin = Instant::now();
     let kept = || {
         let folders = store.read_dir().into_iter().flatten().flatten();
-        let files = folders.filter_map(|folder| folder.path().read_dir().ok());
-        files.map(Iterator::count).sum::<usize>()
+        let folders = folders.filter_map(|folder| folder.path().read_dir().ok());
+        let names = folders.flatten().flatten().map(|file| file.file_name());
+        names
+            .filter(|name| !name.to_string_lossy().starts_with('.'))
+            .count()
     };
     while kept() < count {
         ensure!(begin.elapsed() < Duration::from_secs(120), "no results");

@@ -64,7 +64,7 @@ fn auto_takes_the_faster_version() -> Result<()> {
                 options.pipeline_loops = pipeline_loops;
                 let output = crate::random::compiled(module, options)?;
                 let assembly = told(output.assembly())?;
-                Ok((assembly, output.loops().map(str::to_owned)))
+                Ok((assembly, output.reasons().loops.clone()))
             };
             let (auto, why) = assembly(Loops::Auto)?;
             let why = why.with_context(|| format!("{name}: no reason"))?;
@@ -116,7 +116,7 @@ fn a_launch_decides() -> Result<()> {
         options.launch = Some(launch);
         let matmul = include_bytes!("../../../docs/examples/matmul.spv");
         let output = crate::random::compiled(matmul, options)?;
-        Ok(output.loops().context("no reason")?.to_owned())
+        Ok(output.reasons().loops.clone().context("no reason")?)
     };
     let [alone, full] = [Some(1), Some(4)].map(|resident| loops(3, resident));
     let (alone, full) = (alone?, full?);

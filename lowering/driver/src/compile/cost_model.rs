@@ -232,12 +232,25 @@ impl Version {
                 split.workgroups, full.workgroups, split.limiter
             )),
             (Some(_), Some(_)) => None,
-            _ => match (self.resident_between, full.resident_between) {
-                (Some([least, _]), Some([_, most])) if least < most => Some(format!(
-                    "registers are unknown without ptxas: at least {least} workgroups are resident, and at most {most} with `fused`"
-                )),
-                _ => None,
-            },
+            _ => self.is_estimated_to_hold_fewer_than(full),
+        }
+    }
+
+    /// The same without ptxas. Both estimates have the same error, so that they tell more than the
+    /// bounds.
+    fn is_estimated_to_hold_fewer_than(&self, full: &Version) -> Option<String> {
+        let estimates = (&self.resident_estimate, &full.resident_estimate);
+        if let (Some(split), Some(full)) = estimates {
+            let [split, full] = [split.workgroups, full.workgroups];
+            return (split < full).then(|| {
+                format!("about {split} resident workgroups, and about {full} with `fused`")
+            });
+        }
+        match (self.resident_between, full.resident_between) {
+            (Some([least, _]), Some([_, most])) if least < most => Some(format!(
+                "registers are unknown without ptxas: at least {least} workgroups are resident, and at most {most} with `fused`"
+            )),
+            _ => None,
         }
     }
 

@@ -29,6 +29,7 @@ mod plan_text;
 mod prepare;
 mod problems;
 mod profile_sites;
+mod reasons;
 mod recorder;
 mod reflect;
 mod request;
@@ -36,7 +37,9 @@ mod select;
 mod slot;
 mod source;
 mod split;
+mod strategies;
 mod unsplit;
+mod versions;
 mod weighing;
 
 #[cfg(test)]
@@ -54,6 +57,7 @@ pub(crate) use plan::{Candidate, Chosen, plan};
 pub(crate) use plan_text::{Splitting, plan_text};
 pub(crate) use prepare::{Prepared, PreparedSlots, no_entry_point, prepare};
 pub(crate) use profile_sites::ProfileSites;
+pub use reasons::Reasons;
 #[cfg(not(feature = "llvm"))]
 pub(crate) use reflect::json as reflection;
 pub(crate) use request::Request;
@@ -65,13 +69,13 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::stage::Observer;
 use build::build;
-use pipelining::Decided;
 use recorder::{Artefacts, Recorder};
 use select::{Expect, SelectedModule, select};
 use slot::fill;
 use split::{KeepFull, split};
 use std::cell::OnceCell;
 use std::rc::Rc;
+use versions::Compiled;
 use weighing::Weighing;
 
 /// The storage that the stages of one compilation borrow from.
@@ -95,14 +99,15 @@ pub(crate) fn compile(
     observer: &mut dyn Observer,
 ) -> Result<Output, Failure> {
     let mut observer = Recorder::new(observer, true);
-    let Some(decided) = decide_loops(request, expect, &mut observer)? else {
+    let version = decide_version(request, expect, &mut observer)?;
+    let Some(options) = &version.options else {
         observer.show(Artefacts::new());
         return compile_decided(request, expect, &mut observer);
     };
     let measures = request.options.measure;
     // Otherwise code that is measured is not the same.
-    let is_output = measures || Weighing::from_options(&decided.options) == Weighing::ByCode;
-    let mut output = match decided.compiled.filter(|_| is_output) {
+    let is_output = measures || Weighing::from_options(options) == Weighing::ByCode;
+    let mut output = match version.compiled.filter(|_| is_output) {
         Some((mut output, artefacts)) => {
             observer.show(artefacts);
             if !measures {
@@ -113,22 +118,49 @@ pub(crate) fn compile(
         }
         None => {
             observer.show(Artefacts::new());
-            compile_decided(request.with(&decided.options), expect, &mut observer)?
+            compile_decided(request.with(options), expect, &mut observer)?
         }
     };
-    output.loops = Some(decided.why);
+    output.reasons = version.reasons;
     Ok(output)
 }
 
-/// Decides about the loops of a module, where the options leave that open.
-fn decide_loops(
+/// What was decided before the barriers of a module are looked at one by one.
+#[derive(Default)]
+struct DecidedVersion {
+    /// The options with the answers; `None` if they left nothing open.
+    options: Option<Options>,
+    reasons: Reasons,
+    /// The version that was compiled to decide, if one was.
+    compiled: Option<Compiled>,
+}
+
+/// Decides about the loops of a module, and about its strategy, where the options leave that open.
+fn decide_version(
     request: Request<'_>,
     expect: Expect,
     observer: &mut Recorder<'_>,
-) -> Result<Option<Decided>, Failure> {
-    pipelining::decide(request, expect, observer, |request, observer| {
+) -> Result<DecidedVersion, Failure> {
+    let compile = |request: Request<'_>, observer: &mut dyn Observer| {
         compile_decided(request, expect, observer)
-    })
+    };
+    let mut version = DecidedVersion::default();
+    if let Some(decided) = pipelining::decide(request, expect, observer, compile)? {
+        version.options = Some(decided.options);
+        version.reasons.loops = Some(decided.why);
+        version.compiled = decided.compiled;
+    }
+    let options = version.options.clone();
+    let request = options
+        .as_ref()
+        .map_or(request, |options| request.with(options));
+    let compiled = &mut version.compiled;
+    if let Some(decided) = strategies::decide(request, compiled, expect, observer, compile)? {
+        version.options = Some(decided.options);
+        version.reasons.strategy = Some(decided.why);
+        version.compiled = decided.compiled;
+    }
+    Ok(version)
 }
 
 /// As [`compile`], where the options say what becomes of loops.
@@ -169,13 +201,10 @@ pub(crate) fn candidate<'w>(
     expect: Expect,
     observer: &mut dyn Observer,
 ) -> Result<Candidate<'w, 'w>, Failure> {
-    let decided = decide_loops(request, expect, &mut Recorder::new(&mut (), true))?;
-    let (request, loops) = match decided {
-        Some(decided) => {
-            let options = fill(&slots.decided, decided.options);
-            (request.with(options), Some(decided.why))
-        }
-        None => (request, None),
+    let version = decide_version(request, expect, &mut Recorder::new(&mut (), true))?;
+    let request = match version.options {
+        Some(options) => request.with(fill(&slots.decided, options)),
+        None => request,
     };
     let options = request.options;
     let source = read(&slots.source, request, observer)?;
@@ -203,7 +232,10 @@ pub(crate) fn candidate<'w>(
         is_trial: false,
     };
     let candidate = plan(prepared, chosen, &sites, options, &mut observer)?;
-    Ok(Candidate { loops, ..candidate })
+    Ok(Candidate {
+        reasons: version.reasons,
+        ..candidate
+    })
 }
 
 /// Bytes to a module that is declared.

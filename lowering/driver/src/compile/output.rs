@@ -5,6 +5,7 @@ use super::entry::Entry;
 use super::lower::Code as Lowered;
 use super::measure::Measured;
 use super::places::PlanPlaces;
+use super::reasons::Reasons;
 use super::reflect;
 use super::request::Request;
 use crate::annotate::{Annotations, KernelComments};
@@ -45,8 +46,8 @@ pub struct Output {
     is_ir: bool,
     /// The places of its code, if its assembly is to have them.
     annotations: Option<Annotations>,
-    /// Why its loops are pipelined or not.
-    pub(super) loops: Option<String>,
+    /// Why it is this version.
+    pub(super) reasons: Reasons,
 }
 
 impl Output {
@@ -119,14 +120,13 @@ impl Output {
             lines: options.lines,
             annotations: None,
             warnings: Diagnostics::new(),
-            loops: None,
+            reasons: Reasons::default(),
         }
     }
 
-    /// Why the loops of the module are pipelined or not, with the cycles that both versions are
-    /// expected to take; `None` unless the options left that open.
-    pub fn loops(&self) -> Option<&str> {
-        self.loops.as_deref()
+    /// Why this version of the module was taken.
+    pub fn reasons(&self) -> &Reasons {
+        &self.reasons
     }
 
     /// The output, if the audit finds nothing wrong.

@@ -8,32 +8,23 @@
 //! A pipelined version is taken if an entry point is expected to take fewer cycles with it, and
 //! none is expected to take more; of several such versions the one that takes the fewest.
 
-use super::expected::{By, Expected, expected_times};
+use super::expected::By;
 use super::output::Output;
-use super::recorder::{Artefacts, Recorder};
+use super::recorder::Recorder;
 use super::request::Request;
 use super::select::Expect;
 use super::source::{Source, SourceSlots};
 use super::split::pipelining;
+use super::versions::{Decided, Versions};
 use crate::failure::Failure;
 use crate::options::{Options, PipelineLoops};
 use crate::stage::Observer;
 use splitbar_passes::pipeline::{Settings, rewrite};
 use splitbar_passes::transform::registry::PIPELINE_BARRIER_LOOPS;
 use splitbar_plan::copies_to_workgroup_memory;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 
-/// The decision about the loops of a module.
-pub(super) struct Decided {
-    /// The options, with an answer.
-    pub(super) options: Options,
-    /// Why it is this one.
-    pub(super) why: String,
-    /// The version that was compiled to decide, measured, with the artefacts of its stages; `None`
-    /// where nothing was compiled.
-    pub(super) compiled: Option<(Output, Artefacts)>,
-}
+/// What reasons call the version without pipelined loops.
+const AS_IT_IS: &str = "as it is";
 
 /// Decides about the loops of a module; `None` where the options say what becomes of them.
 /// `compile` compiles the module by other options, and `observer` holds back what it shows.
@@ -73,45 +64,31 @@ pub(super) fn decide(
         let artefacts = observer.take();
         Ok::<_, Failure>((output?, artefacts))
     };
-    let mut versions = vec![(never, version(never)?)];
+    let mut versions = Versions::new(never, version(never)?, expect);
     let (deeper, forms): (Vec<_>, Vec<_>) = forms.into_iter().partition(|form| has_three(*form));
     for form in forms {
-        versions.extend(version(form).ok().map(|version| (form, version)));
+        if let Ok(version) = version(form) {
+            versions.push(form, version);
+        }
     }
     if versions.len() == 1 {
         let why = "the module cannot be compiled with pipelined loops";
-        let given = versions.pop().map(|(_, given)| given);
-        return Ok(Some(decided(never, why, given)));
+        let (_, given) = versions.take(0);
+        return Ok(Some(decided(never, why, Some(given))));
     }
     let by = By::from_options(request.options);
-    let times = RefCell::new(BTreeMap::new());
-    let known = |version: usize, output: &Output, entry: usize, by: By<'_>| {
-        let launch = match by {
-            By::Given(_) => None,
-            By::MadeUp(number) => Some(number),
-        };
-        let key = (version, entry, launch);
-        if let Some(known) = times.borrow().get(&key) {
-            return Expected::clone(known);
-        }
-        let time = expect(output, entry, by);
-        times.borrow_mut().insert(key, time.clone());
-        time
-    };
-    let chosen = |versions: &[(PipelineLoops, (Output, Artefacts))]| {
-        let outputs = versions.iter().map(|(_, (output, _))| output);
-        let outputs: Vec<(usize, &Output)> = outputs.enumerate().collect();
-        choose(&outputs, &known, by)
-    };
-    let wanted = match chosen(&versions) {
+    let wanted = match versions.choose(by, AS_IT_IS) {
         (0, _) => PipelineLoops::ThreeBuffersStage,
         _ => PipelineLoops::ThreeBuffers,
     };
-    if deeper.contains(&wanted) && fits_as_often(request.options, &versions) {
-        versions.extend(version(wanted).ok().map(|version| (wanted, version)));
+    if deeper.contains(&wanted)
+        && fits_as_often(request.options, &versions)
+        && let Ok(version) = version(wanted)
+    {
+        versions.push(wanted, version);
     }
-    let (chosen, why) = chosen(&versions);
-    let (form, compiled) = versions.swap_remove(chosen);
+    let (chosen, why) = versions.choose(by, AS_IT_IS);
+    let (form, compiled) = versions.take(chosen);
     let why = match form {
         PipelineLoops::OneBuffer => format!("pipelined with 1 buffer, {why}"),
         PipelineLoops::TwoBuffers => format!("pipelined with 2 buffers, {why}"),
@@ -141,11 +118,10 @@ fn has_three(form: PipelineLoops) -> bool {
 
 /// Returns true if as many workgroups are resident with the workgroup memory that three buffers
 /// take, or as many as the launch has. Two buffers show how much one takes.
-fn fits_as_often(options: &Options, versions: &[(PipelineLoops, (Output, Artefacts))]) -> bool {
+fn fits_as_often(options: &Options, versions: &Versions<PipelineLoops>) -> bool {
     let entries = |wanted| {
-        let mut versions = versions.iter();
-        let found = versions.find(|(form, _)| *form == wanted);
-        found.map(|(_, (output, _))| output.entries())
+        let found = versions.find(|form| *form == wanted);
+        found.map(Output::entries)
     };
     let given = entries(PipelineLoops::Never);
     let (Some(given), Some(two)) = (given, entries(PipelineLoops::TwoBuffers)) else {
@@ -205,70 +181,4 @@ fn forms(request: Request<'_>, with: impl Fn(PipelineLoops) -> Options) -> Vec<P
         }
     }
     found.into_iter().map(|(form, _)| form).collect()
-}
-
-/// The version that is taken of a module as it is, the first one, and pipelined, the others: its
-/// index, and why.
-fn choose(
-    versions: &[(usize, &Output)],
-    expect: &dyn Fn(usize, &Output, usize, By<'_>) -> Expected,
-    by: By<'_>,
-) -> (usize, String) {
-    let given = versions.first();
-    let entries = given.map_or(0, |(_, given)| given.entries().len());
-    let times: Vec<Vec<Expected>> = (0..entries)
-        .map(|index| {
-            expected_times(versions, by, |(version, one), by| {
-                expect(*version, one, index, by)
-            })
-        })
-        .collect();
-    let of = |version: usize| -> Vec<[&Expected; 2]> {
-        let pairs = times
-            .iter()
-            .map(|entry| [entry.get(version), entry.first()]);
-        pairs
-            .filter_map(|[own, given]| Some([own?, given?]))
-            .collect()
-    };
-    let mut forms: Vec<(usize, f64, Result<String, String>)> = (1..versions.len())
-        .map(|version| {
-            let times = of(version);
-            (version, time_of_given(&times), gain(&times))
-        })
-        .collect();
-    // The fastest of those that gain, else the fastest.
-    forms.sort_by(|(_, one, gain), (_, other, others)| {
-        let is_worse = gain.is_err().cmp(&others.is_err());
-        is_worse.then(one.total_cmp(other))
-    });
-    match forms.into_iter().next() {
-        Some((version, _, Ok(why))) => (version, why),
-        Some((_, _, Err(why))) => (0, why),
-        None => (0, String::new()),
-    }
-}
-
-/// The product of the times of entry points over those of the same ones as they are.
-fn time_of_given(times: &[[&Expected; 2]]) -> f64 {
-    let ratios = times.iter().filter_map(|[own, given]| own.over(given));
-    ratios.product()
-}
-
-/// Why a pipelined version is taken, of the times of its entry points and of the same ones as they
-/// are.
-///
-/// # Errors
-/// Why it is not.
-fn gain(times: &[[&Expected; 2]]) -> Result<String, String> {
-    let mut gain = Err("nothing depends on it".to_owned());
-    for [own, given] in times {
-        let beats = |one: &Expected, other| one.beats_version(other, "as it is");
-        match beats(own, given) {
-            Ok(why) => gain = Ok(why),
-            Err(why) if beats(given, own).is_ok() => return Err(why),
-            Err(why) => gain = gain.or(Err(why)),
-        }
-    }
-    gain
 }

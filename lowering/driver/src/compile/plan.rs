@@ -6,6 +6,7 @@ use super::plan_text::{Splitting, plan_text};
 use super::prepare::{Prepared, PreparedKernel, SourcePair};
 use super::problems::Problems;
 use super::profile_sites::ProfileSites;
+use super::reasons::Reasons;
 use super::unsplit::{Outcomes, UnsplitBarrier};
 use super::weighing::Weighing;
 use crate::failure::Failure;
@@ -28,8 +29,8 @@ pub(crate) struct Candidate<'p, 'w> {
     pub(crate) kernels: Vec<PlannedKernel<'p, 'w>>,
     /// The problems so far.
     pub(crate) problems: Problems<'w>,
-    /// Why its loops are pipelined or not, where the options left that open.
-    pub(crate) loops: Option<String>,
+    /// Why it is this version of the module.
+    pub(crate) reasons: Reasons,
 }
 
 /// A kernel with its plan.
@@ -138,7 +139,7 @@ pub(crate) fn plan<'p, 'w>(
         prepared,
         kernels,
         problems,
-        loops: None,
+        reasons: Reasons::default(),
     })
 }
 

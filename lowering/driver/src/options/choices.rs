@@ -21,7 +21,8 @@ pub enum Choice {
     Balanced,
     /// As [`Balanced`](Choice::Balanced), but with the estimated time of a launch
     /// ([`Options::launch`](crate::Options::launch)), which includes the number of resident
-    /// workgroups.
+    /// workgroups. The module is compiled with every other strategy that splits as well, and the
+    /// fastest version is taken ([`Reasons::strategy`](crate::Reasons::strategy)).
     Measured,
 }
 
@@ -121,7 +122,7 @@ pub(super) const CHOICES: &Named<Choice> = &[
     (
         "auto=measured",
         Choice::Measured,
-        "As auto=balanced, but with the estimated time of a launch (--groups, --resident, --buffer, --push)",
+        "As auto=balanced, but with the estimated time of a launch (--groups, --resident, --buffer, --push), and with every strategy that splits. Compiles once more for each of them",
     ),
     (
         "auto=fast",

@@ -2,9 +2,11 @@
 
 use super::kernels::Kernel;
 use crate::support::target;
-use anyhow::{Result, anyhow, bail, ensure};
-use splitbar::simulate::Job;
-use splitbar::{Choice, Compiler, Options, Output, PipelineLoops, SplitBarriers, Strategy, exit};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use splitbar::simulate::{Inputs, Job};
+use splitbar::{
+    Choice, Compiler, Launch, Options, Output, PipelineLoops, SplitBarriers, Strategy, exit,
+};
 use splitbar_passes::module::Scope;
 
 /// The GPUs of the page.
@@ -20,8 +22,12 @@ pub(super) struct Measured {
     /// Cycles of the choice of `auto`.
     pub(super) chosen: u64,
     pub(super) choice: &'static str,
+    /// The same of `auto=measured`, which knows the launch.
+    pub(super) measured: u64,
     /// Cycles with `--pipeline-loops auto`, if it pipelines a loop.
     pub(super) pipelined: Option<u64>,
+    /// The same of `auto=measured`.
+    pub(super) pipelined_measured: Option<u64>,
     /// The time with all barriers split, divided by the time with full barriers: expected, and
     /// estimated for the launch. `None` where the choice did not compare times.
     pub(super) ratios: Option<[f64; 2]>,
@@ -41,9 +47,18 @@ impl Measured {
         ratio(self.chosen, self.full)
     }
 
+    pub(super) fn measured_of_best(&self) -> f64 {
+        ratio(self.measured, self.best)
+    }
+
     /// The time with pipelined loops over that with full barriers.
     pub(super) fn pipelined_of_full(&self) -> Option<f64> {
         Some(ratio(self.pipelined?, self.full))
+    }
+
+    /// The same of `auto=measured`.
+    pub(super) fn pipelined_measured_of_full(&self) -> Option<f64> {
+        Some(ratio(self.pipelined_measured?, self.full))
     }
 }
 
@@ -96,34 +111,30 @@ pub(super) fn measure(kernel: &Kernel, on: &str) -> Result<Option<Measured>> {
     if all.is_empty() {
         return Ok(None);
     }
-    let auto = compiled(kernel, on, |options| {
-        options.choice = Choice::Balanced;
-        options.split_barriers = splits[1];
-    })?;
-    let Some(auto) = auto else {
-        bail!("auto does not compile it, and fused does");
+    let auto = |choice, pipeline_loops| {
+        compiled(kernel, on, |options| {
+            options.choice = choice;
+            options.split_barriers = splits[1];
+            options.pipeline_loops = pipeline_loops;
+            options.launch = (choice == Choice::Measured).then(|| launch(&kernel.inputs));
+        })
     };
-    let Some(chosen) = cycles(kernel, &auto)? else {
-        bail!("auto: the simulator finds something that full barriers do not have");
+    let time = |output: &Output| match cycles(kernel, output)? {
+        Some(time) => Ok(time),
+        None => bail!("auto: the simulator finds something that full barriers do not have"),
     };
-    let pipelined = compiled(kernel, on, |options| {
-        options.choice = Choice::Balanced;
-        options.split_barriers = splits[1];
-        options.pipeline_loops = PipelineLoops::Auto;
-    })?;
-    let is_pipelined = |output: &Output| {
-        let outcome = output.loops();
-        outcome.is_some_and(|outcome| outcome.starts_with("pipelined "))
+    let pipelined = |choice| match auto(choice, PipelineLoops::Auto)? {
+        Some(output) if is_pipelined(&output) => Ok::<_, anyhow::Error>(Some(time(&output)?)),
+        _ => Ok(None),
     };
-    let pipelined = match pipelined.filter(is_pipelined) {
-        None => None,
-        Some(output) => match cycles(kernel, &output)? {
-            Some(time) => Some(time),
-            None => {
-                bail!("pipelined: the simulator finds something that full barriers do not have")
-            }
-        },
-    };
+    let of_launch = auto(Choice::Measured, PipelineLoops::Never)?;
+    let of_launch = of_launch.context("auto=measured does not compile it, and fused does")?;
+    let measured = time(&of_launch)?;
+    let pipelined_measured = pipelined(Choice::Measured)?;
+    let pipelined = pipelined(Choice::Balanced)?;
+    let auto = auto(Choice::Balanced, PipelineLoops::Never)?;
+    let auto = auto.context("auto does not compile it, and fused does")?;
+    let chosen = time(&auto)?;
     let entry = auto.entries().first();
     let split = entry.and_then(|entry| {
         let pairs = entry.plan.pairs.iter();
@@ -142,10 +153,41 @@ pub(super) fn measure(kernel: &Kernel, on: &str) -> Result<Option<Measured>> {
         best,
         best_name,
         chosen,
+        measured,
         pipelined,
+        pipelined_measured,
         choice: split.map_or("full barriers", Strategy::name),
         ratios,
     }))
+}
+
+/// Why `auto=measured` takes its strategy for `kernel`, with plain barriers or pairs.
+///
+/// # Errors
+/// Kernels that are not compiled, and those without a reason.
+pub(super) fn strategy(kernel: &Kernel, on: &str) -> Result<String> {
+    let output = compiled(kernel, on, |options| {
+        options.choice = Choice::Measured;
+        options.split_barriers = SplitBarriers::Auto;
+        options.launch = Some(launch(&kernel.inputs));
+    })?;
+    let output = output.context("it is not compiled")?;
+    output.reasons().strategy.clone().context("no reason")
+}
+
+/// Returns true if a loop of the kernel was pipelined.
+fn is_pipelined(output: &Output) -> bool {
+    let outcome = output.reasons().loops.as_deref();
+    outcome.is_some_and(|outcome| outcome.starts_with("pipelined "))
+}
+
+/// The launch of `inputs`, by which `auto=measured` decides.
+fn launch(inputs: &Inputs) -> Launch {
+    let mut launch = Launch::new(inputs.groups, inputs.buffers.clone());
+    launch.push.clone_from(&inputs.push);
+    launch.dynamic_shared = inputs.dynamic_shared;
+    launch.steps = inputs.limits.steps;
+    launch
 }
 
 /// `kernel` for the GPU `on`; `None` where that is not supported.

@@ -1,7 +1,7 @@
 //! The choice of `auto`, compared with every strategy by itself, for fixed launches: kernels of
 //! fixtures, and published modules with the launches of `fixtures/choices/launches.toml`.
 //!
-//! A plain run measures some kernels on each GPU. `SPLITBAR_CHOICES=gfx1201,sm_90`, or `all`,
+//! A plain run measures one kernel on each GPU. `SPLITBAR_CHOICES=gfx1201,sm_90`, or `all`,
 //! measures all kernels there and prints each result and a summary for each GPU:
 //! `SPLITBAR_CHOICES=all cargo test -p splitbar-tests --test suite -- choices/ --nocapture`.
 
@@ -10,7 +10,7 @@ mod measure;
 mod summary;
 
 use crate::support::{linkable, trial};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use kernels::Kernel;
 use libtest_mimic::Trial;
 use measure::{Measured, TARGETS};
@@ -18,11 +18,14 @@ use splitbar_tests::fixture::Fixture;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A plain run uses one of so many kernels on each GPU, each time another one.
+/// A plain run uses one kernel on each GPU: the first that runs there of one in so many.
 const STRIDE: usize = 70;
 
 /// The most that a choice may take of the best candidate's cycles.
 const MOST: f64 = 1.08;
+
+/// The same of one that knows the launch, and of pipelined loops over full barriers.
+const MOST_MEASURED: f64 = 1.03;
 
 pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     if let Ok(asked) = std::env::var("SPLITBAR_CHOICES") {
@@ -31,33 +34,59 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
             whole(&fixtures, &asked)
         })];
     }
+    let all = fixtures.to_vec();
     let sample = TARGETS.into_iter().zip(0..).map(|(on, share)| {
         let fixtures = fixtures.to_vec();
         trial(format!("choices/sample/{on}"), move || {
             sample(&fixtures, on, share)
         })
     });
-    sample.collect()
+    let other = trial("choices/measured/another_strategy".to_owned(), move || {
+        another_strategy(&all)
+    });
+    sample.chain([other]).collect()
 }
 
-/// Some kernels on one GPU: no choice needs much more time than the best candidate.
+/// A kernel on one GPU: no choice needs much more time than the best candidate.
 fn sample(fixtures: &[Fixture], on: &'static str, share: usize) -> Result<()> {
     linkable(on)?;
     let kernels = kernels::all(fixtures)?;
     let mine = kernels.iter().skip(share * 7 % STRIDE).step_by(STRIDE);
-    let mut looked = 0;
     for kernel in mine {
         if let Some(measured) = measure::measure(kernel, on)? {
-            within(kernel, on, &measured)?;
-            looked += 1;
+            return within(kernel, on, &measured);
         }
     }
-    ensure!(looked > 0, "no kernel of the sample runs on {on}");
+    bail!("no kernel of the sample runs on {on}");
+}
+
+/// Where one subgroup is late, the launch shows that another strategy is faster than the usual one
+/// and full barriers.
+fn another_strategy(fixtures: &[Fixture]) -> Result<()> {
+    let kernels = kernels::all(fixtures)?;
+    let mut kernels = kernels.iter();
+    let late = kernels.find(|kernel| kernel.name == "uneven, one subgroup late");
+    let why = measure::strategy(late.context("no such kernel")?, "sm_80")?;
+    let words = [
+        "warp-named, expected cycles: ",
+        " with the usual strategy (-",
+    ];
+    ensure!(words.iter().all(|words| why.contains(words)), "{why}");
     Ok(())
 }
 
 fn within(kernel: &Kernel, on: &str, measured: &Measured) -> Result<()> {
     let name = &kernel.name;
+    let of_best = measured.measured_of_best();
+    ensure!(
+        of_best <= MOST_MEASURED,
+        "{name} on {on}: auto=measured takes {of_best:.3} of the best"
+    );
+    let of_full = measured.pipelined_measured_of_full();
+    ensure!(
+        of_full.is_none_or(|ratio| ratio <= MOST_MEASURED),
+        "{name} on {on}: auto=measured and pipelined loops take {of_full:?} of full barriers"
+    );
     ensure!(
         measured.of_best() <= MOST,
         "{name} on {on}: {} takes {} cycles, and {} takes {}",
@@ -91,13 +120,15 @@ fn whole(fixtures: &[Fixture], asked: &str) -> Result<()> {
                     let done = next.load(Ordering::Relaxed).min(pairs.len());
                     match &measured {
                         Ok(Some(one)) => eprintln!(
-                            "{done} of {}: {} on {on}: {:.3} of the best ({}), {:.3} of full barriers; pipelined {:?} of full barriers; expected and estimated {:?}",
+                            "{done} of {}: {} on {on}: {:.3} of the best ({}), {:.3} of full barriers; measured {:.3} of the best; pipelined {:?} and {:?} of full barriers; expected and estimated {:?}",
                             pairs.len(),
                             kernel.name,
                             one.of_best(),
                             one.best_name,
                             one.of_full(),
+                            one.measured_of_best(),
                             one.pipelined_of_full(),
+                            one.pipelined_measured_of_full(),
                             one.ratios
                         ),
                         Ok(None) => eprintln!("{done}: {} is not for {on}", kernel.name),

@@ -7,10 +7,11 @@ use std::fmt::Write;
 ///
 /// `of the best`: cycles of the choice divided by cycles of the best candidate, as geometric mean,
 /// share of launches of at most 1.03, and maximum. `of full barriers`: the same divided by cycles
-/// with full barriers, as geometric mean and maximum. `pipelined`: launches of which
-/// `--pipeline-loops auto` pipelines a loop, divided by cycles with full barriers and loops as they
-/// are. `correlation`: Spearman's rank correlation between the expected and the estimated ratio of
-/// split to full barriers, over the kernels for which `auto` compared times.
+/// with full barriers, as geometric mean and maximum. `measured`: the first figures for
+/// `auto=measured`, which knows the launch. `pipelined`: launches of which `--pipeline-loops auto`
+/// pipelines a loop, divided by cycles with full barriers and loops as they are, with `auto` and
+/// with `auto=measured`. `correlation`: Spearman's rank correlation between the expected and the
+/// estimated ratio of split to full barriers, over the kernels for which `auto` compared times.
 pub(super) fn text(rows: &[(String, &'static str, Measured)]) -> String {
     let mut text = String::new();
     for on in TARGETS {
@@ -30,34 +31,41 @@ fn add<'m>(text: &mut String, name: &str, rows: impl Iterator<Item = &'m Measure
     let best: Vec<f64> = rows.iter().map(|one| one.of_best()).collect();
     let full: Vec<f64> = rows.iter().map(|one| one.of_full()).collect();
     let ratios: Vec<[f64; 2]> = rows.iter().filter_map(|one| one.ratios).collect();
-    let pipelined: Vec<f64> = rows
-        .iter()
-        .filter_map(|one| one.pipelined_of_full())
-        .collect();
-    let close = best.iter().filter(|ratio| **ratio <= 1.03).count();
+    let measured: Vec<f64> = rows.iter().map(|one| one.measured_of_best()).collect();
+    let pipelined = [
+        Measured::pipelined_of_full,
+        Measured::pipelined_measured_of_full,
+    ];
+    let pipelined = pipelined.map(|of| rows.iter().filter_map(|one| of(one)).collect());
+    let [pipelined, pipelined_measured]: [Vec<f64>; 2] = pipelined;
     let _ = writeln!(
         text,
-        "{name}: {} launches; of the best {:.4}, {:.1} % at most 1.03, maximum {:.3}; \
-         of full barriers {:.4}, maximum {:.3}",
-        rows.len(),
-        geometric_mean(&best),
-        100.0 * number(close) / number(best.len()),
-        greatest(&best),
+        "{name}: {}; of full barriers {:.4}, maximum {:.3}",
+        spread(&best),
         geometric_mean(&full),
         greatest(&full),
     );
-    if !pipelined.is_empty() {
-        let _ = writeln!(
-            text,
-            "  pipelined: {} launches, {:.4} of full barriers, maximum {:.3}",
-            pipelined.len(),
-            geometric_mean(&pipelined),
-            greatest(&pipelined)
-        );
+    let _ = writeln!(text, "  measured: {}", spread(&measured));
+    for (what, ratios) in [("auto", pipelined), ("measured", pipelined_measured)] {
+        if !ratios.is_empty() {
+            let _ = writeln!(text, "  pipelined, {what}: {}", spread(&ratios));
+        }
     }
     if let Some(rank) = spearman(&ratios) {
         let _ = writeln!(text, "  correlation {rank:.2} of {} kernels", ratios.len());
     }
+}
+
+/// The number of `ratios`, their mean, how many are at most 1.03, and the greatest.
+fn spread(ratios: &[f64]) -> String {
+    let close = ratios.iter().filter(|ratio| **ratio <= 1.03).count();
+    format!(
+        "{} launches; {:.4}, {:.1} % at most 1.03, maximum {:.3}",
+        ratios.len(),
+        geometric_mean(ratios),
+        100.0 * number(close) / number(ratios.len()),
+        greatest(ratios),
+    )
 }
 
 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
