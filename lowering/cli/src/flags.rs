@@ -5,7 +5,7 @@ use super::explanations;
 use splitbar::diagnostic::{Diagnostic, Diagnostics, Severity};
 
 /// What the library names, and the command or flag for it.
-const FLAGS: [(&str, &str); 19] = [
+const FLAGS: [(&str, &str); 20] = [
     ("Bounds::unroll", "--unroll"),
     ("Bounds::waves", "--waves"),
     ("Inputs::push", "--push"),
@@ -15,6 +15,7 @@ const FLAGS: [(&str, &str); 19] = [
     ("Job::with_tensor", "--tensor"),
     ("Options::cluster", "--cluster-size"),
     ("Options::fill_windows", "--fill-windows"),
+    ("Options::pipeline_loops", "--pipeline-loops"),
     ("Options::prefetch_loop_loads", "--prefetch-loop-loads"),
     ("Options::spec", "--spec"),
     ("Options::unroll_barrier_loops", "--unroll-barrier-loops"),

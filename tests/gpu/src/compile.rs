@@ -23,11 +23,13 @@ const AUTO: &str = "auto";
 
 /// The forms that loops are pipelined in, as strategies: their names and the values of
 /// `--pipeline-loops`.
-const PIPELINED: [(&str, &str); 4] = [
+const PIPELINED: [(&str, &str); 6] = [
     ("pipelined-1", "1"),
     ("pipelined-2", "2"),
     ("pipelined-2-always-store", "2-always-store"),
     ("pipelined-2-async", "2-async"),
+    ("pipelined-3", "3"),
+    ("pipelined-3-stage", "3-stage"),
 ];
 
 /// The kernels and strategies to compile.

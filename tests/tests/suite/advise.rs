@@ -11,7 +11,7 @@ use splitbar::{Choice, Entry, Expected, SplitBarriers, Strategy, Target};
 use splitbar_passes::module::{Inst, Module};
 use splitbar_passes::profile::{Gpu, layout, module_hash};
 use splitbar_tests::corpus;
-use splitbar_tests::fixture::Fixture;
+use splitbar_tests::fixture::{self, Fixture};
 use splitbar_tests::harness::is_sample;
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 type Test = fn() -> Result<()>;
 
 pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
-    let tests: [(&str, Test); 9] = [
+    let tests: [(&str, Test); 10] = [
         ("compares_strategies", advice_compares_strategies),
         ("balance_keeps_what_pays", balance_keeps_what_pays),
         ("balance_keeps_occupancy", balance_keeps_occupancy),
@@ -29,6 +29,7 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         ("pictures_are_the_same_twice", pictures),
         ("launches_are_estimated", launches_are_estimated),
         ("plain_barriers_are_split", plain_barriers_are_split),
+        ("pipelined_loops_are_suggested", pipelined_loops),
     ];
     let tests = tests.into_iter();
     let mut trials: Vec<Trial> = tests
@@ -194,6 +195,24 @@ fn one_by_one() -> Result<()> {
         ensure!(expected.cycles > 0 && expected.resident > 0);
     }
     ensure_holds(&output.plan(), "expected cycles")?;
+    Ok(())
+}
+
+/// A kernel whose loops can work ahead gets that advice, with the cycles of both versions, and one
+/// without such loops does not.
+fn pipelined_loops() -> Result<()> {
+    let advice = |module: &str| -> Result<String> {
+        let module = fixture::root().join(module).display().to_string();
+        let args = ["advise", &module, "--targets", "gfx1201"];
+        Ok(String::from_utf8(expect(&args, b"", 0)?.stdout)?)
+    };
+    let gains = advice("fixtures/timing/by_hand/m64.spv")?;
+    ensure_holds(
+        &gains,
+        "better: with `--pipeline-loops` of `auto` the loops are pipelined with 2 buffers, expected cycles: ",
+    )?;
+    let other = advice("docs/examples/plain.spv")?;
+    ensure!(!other.contains("pipeline-loops"), "{other}");
     Ok(())
 }
 

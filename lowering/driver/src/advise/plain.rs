@@ -6,10 +6,12 @@
 
 use super::advice::{Advice, Candidate, Estimator, NOTABLE, ratio};
 use super::strategies::{Compiled, candidate, waves, with_barriers};
-use crate::compile::{Barrier, BarrierKind, Entry, Known, Output, SplitDecisions};
+use crate::compile::{
+    Barrier, BarrierKind, Entry, Known, Output, SplitDecisions, can_be_pipelined,
+};
 use crate::compiler::Compiler;
 use crate::failure::{Failure, exit};
-use crate::options::{Choice, Options};
+use crate::options::{Choice, Options, PipelineLoops};
 use crate::usage::registers_that_keep;
 use spirv::Op;
 use splitbar_plan::{Overlap, Strategy};
@@ -75,6 +77,7 @@ pub(super) fn plain(
             }
         }
     }
+    let pipelined = pipelined(bytes, options)?;
     let mut all = Vec::new();
     for (index, entry) in entries {
         let Some(given) = full.entries().get(index) else {
@@ -134,9 +137,37 @@ pub(super) fn plain(
                 .improvements
                 .extend(improvement(name, entry, varied, &advice, cycles));
         }
+        if let Some((why, output)) = &pipelined {
+            let cycles = estimator.as_mut().map(|estimator| estimator(output, index));
+            let cycles = cycles.map(|estimated| estimated.cycles());
+            advice
+                .improvements
+                .extend(faster_loops(why, &advice, cycles));
+        }
         all.push((index, advice));
     }
     Ok(all)
+}
+
+/// The module with pipelined loops, and how they are pipelined, if that is expected to save cycles
+/// and the options do not have it already.
+fn pipelined(bytes: &[u8], options: &Options) -> Result<Option<(String, Output)>, Failure> {
+    if options.pipeline_loops != PipelineLoops::Never || !can_be_pipelined(bytes, options) {
+        return Ok(None);
+    }
+    let auto = Options {
+        pipeline_loops: PipelineLoops::Auto,
+        ..options.clone()
+    };
+    match chosen(bytes, &auto) {
+        Ok(output) => {
+            let why = output.reasons().loops.clone();
+            let why = why.filter(|why| why.starts_with("pipelined "));
+            Ok(why.map(|why| (why, output)))
+        }
+        Err(failure) if failure.exit_code() == exit::BUG => Err(failure),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Compiles as the options choose, and measures.
@@ -231,6 +262,24 @@ fn registers(candidates: &[Candidate], full: &Entry, options: &Options) -> Optio
         "{}: {lost}; with at most {most} registers, as many would be resident",
         split.strategy
     ))
+}
+
+/// What pipelined loops bring, which is `why` they are taken; nothing if a launch has other
+/// `cycles`. They are `None` without a launch, and `Some(None)` if nothing is known of it.
+fn faster_loops(why: &str, advice: &Advice, cycles: Option<Option<u64>>) -> Option<String> {
+    let text = format!("with `Options::pipeline_loops` of `auto` the loops are {why}");
+    let Some(cycles) = cycles else {
+        return Some(text);
+    };
+    let mut chosen = advice.candidates.iter();
+    let chosen = chosen.find(|candidate| candidate.strategy == advice.choice)?;
+    let ratio = ratio(cycles?, chosen.cycles()?);
+    (ratio < 1.0 - NOTABLE).then(|| {
+        format!(
+            "{text}, and the launch takes {:.1} % of the cycles",
+            100.0 * ratio
+        )
+    })
 }
 
 /// What the options called `name` bring: more barriers that are split, or fewer cycles than the

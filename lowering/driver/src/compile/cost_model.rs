@@ -232,13 +232,13 @@ impl Version {
                 split.workgroups, full.workgroups, split.limiter
             )),
             (Some(_), Some(_)) => None,
-            _ => self.is_estimated_to_hold_fewer_than(full),
+            _ => self.holds_fewer_by_estimate(full),
         }
     }
 
     /// The same without ptxas. Both estimates have the same error, so that they tell more than the
     /// bounds.
-    fn is_estimated_to_hold_fewer_than(&self, full: &Version) -> Option<String> {
+    fn holds_fewer_by_estimate(&self, full: &Version) -> Option<String> {
         let estimates = (&self.resident_estimate, &full.resident_estimate);
         if let (Some(split), Some(full)) = estimates {
             let [split, full] = [split.workgroups, full.workgroups];

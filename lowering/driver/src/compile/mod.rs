@@ -52,6 +52,7 @@ pub use expected::{Expected, ExpectedCycles};
 pub(crate) use lower::{lowered_plans, translate};
 pub use motion::BarrierMotion;
 pub use output::Output;
+pub(crate) use pipelining::can_be_pipelined;
 pub use places::PlanPlaces;
 pub(crate) use plan::{Candidate, Chosen, plan};
 pub(crate) use plan_text::{Splitting, plan_text};

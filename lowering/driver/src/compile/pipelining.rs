@@ -50,7 +50,7 @@ pub(super) fn decide(
         compiled,
     };
     let never = PipelineLoops::Never;
-    let forms = forms(request, with);
+    let forms = forms(request.bytes, request.options);
     if forms.is_empty() {
         let why = "no loop can be pipelined";
         return Ok(Some(decided(never, why, None)));
@@ -142,13 +142,17 @@ fn fits_as_often(options: &Options, versions: &Versions<PipelineLoops>) -> bool 
     })
 }
 
+/// Returns true if a loop of the module can be pipelined, in whatever way.
+pub(crate) fn can_be_pipelined(bytes: &[u8], options: &Options) -> bool {
+    !forms(bytes, options).is_empty()
+}
+
 /// The ways to pipeline the loops of a module that make different modules of it, none if the pass
 /// finds no loop. Of a module that it refuses, the compilation says what is wrong.
-fn forms(request: Request<'_>, with: impl Fn(PipelineLoops) -> Options) -> Vec<PipelineLoops> {
-    let options = request.options;
+fn forms(bytes: &[u8], options: &Options) -> Vec<PipelineLoops> {
     let (spec, size) = (&options.spec, options.workgroup_size);
     let slots = SourceSlots::default();
-    let Ok(source) = Source::read(&slots, request.bytes, spec, size, &mut ()) else {
+    let Ok(source) = Source::read(&slots, bytes, spec, size, &mut ()) else {
         return Vec::new();
     };
     let mut found: Vec<(PipelineLoops, Vec<u8>)> = Vec::new();
@@ -166,7 +170,10 @@ fn forms(request: Request<'_>, with: impl Fn(PipelineLoops) -> Options) -> Vec<P
         if form == PipelineLoops::TwoBuffersAsync && !has_copies {
             continue;
         }
-        let steps = pipelining(&with(form));
+        let steps = pipelining(&Options {
+            pipeline_loops: form,
+            ..options.clone()
+        });
         let settings = Settings::default();
         let Ok(done) = rewrite(source.declarations, &steps, settings, &mut |_, _| ()) else {
             continue;

@@ -349,7 +349,11 @@ impl Candidate<'_> {
             } else {
                 "one barrier"
             };
-            format!("an iteration of a loop loads the data of the next iteration while it works on its own, and has {barriers}")
+            let ahead = match loops {
+                PipelineLoops::ThreeBuffers | PipelineLoops::ThreeBuffersStage => "a later",
+                _ => "the next",
+            };
+            format!("an iteration of a loop loads the data of {ahead} iteration while it works on its own, and has {barriers}")
         }));
         for pair in &self.entry.plan.pairs {
             let name = pair.strategy.name();

@@ -179,7 +179,7 @@ pub struct Setting {
 #[derive(Clone, Debug, Serialize)]
 pub struct VersionResult {
     /// Its name: `full`, `auto`, `pipelined-1`, `pipelined-2`, `pipelined-2-always-store`,
-    /// `pipelined-2-async`, or a strategy.
+    /// `pipelined-2-async`, `pipelined-3`, `pipelined-3-stage`, or a strategy.
     pub name: String,
     /// The strategies of its pairs.
     pub strategies: Vec<&'static str>,

@@ -15,7 +15,7 @@ pub(super) const FULL: &str = "full";
 pub(super) const AUTO: &str = "auto";
 
 /// The versions with pipelined loops: their names, and how the loops are pipelined.
-const PIPELINED: [(&str, PipelineLoops); 4] = [
+const PIPELINED: [(&str, PipelineLoops); 6] = [
     ("pipelined-1", PipelineLoops::OneBuffer),
     ("pipelined-2", PipelineLoops::TwoBuffers),
     (
@@ -23,6 +23,8 @@ const PIPELINED: [(&str, PipelineLoops); 4] = [
         PipelineLoops::TwoBuffersAlwaysStored,
     ),
     ("pipelined-2-async", PipelineLoops::TwoBuffersAsync),
+    ("pipelined-3", PipelineLoops::ThreeBuffers),
+    ("pipelined-3-stage", PipelineLoops::ThreeBuffersStage),
 ];
 
 /// A version to compile.
