@@ -1,5 +1,6 @@
 //! Random kernels whose invocations exchange words through a workgroup array, with their results
-//! on the host: reductions, rows of subgroups and permutations, with guards of all kinds.
+//! on the host: reductions, rows of subgroups and permutations, with guards of all kinds. Some have
+//! their steps in a loop or in a branch that the whole workgroup takes.
 //!
 //! In a step, each invocation that the guard admits reads words of the array; after a barrier it
 //! writes a word that no other invocation writes. Without the barriers invocations race, so the
@@ -17,6 +18,19 @@ pub struct Kernel {
     pub steps: Vec<Step>,
     /// True if places and guards are in variables.
     pub has_variables: bool,
+    /// What is around the steps.
+    pub around: Around,
+}
+
+/// The control flow around the steps.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// None.
+    Nothing,
+    /// A branch on the number of the workgroup: all take it.
+    Branch,
+    /// A loop of two iterations.
+    Loop,
 }
 
 /// A step.
@@ -51,11 +65,12 @@ pub enum Guard {
 /// The index of a word, of the place `t` of an invocation.
 #[derive(Copy, Clone, Debug)]
 pub enum Index {
-    /// `t ^ n`.
+    /// `t ^ n`, around the end.
     Flipped(u32),
     /// `t + n`, around the end.
     Plus(u32),
-    /// In the row of so many words of the invocation, so many further, around its end.
+    /// In the row of so many words of the invocation, so many further, around its end and that of
+    /// the array.
     InRow(u32, u32),
     /// This word.
     Fixed(u32),
@@ -76,7 +91,7 @@ impl Guard {
 }
 
 impl Kernel {
-    /// Its invocations, and the words of the array: a power of two.
+    /// Its invocations, and the words of the array.
     pub fn invocations(&self) -> u32 {
         self.size.iter().product()
     }
@@ -85,9 +100,9 @@ impl Kernel {
 impl Index {
     fn at(self, t: u32, words: u32) -> u32 {
         match self {
-            Index::Flipped(n) => t ^ n,
+            Index::Flipped(n) => (t ^ n) % words,
             Index::Plus(n) => (t + n) % words,
-            Index::InRow(size, n) => t / size * size + (t + n) % size,
+            Index::InRow(size, n) => (t / size * size + (t + n) % size) % words,
             Index::Fixed(n) => n,
             Index::Divided(n) => t / n,
         }
@@ -97,10 +112,19 @@ impl Index {
 /// The kernel of `seed`.
 pub fn kernel(seed: u64) -> Kernel {
     let mut rng = Rng::with_seed(seed);
-    let size = [[64, 1], [128, 1], [256, 1], [16, 8], [32, 4]][rng.usize(..5)];
+    let sizes = [
+        [64, 1],
+        [128, 1],
+        [256, 1],
+        [16, 8],
+        [32, 4],
+        [100, 1],
+        [48, 3],
+    ];
+    let size = sizes[rng.usize(..sizes.len())];
     let words: u32 = size.iter().product();
     let power = |rng: &mut Rng, least: u32, most: u32| 1 << rng.u32(least..=most);
-    let top = words.trailing_zeros();
+    let top = words.ilog2();
     let guard = |rng: &mut Rng| match rng.u32(..6) {
         0 => Guard::All,
         1 | 2 => Guard::Below(power(rng, 0, top)),
@@ -138,6 +162,7 @@ pub fn kernel(seed: u64) -> Kernel {
         size,
         steps: (0..count).map(|_| step(&mut rng)).collect(),
         has_variables: rng.bool(),
+        around: [Around::Nothing, Around::Branch, Around::Loop][rng.usize(..3)],
     }
 }
 
@@ -146,7 +171,8 @@ pub fn run(kernel: &Kernel) -> Vec<u32> {
     let words = kernel.invocations();
     let mut array: Vec<u32> = (0..words).map(|t| t.wrapping_mul(0x9e37_79b9)).collect();
     let mut sums = vec![0u32; words as usize];
-    for step in &kernel.steps {
+    let times = if kernel.around == Around::Loop { 2 } else { 1 };
+    for step in (0..times).flat_map(|_| &kernel.steps) {
         for t in (0..words).filter(|t| step.reads.holds(*t)) {
             let read = array[step.from.at(t, words) as usize];
             let sum = &mut sums[t as usize];
@@ -188,9 +214,10 @@ pub fn text(kernel: &Kernel) -> String {
 const HEAD: &str = "; Version: 1.3
 OpCapability Shader
 OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main \"main\" %id
+OpEntryPoint GLCompute %main \"main\" %id %group
 OpExecutionMode %main LocalSize SIZE
 OpDecorate %id BuiltIn LocalInvocationId
+OpDecorate %group BuiltIn WorkgroupId
 OpDecorate %words ArrayStride 4
 OpDecorate %block BufferBlock
 OpMemberDecorate %block 0 Offset 0
@@ -203,6 +230,7 @@ OpDecorate %out Binding 0
 %triple = OpTypeVector %uint 3
 %input_ptr = OpTypePointer Input %triple
 %id = OpVariable %input_ptr Input
+%group = OpVariable %input_ptr Input
 %cell_ptr = OpTypePointer Workgroup %uint
 %own_ptr = OpTypePointer Function %uint
 %words = OpTypeRuntimeArray %uint
@@ -269,6 +297,7 @@ impl Writing<'_> {
         let [x, _] = self.kernel.size;
         self.line("%main = OpFunction %void None %fn\n%entry = OpLabel");
         self.line("%place = OpVariable %own_ptr Function\n%sum = OpVariable %own_ptr Function");
+        self.line("%counter = OpVariable %own_ptr Function");
         self.line("%ids = OpLoad %triple %id\n%tx = OpCompositeExtract %uint %ids 0");
         self.line("%ty = OpCompositeExtract %uint %ids 1");
         let row = self.with("IMul", "%ty", x);
@@ -278,6 +307,22 @@ impl Writing<'_> {
         self.line("%own = OpAccessChain %cell_ptr %array %t");
         self.line(&format!("OpStore %own {first}"));
         self.barrier();
+        match self.kernel.around {
+            Around::Nothing => self.steps(),
+            Around::Branch => {
+                self.line("%groups = OpLoad %triple %group");
+                self.line("%number = OpCompositeExtract %uint %groups 0");
+                let is_first = self.with("IEqual", "%number", 0);
+                self.branch(&is_first, Self::steps);
+            }
+            Around::Loop => self.repeated(Self::steps),
+        }
+        self.line("%result = OpLoad %uint %sum");
+        self.line("%to = OpAccessChain %word_ptr %out %c0 %t");
+        self.line("OpStore %to %result\nOpReturn\nOpFunctionEnd");
+    }
+
+    fn steps(&mut self) {
         for step in self.kernel.steps.clone() {
             self.guarded(step.reads, |writing| {
                 let place = writing.place();
@@ -307,9 +352,25 @@ impl Writing<'_> {
             });
             self.barrier();
         }
-        self.line("%result = OpLoad %uint %sum");
-        self.line("%to = OpAccessChain %word_ptr %out %c0 %t");
-        self.line("OpStore %to %result\nOpReturn\nOpFunctionEnd");
+    }
+
+    /// Two iterations of `inside`.
+    fn repeated(&mut self, inside: impl FnOnce(&mut Self)) {
+        self.line(
+            "OpStore %counter %c0\nOpBranch %head\n\
+             %head = OpLabel\nOpLoopMerge %after %next None\nOpBranch %test\n\
+             %test = OpLabel\n%count = OpLoad %uint %counter",
+        );
+        let goes_on = self.with("ULessThan", "%count", 2);
+        self.line(&format!(
+            "OpBranchConditional {goes_on} %iteration %after\n%iteration = OpLabel"
+        ));
+        inside(self);
+        self.line("OpBranch %next\n%next = OpLabel\n%old = OpLoad %uint %counter");
+        let new = self.with("IAdd", "%old", 1);
+        self.line(&format!(
+            "OpStore %counter {new}\nOpBranch %head\n%after = OpLabel"
+        ));
     }
 
     fn guarded(&mut self, guard: Guard, inside: impl FnOnce(&mut Self)) {
@@ -327,6 +388,10 @@ impl Writing<'_> {
                 self.with("IEqual", &left, 0)
             }
         };
+        self.branch(&condition, inside);
+    }
+
+    fn branch(&mut self, condition: &str, inside: impl FnOnce(&mut Self)) {
         let [yes, end] = std::array::from_fn(|_| self.name());
         self.line(&format!(
             "OpSelectionMerge {end} None\nOpBranchConditional {condition} {yes} {end}\n{yes} = OpLabel"
@@ -335,10 +400,23 @@ impl Writing<'_> {
         self.line(&format!("OpBranch {end}\n{end} = OpLabel"));
     }
 
+    /// The index, reduced to one of the array if it may be larger.
+    fn around_the_end(&mut self, index: String) -> String {
+        let words = self.kernel.invocations();
+        if words.is_power_of_two() {
+            index
+        } else {
+            self.with("UMod", &index, words)
+        }
+    }
+
     fn index(&mut self, index: Index, place: &str) -> String {
         let words = self.kernel.invocations();
         match index {
-            Index::Flipped(n) => self.with("BitwiseXor", place, n),
+            Index::Flipped(n) => {
+                let flipped = self.with("BitwiseXor", place, n);
+                self.around_the_end(flipped)
+            }
             Index::Plus(n) => {
                 let sum = self.with("IAdd", place, n);
                 self.with("UMod", &sum, words)
@@ -350,7 +428,7 @@ impl Writing<'_> {
                 let lane = self.with("UMod", &sum, size);
                 let name = self.name();
                 self.line(&format!("{name} = OpIAdd %uint {begin} {lane}"));
-                name
+                self.around_the_end(name)
             }
             Index::Fixed(n) => self.constant(n),
             Index::Divided(n) => self.with("UDiv", place, n),

@@ -30,6 +30,9 @@ pub struct PlanOptions {
     /// Word offsets of arrives: a workgroup-scope pair that has one of them is lowered as
     /// [`Strategy::Fused`] all the same. In a workgroup of one wave it stays as it is.
     pub full: BTreeSet<WordOffset>,
+    /// Word offsets of OpControlBarriers of the subgroup that all invocations of the workgroup come
+    /// to together.
+    pub joined: BTreeSet<WordOffset>,
     /// The place of fused barriers.
     pub fuse_at: FuseAt,
     /// Forces a wave size that the target has; `None` is the target's default.
@@ -52,6 +55,7 @@ impl Default for PlanOptions {
         PlanOptions {
             strategy: None,
             full: BTreeSet::new(),
+            joined: BTreeSet::new(),
             fuse_at: FuseAt::Wait,
             wave_size: None,
             subgroup_size: None,

@@ -608,7 +608,8 @@ impl<'p> Planner<'p> {
                 }
             }
             SiteKind::ControlBarrier => {
-                let (barrier, built_in) = self.full_barrier(scope, site.conditional);
+                let conditional = site.conditional && !self.options.joined.contains(&site.offset);
+                let (barrier, built_in) = self.full_barrier(scope, conditional);
                 let workgroup = self.protocol(self.workgroup.0, false);
                 let meets = outstanding
                     && scope == Scope::Workgroup

@@ -24,8 +24,14 @@ pub enum PassOptions {
     Fill(Fill),
     /// How many instructions the iterations of a loop may have together.
     Unroll(u32),
-    /// The number of invocations of a subgroup, at least 1.
-    Subgroups(u32),
+    /// The options of `narrow-barriers-to-subgroups`.
+    Subgroups {
+        /// The number of invocations of a subgroup, at least 1.
+        size: u32,
+        /// OpControlBarriers that stay, at these words of the module that the pass is given. No
+        /// flag says this.
+        kept: BTreeSet<WordOffset>,
+    },
     /// The options of `pipeline-barrier-loops`.
     PipelineLoops(PipelineLoops),
     /// The storage buffer that is written.
@@ -70,7 +76,7 @@ impl PassOptions {
             | PassOptions::Aliased
             | PassOptions::Narrow(_)
             | PassOptions::Unroll(_)
-            | PassOptions::Subgroups(_)
+            | PassOptions::Subgroups { .. }
             | PassOptions::Buffer { .. }
             | PassOptions::Clocks { .. }
             | PassOptions::AllBut(_)
@@ -80,7 +86,11 @@ impl PassOptions {
 
     /// True if they name places in one module: they have no meaning for the module that comes out.
     pub(crate) fn name_places(&self) -> bool {
-        matches!(self, PassOptions::AllBut(_))
+        match self {
+            PassOptions::AllBut(_) => true,
+            PassOptions::Subgroups { kept, .. } => !kept.is_empty(),
+            _ => false, // none has words
+        }
     }
 }
 

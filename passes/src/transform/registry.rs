@@ -18,6 +18,7 @@ use super::{
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, SplitBarrierExtension};
 use crate::profile::Gpu;
+use std::collections::BTreeSet;
 
 /// Runs a pass: `None` when the module is right as it is, and only then.
 type Run = fn(
@@ -414,7 +415,8 @@ fn unroll(value: Option<&str>) -> Option<PassOptions> {
 
 fn subgroups(value: Option<&str>) -> Option<PassOptions> {
     let size = value?.parse().ok().filter(|size| *size > 0)?;
-    Some(PassOptions::Subgroups(size))
+    let kept = BTreeSet::new();
+    Some(PassOptions::Subgroups { size, kept })
 }
 
 fn extension(value: Option<&str>) -> Option<PassOptions> {

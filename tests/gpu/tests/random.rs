@@ -15,6 +15,7 @@ use splitbar_passes::transform::registry::{
 use splitbar_passes::transform::{Ahead, PipelineLoops};
 use splitbar_tests::harness::{self, Missing, trial};
 use splitbar_tests::{exchanges, pipelines};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -114,7 +115,10 @@ fn barriers_narrowed_to_subgroups() -> Result<(), Missing> {
         let kernel = exchanges::kernel(seed);
         let step = Step {
             pass: NARROW_BARRIERS_TO_SUBGROUPS,
-            options: PassOptions::Subgroups(4),
+            options: PassOptions::Subgroups {
+                size: 4,
+                kept: BTreeSet::new(),
+            },
         };
         let Some(module) = changed(&exchanges::text(&kernel), step) else {
             continue;

@@ -1,5 +1,6 @@
 //! Random kernels whose invocations exchange words through workgroup memory, with barriers that are
-//! narrowed to subgroups. They have the results of the host, without findings of the simulator.
+//! narrowed to subgroups by the pass, and by a compilation. They have the results of the host,
+//! without findings of the simulator.
 //!
 //! `SPLITBAR_EXCHANGES=3000 cargo test -p splitbar-tests --test suite -- exchanges/` runs more of
 //! them, `SPLITBAR_FIRST_SEED=N` begins with this one.
@@ -10,7 +11,7 @@ use crate::support::{assembled, linkable, target, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::Job;
-use splitbar::{Compiler, Optimization, Options};
+use splitbar::{Compiler, NarrowBarriers, Optimization, Options};
 use splitbar_passes::transform::registry::NARROW_BARRIERS_TO_SUBGROUPS;
 use splitbar_tests::exchanges::{self, Kernel};
 
@@ -98,10 +99,11 @@ fn one(seed: u64) -> Result<usize> {
         let subgroup = [None, Some(8)][seed as usize / 2 % 2];
         let wave = target(name)?.default_wave_size();
         let passes = narrowing(subgroup.unwrap_or(wave));
-        let counted = |passes: &[String]| -> Result<usize> {
+        let counted = |passes: &[String], narrow: NarrowBarriers| -> Result<usize> {
             let mut options = Options::new(target(name)?);
             options.optimization = level;
             options.subgroup_size = subgroup;
+            options.narrow_barriers = narrow;
             let changed = after_passes(&module, passes)?;
             agrees(&changed, &options, &launch).map_err(|error| {
                 let error = format!("{error:#}");
@@ -118,9 +120,21 @@ fn one(seed: u64) -> Result<usize> {
                 anyhow::anyhow!("{name}, {level:?}: {error}\n  {}", found.report())
             })
         };
-        let all = counted(&[])?;
-        let left = counted(&passes)?;
+        let never = NarrowBarriers::Never;
+        let all = counted(&[], never)?;
+        let left = counted(&passes, never)?;
         ensure!(left <= all, "{name}: {left} barriers instead of {all}");
+        let default = counted(&[], NarrowBarriers::default())?;
+        // In a workgroup of one wave all barriers are barriers of the wave.
+        let wanted = if kernel.invocations() <= wave {
+            all
+        } else {
+            left
+        };
+        ensure!(
+            default == wanted,
+            "{name}: {default} barriers by default, {left} by the pass"
+        );
         fewer += all - left;
     }
     Ok(fewer)

@@ -50,6 +50,7 @@ mod matrix_operations;
 mod messages;
 mod model;
 mod modes;
+mod narrowing;
 mod neighbours;
 mod nvptx;
 mod opencl;
@@ -144,6 +145,7 @@ fn main() -> ExitCode {
     trials.extend(examples::trials());
     trials.extend(pages::trials());
     trials.extend(exchanges::trials());
+    trials.extend(narrowing::trials());
     trials.extend(pipelines::trials());
     trials.extend(schemas::trials(&fixtures));
     trials.extend(endianness::trials(&fixtures));

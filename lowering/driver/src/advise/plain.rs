@@ -238,6 +238,14 @@ fn reasons(
             "{some} barriers that order no accesses are removed"
         )),
     }
+    let narrowed = entry.unsplit.iter().filter(|barrier| barrier.narrowed);
+    match narrowed.count() {
+        0 => {}
+        1 => reasons.push("1 barrier of one wave becomes a barrier of the subgroup".to_owned()),
+        some => reasons.push(format!(
+            "{some} barriers of one wave become barriers of the subgroup"
+        )),
+    }
     if reasons.is_empty()
         && let Some(words) = registers(candidates, full, options)
     {

@@ -22,6 +22,8 @@ pub(crate) enum Fate {
     Removed(&'static str),
     /// It is a full barrier, since.
     Full(String),
+    /// It is a barrier of the subgroup, since.
+    Narrowed(&'static str),
 }
 
 /// It is the reason of [`Fate::Removed`] for barriers that order nothing.
@@ -61,7 +63,7 @@ pub(super) fn executed(
 }
 
 /// Returns true for an OpControlBarrier of execution scope Workgroup.
-fn is_of_workgroup(constants: &Constants, inst: Inst<'_>) -> bool {
+pub(super) fn is_of_workgroup(constants: &Constants, inst: Inst<'_>) -> bool {
     let scope = || constants.as_u32(inst.id(0).ok()?);
     inst.op() == Some(Op::ControlBarrier)
         && scope().and_then(Scope::from_u32) == Some(Scope::Workgroup)

@@ -20,6 +20,7 @@ mod fates;
 mod lower;
 mod measure;
 mod motion;
+mod narrow;
 mod normalize;
 mod output;
 mod pipelining;
@@ -246,7 +247,11 @@ fn read<'w>(
     observer: &mut dyn Observer,
 ) -> Result<Source<'w>, Failure> {
     let (spec, size) = (&request.options.spec, request.options.workgroup_size);
-    Source::read(slots, request.bytes, spec, size, observer)
+    let source = Source::read(slots, request.bytes, spec, size, observer)?;
+    Ok(Source {
+        is_skeleton: request.is_ir,
+        ..source
+    })
 }
 
 /// The measurements of the profile, if barriers are weighed.

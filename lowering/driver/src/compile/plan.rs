@@ -152,7 +152,7 @@ fn decide_by_plan(
     // What is wrong with it the plan that comes of the choice says once more.
     let plan = splitbar_plan::plan(
         &prepared.kernel,
-        plan_options(known.options, BTreeSet::new()),
+        plan_options(known.options, prepared, BTreeSet::new()),
         &mut Diagnostics::new(),
     );
     if let Err(foreign) = known.sites.check(&plan) {
@@ -183,16 +183,22 @@ fn plan_kernel(
         .filter_map(|id| kernel.pairing.site(*id))
         .map(|site| site.offset)
         .collect();
-    let mut plan = splitbar_plan::plan(kernel, plan_options(options, full), found);
+    let mut plan = splitbar_plan::plan(kernel, plan_options(options, prepared, full), found);
     explain(&mut plan, source_pairs, decisions);
     plan
 }
 
 /// The planner's part of the options, with the arrives of pairs that get full barriers.
-fn plan_options(options: &Options, full: BTreeSet<WordOffset>) -> PlanOptions {
+fn plan_options(
+    options: &Options,
+    prepared: &PreparedKernel<'_>,
+    full: BTreeSet<WordOffset>,
+) -> PlanOptions {
     PlanOptions {
         strategy: options.strategy,
         full,
+        // As barriers of the workgroup they are in uniform control flow.
+        joined: prepared.narrowed.clone(),
         fuse_at: options.fuse_at,
         wave_size: options.wave_size,
         subgroup_size: options.subgroup_size,

@@ -12,11 +12,11 @@ use crate::options::Options;
 use crate::stage::{Artefact, Observer, Stage, show};
 use spirv::StorageClass;
 use splitbar_layout::{Kernel, KernelOptions};
-use splitbar_passes::analysis::pairing::{Pair, SiteId};
+use splitbar_passes::analysis::pairing::{Pair, Site, SiteId, SiteKind};
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::analysis::uses::{Reached, Uses};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Module, WordOffset};
+use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Module, Scope, WordOffset};
 use splitbar_passes::transform::SourceMap;
 use splitbar_passes::validate::{Checked, Inlined};
 use std::cell::OnceCell;
@@ -64,6 +64,9 @@ pub(crate) struct PreparedKernel<'w> {
     pub(crate) source_sites: Vec<Option<WordOffset>>,
     /// The results of splitting its barriers.
     pub(crate) motions: Vec<BarrierMotion>,
+    /// Its barriers of the subgroup that the given module has as barriers of the workgroup, by
+    /// their words in the module that is planned.
+    pub(crate) narrowed: BTreeSet<WordOffset>,
 }
 
 /// A pair as the given module has it.
@@ -90,6 +93,8 @@ struct Unchecked<'w> {
     constants: &'w Constants,
     source_map: Option<&'w SourceMap>,
     motions: &'w [BarrierMotion],
+    /// The barriers that became barriers of the subgroup, by their words in the given module.
+    narrowed: Option<&'w BTreeSet<WordOffset>>,
     /// The variables that the entry points of the given module use, by their functions, if it was
     /// split.
     touched: BTreeMap<Id, Uses>,
@@ -117,6 +122,7 @@ pub(crate) fn prepare<'w>(
             constants: source.constants,
             source_map: None,
             motions: &[],
+            narrowed: None,
             touched: BTreeMap::new(),
         },
     };
@@ -181,6 +187,7 @@ pub(crate) fn prepare<'w>(
                     .collect()
             },
             motions: motions(&kernel, unchecked.motions, &problems),
+            narrowed: narrowed(&kernel, unchecked.narrowed, &problems),
             kernel,
         })
         .collect();
@@ -228,6 +235,7 @@ fn declare_split<'w>(
         constants,
         source_map: Some(&split.edited.source_map),
         motions: &split.motions,
+        narrowed: Some(&split.narrowed),
         touched,
     })
 }
@@ -289,6 +297,25 @@ fn motions(
     let words: BTreeSet<WordOffset> = words.collect();
     let is_of_kernel = |one: &&BarrierMotion| one.words.iter().any(|word| words.contains(word));
     all.iter().filter(is_of_kernel).cloned().collect()
+}
+
+/// The barriers of the subgroup of `kernel` that came from those at `words` of the given module.
+fn narrowed(
+    kernel: &Kernel<'_>,
+    words: Option<&BTreeSet<WordOffset>>,
+    problems: &Problems<'_>,
+) -> BTreeSet<WordOffset> {
+    let Some(words) = words.filter(|words| !words.is_empty()) else {
+        return BTreeSet::new();
+    };
+    let is_narrowed = |site: &&Site| {
+        let given = problems.source_word(site.offset);
+        site.kind == SiteKind::ControlBarrier
+            && site.execution == Some(Scope::Subgroup)
+            && given.is_some_and(|word| words.contains(&word))
+    };
+    let sites = kernel.pairing.sites.iter().filter(is_narrowed);
+    sites.map(|site| site.offset).collect()
 }
 
 /// The entry points that are compiled.

@@ -26,6 +26,8 @@ pub(crate) struct Source<'w> {
     pub(crate) declarations: &'w Declarations<'w>,
     /// Its constants under the specialization that is wanted.
     pub(crate) constants: &'w Constants,
+    /// True for the skeleton of a module in LLVM IR: it has the barriers, and no accesses.
+    pub(crate) is_skeleton: bool,
     /// Warnings and notes.
     pub(crate) found: Diagnostics,
 }
@@ -67,6 +69,7 @@ impl<'w> Source<'w> {
         Ok(Source {
             declarations,
             constants,
+            is_skeleton: false,
             found: problems.take_all(),
         })
     }

@@ -1,3 +1,6 @@
+//! Narrows and splits barriers. Those that keep only accesses of one wave apart become barriers of
+//! the subgroup (`narrow.rs`).
+//!
 //! Splits the barriers that nobody split: OpControlBarriers that order nothing go, of the others
 //! each becomes a pair, its halves move apart, and pairs whose window stays small become barriers
 //! again. Those that were found not to be worth it stay as they are. Where the options ask for
@@ -6,6 +9,7 @@
 
 use super::fates::{Fate, Fates, ORDERS_NOTHING, executed, too_narrow, why_left};
 use super::motion::BarrierMotion;
+use super::narrow::{OF_ONE_WAVE, may_narrow, narrowing, was_of_workgroup};
 use super::source::Source;
 use super::weighing::Weighing;
 use crate::failure::Failure;
@@ -14,7 +18,9 @@ use crate::stage::{Observer, Stage};
 use spirv::Op;
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{Constants, Declarations, Inst, Module, SpecValues, WordOffset};
+use splitbar_passes::module::{
+    Constants, Declarations, Inst, Module, Scope, SpecValues, WordOffset,
+};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{
     ELIMINATE_REDUNDANT_CONTROL_BARRIERS, FILL_SPLIT_BARRIER_WINDOWS,
@@ -56,6 +62,9 @@ pub(crate) struct SplitModule {
     pub(super) edited: RewrittenModule,
     /// The results of splitting, in words of the given module.
     pub(super) motions: Vec<BarrierMotion>,
+    /// The barriers that became barriers of the subgroup, or copies of them, in words of the given
+    /// module.
+    pub(super) narrowed: BTreeSet<WordOffset>,
 }
 
 /// The result of splitting barriers.
@@ -67,7 +76,8 @@ pub(crate) struct Split {
     pub(super) fates: Rc<Fates>,
 }
 
-/// Splits the barriers of `source`, all but those of `keep`, if the options ask for that.
+/// Splits the barriers of `source`, all but those of `keep`, if the options ask for that, and
+/// narrows those of one wave.
 ///
 /// # Errors
 /// What is wrong with the module, at its places; barriers at which clusters meet.
@@ -77,24 +87,38 @@ pub(crate) fn split(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Split, Failure> {
-    if options.split_barriers == SplitBarriers::Never
-        && options.pipeline_loops == PipelineLoops::Never
-    {
+    let only_narrows = only_narrows(options);
+    if only_narrows && !may_narrow(source, options) {
         return Ok(Split::default());
     }
-    let _span = info_span!("split").entered();
+    let _span = (!only_narrows).then(|| info_span!("split").entered());
     let mut problems = source.problems();
     // Passes take valid modules. What they make of another one may look valid, or like a bug.
-    problems.take(errors(|found| {
+    let broken = errors(|found| {
         let rules = options.validation;
         rules.check_static(source.declarations, source.constants, found);
-    }))?;
-    let split = split_module(source, keep, options)
-        .map_err(|refused| problems.and(explained(source, options, refused)))?;
+    });
+    if only_narrows && !broken.is_empty() {
+        return Ok(Split::default()); // all problems are found later
+    }
+    problems.take(broken)?;
+    let split = match split_module(source, keep, options) {
+        Ok(split) => split,
+        Err(refused) => match broken_rules(source, options) {
+            broken if broken.is_empty() => return Err(problems.and(refused)),
+            _ if only_narrows => return Ok(Split::default()),
+            broken => return Err(problems.and(broken)),
+        },
+    };
     if split.module.is_some() {
         observer.begin(Stage::Split);
     }
     Ok(split)
+}
+
+/// Returns true if no barrier is split and no loop is pipelined.
+fn only_narrows(options: &Options) -> bool {
+    options.split_barriers == SplitBarriers::Never && options.pipeline_loops == PipelineLoops::Never
 }
 
 /// Why splitting was `refused`: an arrive without a wait, for example, is only found when the
@@ -104,12 +128,17 @@ pub(super) fn explained(
     options: &Options,
     refused: Diagnostics,
 ) -> Diagnostics {
+    let broken = broken_rules(source, options);
+    if broken.is_empty() { refused } else { broken }
+}
+
+/// The rules that the module breaks, also those that are waived.
+fn broken_rules(source: &Source<'_>, options: &Options) -> Diagnostics {
     let rules = match options.validation {
         Validation::Waived => Validation::Default,
         rules => rules,
     };
-    let broken = errors(|found| rules.check_alone(source.declarations, source.constants, found));
-    if broken.is_empty() { refused } else { broken }
+    errors(|found| rules.check_alone(source.declarations, source.constants, found))
 }
 
 /// The errors among what `check` finds.
@@ -125,11 +154,15 @@ fn split_module(
     keep: &KeepFull,
     options: &Options,
 ) -> Result<Split, Diagnostics> {
-    check_cluster(options)?;
+    if !only_narrows(options) {
+        check_cluster(options)?;
+    }
     let least = least_operations(options);
     let mut splitting = Splitting {
         module: source.module().clone().into_owned(),
         source_map: None,
+        source,
+        narrowed: BTreeSet::new(),
         options,
         fates: (options.split_barriers != SplitBarriers::Never
             && *keep == KeepFull::at_first(options))
@@ -139,23 +172,35 @@ fn split_module(
     splitting.run(&pipelining(options))?;
     splitting.note_removed("its loop is pipelined")?;
     if options.split_barriers == SplitBarriers::Never {
+        splitting.narrow()?;
         return Ok(splitting.done(Vec::new()));
     }
     splitting.run(&before_splitting(options, keep == KeepFull::Untouched))?;
     if keep == KeepFull::Untouched {
+        splitting.narrow()?;
         return Ok(splitting.done(Vec::new()));
     }
     splitting.note_removed(ORDERS_NOTHING)?;
     splitting.run(&unrolling(options))?;
     splitting.note_removed("unrolling has removed the code around it")?;
-    match keep {
-        KeepFull::None => splitting.run(&[Step::plain(SPLIT_CONTROL_BARRIERS)])?,
-        KeepFull::All | KeepFull::Untouched => {}
-        KeepFull::Only(words) => {
+    splitting.narrow()?;
+    let kept = match keep {
+        KeepFull::None => Some(BTreeSet::new()),
+        KeepFull::All | KeepFull::Untouched => None,
+        KeepFull::Only(words) => Some(words),
+    };
+    match kept {
+        None => {}
+        Some(words) if words.is_empty() && splitting.narrowed.is_empty() => {
+            splitting.run(&[Step::plain(SPLIT_CONTROL_BARRIERS)])?;
+        }
+        Some(words) => {
             splitting.run(&[Step::plain(INLINE_BARRIER_FUNCTIONS)])?;
             // The words of an inlined module are known to nobody else.
+            let mut kept = splitting.words_of(&words);
+            kept.extend(splitting.narrowed_barriers());
             let pass = SPLIT_CONTROL_BARRIERS;
-            let options = PassOptions::AllBut(splitting.words_of(&words));
+            let options = PassOptions::AllBut(kept);
             splitting.run(&[Step { pass, options }])?;
         }
     }
@@ -344,16 +389,21 @@ impl KeepFull {
 }
 
 /// A module on its way.
-struct Splitting<'o> {
+struct Splitting<'o, 'w> {
     module: Module<'static>,
     /// Where its instructions came from; `None`: it is the one that was given.
     source_map: Option<SourceMap>,
+    /// The given module.
+    source: &'o Source<'w>,
+    /// The barriers that became barriers of the subgroup, or copies of them, in words of the given
+    /// module.
+    narrowed: BTreeSet<WordOffset>,
     options: &'o Options,
     /// What has become of its barriers; `None` where nobody asks.
     fates: Option<Fates>,
 }
 
-impl Splitting<'_> {
+impl Splitting<'_, '_> {
     /// The fates that are not decided yet of the barriers for which `fate` has one, from the
     /// OpControlBarriers that an entry point still has, by their words in the given module.
     fn note(
@@ -379,6 +429,62 @@ impl Splitting<'_> {
         drop(declarations);
         self.fates = Some(fates);
         Ok(())
+    }
+
+    /// Makes barriers of the subgroup of those that keep only accesses of one wave apart.
+    fn narrow(&mut self) -> Result<(), Diagnostics> {
+        if !may_narrow(self.source, self.options) {
+            return Ok(());
+        }
+        let before = (self.module.clone(), self.source_map.clone());
+        // Elements and places may depend on specialization constants.
+        self.run(&[freezing(self.options)])?;
+        let kept = self.words_of(&self.options.full_barriers);
+        if !self.run(&[narrowing(self.options, kept)])? {
+            (self.module, self.source_map) = before;
+            return Ok(());
+        }
+        let given = self.narrowed_barriers().into_iter();
+        self.narrowed = given.filter_map(|word| self.given(word)).collect();
+        let is_split = self.fates.is_some();
+        if !is_split {
+            self.fates = Some(first_fates(self.source));
+        }
+        let narrowed = self.narrowed.clone();
+        self.note(|_, word, inst| {
+            let is_narrowed = inst.is_none() && narrowed.contains(&word);
+            is_narrowed.then_some(Fate::Narrowed(OF_ONE_WAVE))
+        })?;
+        if !is_split {
+            // Nobody asks why the others are not split.
+            let fates = self.fates.iter_mut().flat_map(BTreeMap::values_mut);
+            fates.for_each(|fates| fates.retain(|_, fate| fate.is_some()));
+        }
+        Ok(())
+    }
+
+    /// The places in the module of barriers of the subgroup that the given module has as barriers
+    /// of the workgroup.
+    fn narrowed_barriers(&self) -> BTreeSet<WordOffset> {
+        let barriers = self.module.instructions();
+        let barriers = barriers.filter(|inst| inst.op() == Some(Op::ControlBarrier));
+        let narrowed = barriers.filter(|inst| {
+            let given = self.given(inst.offset);
+            given.is_some_and(|word| was_of_workgroup(self.source, word))
+                && self.is_of_subgroup(*inst)
+        });
+        narrowed.map(|inst| inst.offset).collect()
+    }
+
+    /// Returns true for a barrier of execution scope Subgroup. A pass that narrows barriers makes
+    /// the scope a constant.
+    fn is_of_subgroup(&self, inst: Inst<'_>) -> bool {
+        let scope = inst.id(0).ok().and_then(|id| self.module.def(id));
+        let value = scope.and_then(|constant| match constant.op() {
+            Some(Op::Constant) => constant.operand(0).ok(),
+            _ => None, // a specialization constant
+        });
+        value.and_then(Scope::from_u32) == Some(Scope::Subgroup)
     }
 
     /// Barriers that have gone, for this reason.
@@ -429,17 +535,20 @@ impl Splitting<'_> {
         }
     }
 
-    fn run(&mut self, steps: &[Step]) -> Result<(), Diagnostics> {
+    /// Runs passes. Returns true if one of them has changed the module.
+    fn run(&mut self, steps: &[Step]) -> Result<bool, Diagnostics> {
         if steps.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let module = self.module.clone();
         let outcome = pipeline::run(module, steps, Settings::IN_COMPILATIONS, &mut |_, _| ())
             .map_err(|problems| self.map_to_source(problems))?;
-        if let Some(source_map) = outcome.source_map {
+        let source_map = outcome.source_map;
+        let is_changed = source_map.is_some();
+        if let Some(source_map) = source_map {
             self.take(outcome.module, source_map);
         }
-        Ok(())
+        Ok(is_changed)
     }
 
     /// The places in the module of the barriers at `words` of the given one.
@@ -506,11 +615,13 @@ impl Splitting<'_> {
             module,
             source_map,
             fates,
+            narrowed,
             ..
         } = self;
         let module = source_map.map(|source_map| SplitModule {
             edited: RewrittenModule { module, source_map },
             motions,
+            narrowed,
         });
         Split {
             module: module.map(Rc::new),

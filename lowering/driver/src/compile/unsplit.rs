@@ -23,6 +23,8 @@ pub struct UnsplitBarrier {
     pub word: WordOffset,
     /// True if the code has no barrier in its place; else it is a full barrier.
     pub removed: bool,
+    /// True if it has become a barrier of the subgroup.
+    pub narrowed: bool,
     /// Why it is not split.
     pub reason: String,
 }
@@ -30,10 +32,10 @@ pub struct UnsplitBarrier {
 impl UnsplitBarrier {
     /// The outcome in words, for people.
     pub fn outcome(&self) -> &'static str {
-        if self.removed {
-            "removed"
-        } else {
-            "a full barrier"
+        match (self.removed, self.narrowed) {
+            (true, _) => "removed",
+            (false, true) => "a barrier of the subgroup",
+            (false, false) => "a full barrier",
         }
     }
 
@@ -87,6 +89,7 @@ impl Outcomes<'_> {
             Some(UnsplitBarrier {
                 word,
                 removed: false,
+                narrowed: false,
                 reason,
             })
         };
@@ -108,10 +111,17 @@ impl Outcomes<'_> {
                 None => Some(UnsplitBarrier {
                     word,
                     removed: true,
+                    narrowed: false,
                     reason: (*why).to_owned(),
                 }),
             },
             (None, None, Some(Fate::Full(why))) => full(why.clone()),
+            (None, None, Some(Fate::Narrowed(why))) => Some(UnsplitBarrier {
+                word,
+                removed: false,
+                narrowed: true,
+                reason: (*why).to_owned(),
+            }),
             (None, None, None) => {
                 let entry = self.entry;
                 let message = format!(

@@ -86,7 +86,7 @@ pub enum PipelineLoops {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum NarrowBarriers {
-    /// All memory that the semantics name.
+    /// All memory that the semantics name, in the whole workgroup.
     Never,
     /// Memory with conflicts; any buffers, images and pointers can alias.
     Aliased,
@@ -220,7 +220,7 @@ pub(super) const NARROW_BARRIERS: &Named<NarrowBarriers> = &[
     (
         "never",
         NarrowBarriers::Never,
-        "Barriers order all memory that their semantics name",
+        "Barriers order all memory that their semantics name, for the whole workgroup",
     ),
     (
         "aliased",

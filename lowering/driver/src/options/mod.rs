@@ -76,11 +76,12 @@ declare_options! {
             heading: Heading::Barriers,
             part: Part::Module,
             summary: "When splitting, assumes that every barrier orders all memory",
-            details: "For shaders that rely on barrier() to order buffers, although its semantics name only workgroup memory. Barriers are then not narrowed.",
+            details: "For shaders that rely on barrier() to order buffers, although its semantics name only workgroup memory. Barriers are then not narrowed, neither to less memory nor to the subgroup.",
             set: |options, text| put(&mut options.barriers_order_all_memory, flag(text)),
         }
     };
-    /// The memory that workgroup barriers order.
+    /// The memory that workgroup barriers order, and whether those that keep only accesses of one
+    /// wave apart become barriers of the subgroup.
     narrow_barriers: NarrowBarriers = NarrowBarriers::default() => {
         "narrow-barriers": {
             heading: Heading::Barriers,
@@ -88,7 +89,7 @@ declare_options! {
             value: ValueForm::OneOf("MEMORY", || names(NARROW_BARRIERS)),
             default: Some("declared"),
             summary: "When barriers skip memory without conflicts (aliased: assuming that buffers can alias)",
-            details: "With `never`, a barrier orders all memory that its semantics name; otherwise only memory on which two invocations can conflict around the barrier.",
+            details: "With `never`, a barrier orders all memory that its semantics name; otherwise only memory on which two invocations can conflict around the barrier. If they can only conflict inside a wave, the barrier becomes one of the subgroup.",
             set: |options, text| put(&mut options.narrow_barriers, one_of(NARROW_BARRIERS, text)),
         }
     };

@@ -493,10 +493,10 @@ fn barriers(entry: &Entry, places: &Places) -> Vec<BarrierOutcome> {
         .filter(|barrier| barrier.split)
         .map(|barrier| (barrier.word, "split", &barrier.reason));
     let unsplit = entry.unsplit.iter().map(|barrier| {
-        let outcome = if barrier.removed {
-            "removed"
-        } else {
-            "full barrier"
+        let outcome = match (barrier.removed, barrier.narrowed) {
+            (true, _) => "removed",
+            (false, true) => "subgroup barrier",
+            (false, false) => "full barrier",
         };
         (barrier.word, outcome, &barrier.reason)
     });

@@ -3,6 +3,7 @@
 //! `ptxas` expands.
 
 use super::exec::warp::FragmentState;
+use super::operand::Source;
 use super::program::{Coded, Kernel, MbarrierKind, Op};
 use super::roles::Role;
 use crate::clock::Scope;
@@ -93,11 +94,15 @@ impl Kernel {
             | Op::Exit
             | Op::Trap => (Unit::Branch, 1),
             Op::Shuffle { .. } | Op::Match { .. } | Op::Reduce { .. } => (Unit::Exchange, 1),
-            Op::Vote { .. }
-            | Op::Elect { .. }
-            | Op::ActiveMask { .. }
-            | Op::WarpSync { .. }
-            | Op::Clock { .. } => (Unit::Integer, 1),
+            Op::Vote { .. } | Op::Elect { .. } | Op::ActiveMask { .. } | Op::Clock { .. } => {
+                (Unit::Integer, 1)
+            }
+            // ptxas makes a NOP of it (sm_75 to sm_100), unless it cannot tell that all lanes are
+            // there.
+            Op::WarpSync {
+                members: Source::Constant(_),
+            } => (Unit::None, 1),
+            Op::WarpSync { .. } => (Unit::Integer, 1),
             Op::Barrier { waits, .. } => (Unit::Barrier { waits }, 1),
             Op::ClusterArrive { .. } => (Unit::Barrier { waits: false }, 1),
             Op::ClusterWait => (Unit::Barrier { waits: true }, 1),

@@ -12,23 +12,27 @@
 //! accesses before and after a barrier reach to the next barriers of the workgroup that stay. The
 //! pass visits one barrier after the other; one that was narrowed no longer ends these ranges.
 //!
-//! These barriers stay: pairs; barriers in an open pair; barriers with operands from specialization
+//! These barriers stay: pairs; barriers in an open pair; barriers without conflicts, which
+//! `eliminate-redundant-control-barriers` removes; barriers with operands from specialization
 //! constants or with Volatile; barriers with a memory scope beyond the workgroup, if atomic
 //! operations may publish what they order. Nothing changes in kernels with a workgroup of unknown
 //! size. The pass works on entry functions and inlines functions first. A barrier in a loop is
 //! narrowed only if all iterations allow it; `unroll-barrier-loops` can unroll the loop first.
+//!
+//! A few invocations of several subgroups come first: most barriers keep accesses of them apart.
 
 mod invocation;
 mod touched;
 
 use super::edit::Edit;
-use super::inlined::{entries, inlined_all};
+use super::inline::inline_functions;
+use super::inlined::{entries, follow};
 use super::move_split_barriers::look;
 use super::operands::{self, Fence};
 use super::options::PassOptions;
 use super::rewrite::RewrittenModule;
 use crate::analysis::cfg::Cfg;
-use crate::analysis::phases::{Body, MemoryRegions, Openness, Role, Side, Zones};
+use crate::analysis::phases::{Body, MemoryRegions, Openness, Role, Side, Zones, still_ordered};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{
     BlockIndex, Constants, Declarations, EntryPoint, Function, Module, SpecValues, WordOffset,
@@ -50,43 +54,58 @@ pub(super) fn run(
     options: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<RewrittenModule>, Diagnostics> {
-    let PassOptions::Subgroups(size) = *options else {
+    let PassOptions::Subgroups { size, kept } = options else {
         return Err(Diagnostic::bug("the size of a subgroup is missing").into());
     };
     let is_whole = |op| op == Some(Op::ControlBarrier);
     if !module.instructions().any(|inst| is_whole(inst.op())) {
         return Ok(None);
     }
-    inlined_all(module, declarations, |declarations| {
-        let mut diagnostics = Diagnostics::new();
-        let spec = SpecValues::default();
-        let constants = Constants::evaluate(declarations, &spec, &mut diagnostics);
-        let fixed = constants.without_defaults();
-        let mut edit = Edit::new(declarations);
-        for (entry, function) in entries(declarations) {
-            let (body, cfg) = look(
-                declarations,
-                &constants,
-                entry,
-                function,
-                false,
-                &mut diagnostics,
-            )?;
-            // A smaller subgroup that the entry point requires is a part of a wave.
-            let required = entry.subgroup_size().unwrap_or(size);
-            let kernel = Kernel {
-                declarations,
-                entry,
-                function,
-                cfg: &cfg,
-                subgroup: required.min(size).max(1) as usize,
-            };
-            for offset in kernel.narrowed(&body, &fixed) {
-                narrow(&mut edit, offset)?;
-            }
+    match inline_functions(module, declarations, |_| true)? {
+        None => narrow_all(declarations, *size, &|offset| kept.contains(&offset)),
+        Some(first) => follow(&first, |declarations| {
+            let given = |offset| first.source_map.of(offset);
+            let is_kept = |offset| given(offset).is_some_and(|word| kept.contains(&word));
+            narrow_all(declarations, *size, &is_kept)
+        }),
+    }
+}
+
+/// Narrows the barriers of a module whose functions are inlined, but for those that `is_kept`.
+fn narrow_all(
+    declarations: &Declarations<'_>,
+    size: u32,
+    is_kept: &dyn Fn(WordOffset) -> bool,
+) -> Result<Option<RewrittenModule>, Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let spec = SpecValues::default();
+    let constants = Constants::evaluate(declarations, &spec, &mut diagnostics);
+    let fixed = constants.without_defaults();
+    let mut edit = Edit::new(declarations);
+    for (entry, function) in entries(declarations) {
+        let (body, cfg) = look(
+            declarations,
+            &constants,
+            entry,
+            function,
+            false,
+            &mut diagnostics,
+        )?;
+        // A smaller subgroup that the entry point requires is a part of a wave.
+        let required = entry.subgroup_size().filter(|size| size.is_power_of_two());
+        let kernel = Kernel {
+            declarations,
+            entry,
+            function,
+            cfg: &cfg,
+            subgroup: required.unwrap_or(size).min(size).max(1) as usize,
+            is_kept,
+        };
+        for offset in kernel.narrowed(&body, &fixed)? {
+            narrow(&mut edit, offset)?;
         }
-        edit.finish()
-    })
+    }
+    edit.finish()
 }
 
 /// Makes a barrier of the subgroup of the one at `offset`.
@@ -116,66 +135,101 @@ struct Kernel<'k, 'm> {
     cfg: &'k Cfg,
     /// Invocations of a subgroup.
     subgroup: usize,
+    /// True for barriers that stay.
+    is_kept: &'k dyn Fn(WordOffset) -> bool,
 }
 
 impl Kernel<'_, '_> {
     /// The places of the barriers of `body` that become barriers of the subgroup.
-    fn narrowed(&self, body: &Body, constants: &Constants) -> Vec<WordOffset> {
+    ///
+    /// # Errors
+    /// In debug builds, that one of them keeps accesses of several subgroups apart: a bug.
+    fn narrowed(&self, body: &Body, constants: &Constants) -> Result<Vec<WordOffset>, Diagnostic> {
         let size = self.declarations.workgroup_size(self.entry, constants);
         let Some(size) = size.filter(|size| size.iter().all(|axis| (1..=1024).contains(axis)))
         else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let invocations =
             Invocations::new(self.declarations, constants, self.function, self.cfg, size);
-        let mut left = body.noticed();
-        let Some(accesses) = Accesses::analyze(self.declarations, &left, &invocations) else {
-            return Vec::new();
+        let whole = body.noticed();
+        let accesses =
+            |some: &[usize]| Accesses::analyze(self.declarations, &whole, &invocations, some);
+        let mut search = Search {
+            kernel: self,
+            publishes: whole.publishes(),
+            left: whole.clone(),
+            work: 0,
+            pairs: MOST_PAIRS,
         };
-        let publishes = left.publishes();
-        let mut work = 0;
-        let mut pairs = MOST_PAIRS;
+        let Some(few) = accesses(&self.some(invocations.count())) else {
+            return Ok(Vec::new());
+        };
+        let mut open: Vec<usize> = (0..whole.barriers.len())
+            .filter(|number| search.is_of_one_subgroup(*number, &few) == Some(true))
+            .collect();
+        if open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let all: Vec<usize> = (0..invocations.count()).collect();
+        let Some(all) = accesses(&all) else {
+            return Ok(Vec::new());
+        };
+        (search.work, search.pairs) = (0, MOST_PAIRS);
         let mut narrowed = Vec::new();
-        for (number, barrier) in body.barriers.iter().enumerate() {
-            let is_whole = |role| role == Role::Half(number, Side::Both);
-            let spot = spot(&left, is_whole);
-            let Some(spot) = spot.filter(|_| barrier.is_known) else {
-                continue;
-            };
-            let is_fence = publishes && self.is_wide(barrier.arrives.first());
-            if is_fence || Openness::analyze(&left, self.cfg).is_in_a_window(number) {
-                continue;
-            }
-            work += 8 * left.len();
-            if work > MOST_WORK {
+        // A barrier may get conflicts when the next one no longer ends its range.
+        loop {
+            let known = open.len();
+            open.retain(|number| {
+                let is_narrowed = search.has_conflicts(*number)
+                    && search.is_of_one_subgroup(*number, &all) == Some(true);
+                if is_narrowed {
+                    search.remove(*number);
+                    narrowed.push(*number);
+                }
+                !is_narrowed
+            });
+            if open.len() == known {
                 break;
             }
-            let zones = Zones::analyze(&left, self.cfg);
-            let others = barrier.may_order.without(MemoryRegions::WORKGROUP);
-            let orders_more = zones.keep_apart(number, others);
-            let mut crosses = || {
-                let before = self.reach(&left, spot, false);
-                let after = self.reach(&left, spot, true);
-                pairs = pairs.saturating_sub(before.len() * after.len());
-                pairs == 0
-                    || before.iter().any(|one| {
-                        after
-                            .iter()
-                            .any(|other| match (accesses.get(*one), accesses.get(*other)) {
-                                (Some(one), Some(other)) => one.crosses(other, self.subgroup),
-                                _ => true,
-                            })
-                    })
-            };
-            if orders_more || crosses() {
-                continue;
-            }
-            for items in left.blocks.values_mut() {
-                items.retain(|item| !is_whole(item.role));
-            }
-            narrowed.extend(&barrier.arrives);
         }
-        narrowed
+        if cfg!(debug_assertions) {
+            self.check(&whole, &search.left, &all)?;
+        }
+        narrowed.sort_unstable();
+        let barriers = narrowed
+            .iter()
+            .filter_map(|number| whole.barriers.get(*number));
+        Ok(barriers
+            .flat_map(|barrier| barrier.arrives.iter().copied())
+            .collect())
+    }
+
+    /// A few of `count` invocations, of several subgroups: neighbours at the borders of subgroups.
+    fn some(&self, count: usize) -> Vec<usize> {
+        let size = self.subgroup;
+        let last = count.saturating_sub(1);
+        let some = [0, 1, size - 1, size, size + 1, count / 2, last];
+        let some: BTreeSet<usize> = some.into_iter().filter(|index| *index < count).collect();
+        some.into_iter().collect()
+    }
+
+    /// Checks that the barriers of `left` order all that those of `whole` do, but for accesses that
+    /// conflict in one subgroup alone. It finds the accesses that become concurrent in another way
+    /// than the search.
+    fn check(&self, whole: &Body, left: &Body, accesses: &Accesses) -> Result<(), Diagnostic> {
+        let lost = still_ordered((whole, self.cfg), (left, self.cfg), &Some);
+        for (one, other) in lost.into_iter().flatten() {
+            let crosses = match (accesses.get(one), accesses.get(other)) {
+                (Some(one), Some(other)) => one.crosses(other, self.subgroup),
+                _ => true,
+            };
+            if crosses {
+                let what = "a narrowed barrier kept accesses of several subgroups apart";
+                return Err(Diagnostic::bug(what).at_word(one));
+            }
+        }
+        Ok(())
     }
 
     /// Returns true if the memory scope of the barrier at `offset` is wider than the workgroup.
@@ -241,6 +295,79 @@ impl Kernel<'_, '_> {
         }
         found
     }
+}
+
+/// The search for barriers that can be narrowed.
+struct Search<'s, 'k, 'm> {
+    kernel: &'s Kernel<'k, 'm>,
+    /// The function without those that were narrowed.
+    left: Body,
+    /// True if its atomic operations may publish accesses.
+    publishes: bool,
+    /// Instructions that were looked at.
+    work: usize,
+    /// Pairs of accesses that may still be compared.
+    pairs: usize,
+}
+
+impl Search<'_, '_, '_> {
+    /// Returns true if barrier `number` orders workgroup memory only, and no two `accesses` before
+    /// and after it conflict that invocations of different subgroups execute. `None` if that takes
+    /// too much work.
+    fn is_of_one_subgroup(&mut self, number: usize, accesses: &Accesses) -> Option<bool> {
+        let (left, kernel) = (&self.left, self.kernel);
+        let barrier = left.barriers.get(number)?;
+        let spot = spot(left, |role| role == whole(number));
+        let Some(spot) = spot.filter(|_| barrier.is_known) else {
+            return Some(false);
+        };
+        let first = barrier.arrives.first();
+        let is_fence = self.publishes && kernel.is_wide(first);
+        let is_kept = first.is_some_and(|first| (kernel.is_kept)(*first));
+        if is_fence || is_kept || Openness::analyze(left, kernel.cfg).is_in_a_window(number) {
+            return Some(false);
+        }
+        self.work += 8 * left.len();
+        if self.work > MOST_WORK {
+            return None;
+        }
+        let others = barrier.may_order.without(MemoryRegions::WORKGROUP);
+        if Zones::analyze(left, kernel.cfg).keep_apart(number, others) {
+            return Some(false);
+        }
+        let before = kernel.reach(left, spot, false);
+        let after = kernel.reach(left, spot, true);
+        self.pairs = self.pairs.saturating_sub(before.len() * after.len());
+        if self.pairs == 0 {
+            return None;
+        }
+        let crosses =
+            |one: &WordOffset, other: &WordOffset| match (accesses.get(*one), accesses.get(*other))
+            {
+                (Some(one), Some(other)) => one.crosses(other, kernel.subgroup),
+                _ => true,
+            };
+        let mut before = before.iter();
+        Some(!before.any(|one| after.iter().any(|other| crosses(one, other))))
+    }
+
+    /// Returns true if barrier `number` keeps accesses of workgroup memory apart.
+    fn has_conflicts(&self, number: usize) -> bool {
+        let zones = Zones::analyze(&self.left, self.kernel.cfg);
+        zones.keep_apart(number, MemoryRegions::WORKGROUP)
+    }
+
+    /// Takes barrier `number` out: it no longer orders accesses of different subgroups.
+    fn remove(&mut self, number: usize) {
+        for items in self.left.blocks.values_mut() {
+            items.retain(|item| item.role != whole(number));
+        }
+    }
+}
+
+/// The role of the OpControlBarrier of this number.
+fn whole(number: usize) -> Role {
+    Role::Half(number, Side::Both)
 }
 
 /// A block, and the place of an item in it.

@@ -32,11 +32,12 @@ pub(super) struct Touched {
 pub(super) struct Accesses(BTreeMap<WordOffset, Touched>);
 
 impl Accesses {
-    /// Those of `body`; `None` if they are too many.
+    /// Those of `body` by `some` of its invocations; `None` if they are too many.
     pub(super) fn analyze<'m>(
         declarations: &Declarations<'m>,
         body: &Body,
         invocations: &Invocations<'_, 'm>,
+        some: &[usize],
     ) -> Option<Accesses> {
         let mut accesses = BTreeMap::new();
         let mut found: Vec<(BlockIndex, WordOffset, Pointer)> = Vec::new();
@@ -59,7 +60,7 @@ impl Accesses {
         }
         let mut work = MOST_WORK;
         let mut room = MOST_ELEMENTS;
-        for index in 0..invocations.count() {
+        for &index in some {
             let invocation = invocations.run(index, &mut work)?;
             let value = |id: &Id| match invocation.value(*id) {
                 Some(Value::Always(constant)) => constant.as_u64(),

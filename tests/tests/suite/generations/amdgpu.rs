@@ -59,7 +59,7 @@ fn pipeline() -> Result<Vec<u8>> {
     splitbar_tests::fixture::Fixture::load("async_pipeline")?.module()
 }
 
-/// Barriers order the memory that they name, even if no accesses conflict.
+/// Barriers order the memory that they name, even if no accesses conflict, and in all waves.
 fn as_named(options: &mut Options) {
     options.narrow_barriers = NarrowBarriers::Never;
 }
@@ -72,7 +72,7 @@ fn in_clusters(options: &mut Options) {
 #[rustfmt::skip] // a table
 pub(super) const ROWS: &[Row] = &[
     // Barriers. From gfx12 on there is no whole one.
-    asm("full_barrier", || exchange(256, "", MULTIPLY, FULL), nothing, &[
+    asm("full_barrier", || exchange(256, "", MULTIPLY, FULL), as_named, &[
         (WHOLE, Lines(&[r"\bds_(write|store)", "not: s_barrier", r"s_waitcnt lgkmcnt\(0\)", BARRIER, "not: s_barrier", r"\bds_(read|load)"])),
         (SPLIT, Lines(&[r"\bds_store", "not: s_barrier", "s_wait_dscnt 0x0", "s_barrier_signal -1", r"not: s_barrier|\bds_|global_|s_wait", "s_barrier_wait -1", "not: s_barrier", r"\bds_load"])),
     ]),
