@@ -70,11 +70,7 @@ pub(super) fn plain(
         for (name, set) in VARIANTS {
             let mut varied = options.clone();
             set(&mut varied);
-            match self::chosen(bytes, &varied) {
-                Ok(output) => variants.push((name, output)),
-                Err(failure) if failure.exit_code() == exit::BUG => return Err(failure),
-                Err(_) => {} // too many instructions, for example
-            }
+            variants.extend(possible(bytes, &varied)?.map(|output| (name, output)));
         }
     }
     let pipelined = pipelined(bytes, options)?;
@@ -159,12 +155,20 @@ fn pipelined(bytes: &[u8], options: &Options) -> Result<Option<(String, Output)>
         pipeline_loops: PipelineLoops::Auto,
         ..options.clone()
     };
-    match chosen(bytes, &auto) {
-        Ok(output) => {
-            let why = output.reasons().loops.clone();
-            let why = why.filter(|why| why.starts_with("pipelined "));
-            Ok(why.map(|why| (why, output)))
-        }
+    Ok(possible(bytes, &auto)?.and_then(|output| {
+        let why = output.reasons().loops.clone();
+        let why = why.filter(|why| why.starts_with("pipelined "));
+        Some((why?, output))
+    }))
+}
+
+/// As [`chosen`]; `None` where that is refused: it may be too many instructions, for example.
+///
+/// # Errors
+/// Bugs.
+fn possible(bytes: &[u8], options: &Options) -> Result<Option<Output>, Failure> {
+    match chosen(bytes, options) {
+        Ok(output) => Ok(Some(output)),
         Err(failure) if failure.exit_code() == exit::BUG => Err(failure),
         Err(_) => Ok(None),
     }
@@ -231,21 +235,17 @@ fn reasons(
         ));
     }
     let removed = entry.unsplit.iter().filter(|barrier| barrier.removed);
-    match removed.count() {
-        0 => {}
-        1 => reasons.push("1 barrier that orders no accesses is removed".to_owned()),
-        some => reasons.push(format!(
-            "{some} barriers that order no accesses are removed"
-        )),
-    }
+    reasons.extend(counted(
+        removed.count(),
+        "barrier that orders no accesses is removed",
+        "barriers that order no accesses are removed",
+    ));
     let narrowed = entry.unsplit.iter().filter(|barrier| barrier.narrowed);
-    match narrowed.count() {
-        0 => {}
-        1 => reasons.push("1 barrier of one wave becomes a barrier of the subgroup".to_owned()),
-        some => reasons.push(format!(
-            "{some} barriers of one wave become barriers of the subgroup"
-        )),
-    }
+    reasons.extend(counted(
+        narrowed.count(),
+        "barrier of one wave becomes a barrier of the subgroup",
+        "barriers of one wave become barriers of the subgroup",
+    ));
     if reasons.is_empty()
         && let Some(words) = registers(candidates, full, options)
     {
@@ -255,6 +255,15 @@ fn reasons(
         reasons.push("no split of a full barrier is expected to save cycles".to_owned());
     }
     reasons
+}
+
+/// A number of barriers with the words for `one` or for `several`; nothing if there are none.
+fn counted(number: usize, one: &str, several: &str) -> Option<String> {
+    match number {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{number} {several}")),
+    }
 }
 
 /// How few registers a split must take so that as many workgroups fit as with full barriers, where
@@ -272,22 +281,29 @@ fn registers(candidates: &[Candidate], full: &Entry, options: &Options) -> Optio
     ))
 }
 
-/// What pipelined loops bring, which is `why` they are taken; nothing if a launch has other
-/// `cycles`. They are `None` without a launch, and `Some(None)` if nothing is known of it.
+/// The gain of pipelined loops, and `why` they are taken; nothing if a launch does not gain. Its
+/// `cycles` are `None` without a launch, and `Some(None)` if nothing is known of it.
 fn faster_loops(why: &str, advice: &Advice, cycles: Option<Option<u64>>) -> Option<String> {
     let text = format!("with `Options::pipeline_loops` of `auto` the loops are {why}");
     let Some(cycles) = cycles else {
         return Some(text);
     };
-    let mut chosen = advice.candidates.iter();
-    let chosen = chosen.find(|candidate| candidate.strategy == advice.choice)?;
-    let ratio = ratio(cycles?, chosen.cycles()?);
-    (ratio < 1.0 - NOTABLE).then(|| {
-        format!(
-            "{text}, and the launch takes {:.1} % of the cycles",
-            100.0 * ratio
-        )
-    })
+    let ratio = ratio(cycles?, candidate_of_choice(advice)?.cycles()?);
+    (ratio < 1.0 - NOTABLE).then(|| with_launch(&text, ratio))
+}
+
+/// The candidate that was chosen.
+fn candidate_of_choice(advice: &Advice) -> Option<&Candidate> {
+    let mut candidates = advice.candidates.iter();
+    candidates.find(|candidate| candidate.strategy == advice.choice)
+}
+
+/// An improvement with the cycles of the launch.
+fn with_launch(text: &str, ratio: f64) -> String {
+    format!(
+        "{text}, and the launch takes {:.1} % of the cycles",
+        100.0 * ratio
+    )
 }
 
 /// What the options called `name` bring: more barriers that are split, or fewer cycles than the
@@ -299,8 +315,7 @@ fn improvement(
     advice: &Advice,
     cycles: Option<u64>,
 ) -> Option<String> {
-    let mut chosen = advice.candidates.iter();
-    let chosen = chosen.find(|candidate| candidate.strategy == advice.choice)?;
+    let chosen = candidate_of_choice(advice)?;
     let of_choice = cycles
         .zip(chosen.cycles())
         .map(|(own, others)| ratio(own, others));
@@ -309,16 +324,13 @@ fn improvement(
     if !is_faster && (!splits_more || of_choice.is_some()) {
         return None;
     }
-    let splits = format!(
-        "{} of {} barriers are split",
+    let text = format!(
+        "with {name} {} of {} barriers are split",
         split(varied),
         barriers(varied)
     );
     Some(match of_choice {
-        Some(ratio) => format!(
-            "with {name} {splits}, and the launch takes {:.1} % of the cycles",
-            100.0 * ratio
-        ),
-        None => format!("with {name} {splits}"),
+        Some(ratio) => with_launch(&text, ratio),
+        None => text,
     })
 }

@@ -152,10 +152,10 @@ fn decide_version(
         version.reasons.loops = Some(decided.why);
         version.compiled = decided.compiled;
     }
-    let options = version.options.clone();
-    let request = options
-        .as_ref()
-        .map_or(request, |options| request.with(options));
+    let request = match &version.options {
+        Some(options) => request.with(options),
+        None => request,
+    };
     let compiled = &mut version.compiled;
     if let Some(decided) = strategies::decide(request, compiled, expect, observer, compile)? {
         version.options = Some(decided.options);

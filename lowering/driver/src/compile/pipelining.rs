@@ -15,7 +15,7 @@ use super::request::Request;
 use super::select::Expect;
 use super::source::{Source, SourceSlots};
 use super::split::pipelining;
-use super::versions::{Decided, Versions};
+use super::versions::{Decided, Versions, compiled};
 use crate::failure::Failure;
 use crate::options::{Options, PipelineLoops};
 use crate::stage::Observer;
@@ -55,15 +55,7 @@ pub(super) fn decide(
         let why = "no loop can be pipelined";
         return Ok(Some(decided(never, why, None)));
     }
-    let mut version = |pipeline_loops| {
-        let options = Options {
-            measure: true,
-            ..with(pipeline_loops)
-        };
-        let output = compile(request.with(&options), observer);
-        let artefacts = observer.take();
-        Ok::<_, Failure>((output?, artefacts))
-    };
+    let mut version = |pipeline_loops| compiled(request, with(pipeline_loops), observer, &compile);
     let mut versions = Versions::new(never, version(never)?, expect);
     let (deeper, forms): (Vec<_>, Vec<_>) = forms.into_iter().partition(|form| has_three(*form));
     for form in forms {

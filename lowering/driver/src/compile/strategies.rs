@@ -10,7 +10,7 @@ use super::output::Output;
 use super::recorder::Recorder;
 use super::request::Request;
 use super::select::Expect;
-use super::versions::{Compiled, Decided, Versions};
+use super::versions::{self, Compiled, Decided, Versions};
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::stage::Observer;
@@ -35,16 +35,11 @@ pub(super) fn decide(
     if options.strategy.is_some() || matches!(by, By::MadeUp(_)) {
         return Ok(None);
     }
-    let mut version = |strategy| {
-        let options = Options {
-            measure: true,
-            strategy,
-            ..options.clone()
-        };
-        let output = compile(request.with(&options), observer);
-        let artefacts = observer.take();
-        Ok::<_, Failure>((output?, artefacts))
+    let with = |strategy| Options {
+        strategy,
+        ..options.clone()
     };
+    let mut version = |strategy| versions::compiled(request, with(strategy), observer, &compile);
     let first = match compiled.take() {
         Some(compiled) => compiled,
         None => version(None)?,
@@ -67,10 +62,7 @@ pub(super) fn decide(
         None => format!("the usual one; the best other one: {why}"),
     };
     Ok(Some(Decided {
-        options: Options {
-            strategy,
-            ..options.clone()
-        },
+        options: with(strategy),
         why,
         compiled: Some(compiled),
     }))

@@ -2,9 +2,12 @@
 
 use super::expected::{By, Expected, expected_times};
 use super::output::Output;
-use super::recorder::Artefacts;
+use super::recorder::{Artefacts, Recorder};
+use super::request::Request;
 use super::select::Expect;
+use crate::failure::Failure;
 use crate::options::Options;
+use crate::stage::Observer;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -19,6 +22,26 @@ pub(super) struct Decided {
     pub(super) why: String,
     /// Its code; `None` where nothing was compiled.
     pub(super) compiled: Option<Compiled>,
+}
+
+/// Compiles the version by `options`, measured. `observer` holds back what it shows.
+///
+/// # Errors
+/// The problems of the module.
+pub(super) fn compiled(
+    request: Request<'_>,
+    options: Options,
+    observer: &mut Recorder<'_>,
+    compile: impl Fn(Request<'_>, &mut dyn Observer) -> Result<Output, Failure>,
+) -> Result<Compiled, Failure> {
+    let options = Options {
+        measure: true,
+        ..options
+    };
+    let output = compile(request.with(&options), observer);
+    // Those of a version that failed go too.
+    let artefacts = observer.take();
+    Ok((output?, artefacts))
 }
 
 /// A version, an entry point, and the number of the launch that is made up.
